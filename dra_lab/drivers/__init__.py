@@ -1,0 +1,46 @@
+"""Drivers: what is known of one vendor's devices, as data: labels, topology attributes, how to ask for them.
+
+Imports model and errors only. One driver is one file, `data/<driver>.yaml`; `data/README.md` says how to add one.
+"""
+
+from dra_lab.drivers.kinds import device_kind, device_label, published
+from dra_lab.drivers.machines import Machine, derived_numa, machines
+from dra_lab.drivers.profiles import (
+    ANY,
+    KINDS,
+    LEVELS,
+    STANDARD_TOPOLOGY,
+    DocumentedClass,
+    DriverProfile,
+    KindRule,
+    LabelRule,
+    Lookup,
+    Offer,
+    documented_class,
+    known_drivers,
+    level_attributes,
+    profile,
+)
+
+__all__ = [
+    "ANY",
+    "KINDS",
+    "LEVELS",
+    "STANDARD_TOPOLOGY",
+    "DocumentedClass",
+    "DriverProfile",
+    "KindRule",
+    "LabelRule",
+    "Lookup",
+    "Machine",
+    "Offer",
+    "derived_numa",
+    "device_kind",
+    "device_label",
+    "documented_class",
+    "known_drivers",
+    "level_attributes",
+    "machines",
+    "profile",
+    "published",
+]

@@ -1,0 +1,56 @@
+"""What a device is and where it sits, read from the attributes that its driver publishes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dra_lab.drivers.profiles import Lookup, holds, level_attributes, profile
+
+if TYPE_CHECKING:
+    from dra_lab.model.device import AttributeValue
+
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+
+
+def device_kind(driver: str, lookup: Lookup) -> str:
+    """Return "gpu", "nic", "cpu", "memory" or "other"; "other" for every device of an unknown driver."""
+    return next((rule.kind for rule in profile(driver).kinds if holds(rule.when, lookup)), "other")
+
+
+def device_label(driver: str, lookup: Lookup) -> str:
+    """Return the model name of a device for people, never empty; text from the cluster, to be escaped when shown."""
+    known = profile(driver)
+    for rule in known.labels:
+        if not holds(rule.when, lookup):
+            continue
+        # Split once: every second part is the name of an attribute, and text from the cluster is never read again.
+        parts = _PLACEHOLDER.split(rule.text)
+        parts[1::2] = [str("" if (value := lookup(name)) is None else value) for name in parts[1::2]]
+        if all(parts[1::2]):
+            return "".join(parts)
+    return known.title
+
+
+def published(driver: str, level: str, lookup: Lookup) -> tuple[str, AttributeValue] | None:
+    """Return (full attribute name, value) of the first attribute that tells a device's place at a level, or None.
+
+    Levels: `profiles.LEVELS`. A value that stands for "not known" (a negative int, an empty text or list) is passed
+    over: the SR-IOV driver publishes -1 and "" where sysfs says nothing (k8snetworkplumbingwg/dra-driver-sriov).
+    A list is returned whole; by KEP-6072 the first item of a numaNode list is the device's own node.
+    """
+    for name in level_attributes(driver, level):
+        value = lookup(name)
+        if value is not None and not _stands_for_unknown(value):
+            return name, value
+    return None
+
+
+def _stands_for_unknown(value: AttributeValue) -> bool:
+    if isinstance(value, bool):
+        return True
+    if isinstance(value, int):
+        return value < 0
+    if isinstance(value, str):
+        return not value.strip()
+    return not value or any(_stands_for_unknown(item) for item in value)

@@ -1,0 +1,203 @@
+"""What is known of one driver's devices: value types and the reader of `data/<driver>.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+import yaml
+
+from dra_lab.errors import DraLabError
+from dra_lab.model.device import AttributeValue
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+STANDARD_TOPOLOGY: Mapping[str, tuple[str, ...]] = {
+    "pcieRoot": ("resource.kubernetes.io/pcieRoot",),
+    "numaNode": ("resource.kubernetes.io/numaNode",),
+    "pciBusID": ("resource.kubernetes.io/pciBusID",),
+}
+"""The standard attributes of every driver (kubernetes/dynamic-resource-allocation `deviceattribute`, KEP-6072)."""
+
+LEVELS = ("switch", "pcieRoot", "numaNode", "socket", "pciBusID")
+"""The keys of `DriverProfile.topology`: levels from near to far, and the address."""
+
+KINDS = ("gpu", "nic", "cpu", "memory", "other")
+"""The kinds of devices, each drawn with a shape of its own."""
+
+ANY = "*"
+"""In a `when`: the attribute is published, whatever its value."""
+
+Lookup = Callable[[str], AttributeValue | None]
+"""Gives the value of a device's attribute by its full name (`gpu.nvidia.com/type`), None where it is not published."""
+
+Scalar = str | int | bool
+
+T = TypeVar("T")
+
+
+def holds(when: Mapping[str, Scalar], lookup: Lookup) -> bool:
+    """Say whether a device publishes every attribute of `when` with its value (`"*"`: with any value)."""
+    for name, wanted in when.items():
+        value = lookup(name)
+        if value is None:
+            return False
+        # True == 1 in Python; a bool attribute and an int attribute are never equal in the API.
+        if wanted != ANY and (value != wanted or isinstance(value, bool) != isinstance(wanted, bool)):
+            return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class KindRule:
+    """Devices that publish `when` are of this kind; the first rule that holds decides."""
+
+    kind: str
+    when: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRule:
+    """The model name for people: `text` with `{full/attribute}` filled in; holds when all of them are published."""
+
+    text: str
+    when: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An entry of the palette: how to ask for one sort of a driver's devices.
+
+    `selectors` go into manifests and never fail at run time on a device of this driver, because one failure makes
+    kube-scheduler give up the whole pod (dra-semantics 4.2); `documented` is the shorter text of the driver's own
+    documentation, for people to read (empty where `selectors` already is that text). `capacity_key` is the
+    key exactly as published, "" where whole devices are asked for; a shareable device is asked for with a count of
+    `default_count` and `default_capacity` (a quantity) of that key. `when` and `shareable` say for which devices the
+    offer is meant (`shareable` None: for both).
+    """
+
+    key: str
+    label: str
+    kind: str
+    device_class: str
+    selectors: tuple[str, ...] = ()
+    documented: tuple[str, ...] = ()
+    capacity_key: str = ""
+    when: Mapping[str, Scalar] = field(default_factory=dict)
+    shareable: bool | None = None
+    default_count: int = 1
+    default_capacity: str = ""
+
+    def applies(self, lookup: Lookup, capacities: Collection[str] = (), *, shareable: bool = False) -> bool:
+        """Say whether the offer is meant for a device.
+
+        `capacities` are the device's capacity keys as published, `shareable` its `allowMultipleAllocations`.
+        """
+        if self.shareable is not None and self.shareable != shareable:
+            return False
+        return holds(self.when, lookup) and (not self.capacity_key or self.capacity_key in capacities)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentedClass:
+    """A DeviceClass that the driver's documentation gives, for clusters that lack it."""
+
+    name: str
+    selectors: tuple[str, ...]
+    extended_resource_name: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverProfile:
+    """What is known of one driver.
+
+    `topology` maps a level of `LEVELS` to the full attribute names that the driver really publishes for it, most
+    standard first (`level_attributes` adds the standard name where a driver does not publish it yet). `known` is
+    False for the generic profile of a driver without a data file.
+    """
+
+    driver: str
+    title: str
+    kinds: tuple[KindRule, ...] = ()
+    labels: tuple[LabelRule, ...] = ()
+    topology: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    offers: tuple[Offer, ...] = ()
+    classes: tuple[DocumentedClass, ...] = ()
+    sources: tuple[str, ...] = ()
+    known: bool = True
+
+
+@cache
+def known_drivers() -> tuple[str, ...]:
+    """Return the names of the drivers with a data file, sorted."""
+    names = (entry.name.removesuffix(".yaml") for entry in _data().iterdir() if entry.name.endswith(".yaml"))
+    return tuple(sorted(name for name in names if name != "machines"))
+
+
+def profile(driver: str) -> DriverProfile:
+    """Return what is known of a driver; an unknown one gets kind "other", its name as title, standard topology only."""
+    # The name comes from a cluster: it is only ever compared with the files that are there, never used as a path.
+    # The generic profile is not cached, so that a cluster full of invented names cannot fill the memory.
+    if driver not in known_drivers():
+        return DriverProfile(driver=driver, title=driver, topology=dict(STANDARD_TOPOLOGY), known=False)
+    return _read_profile(driver)
+
+
+def level_attributes(driver: str, level: str) -> tuple[str, ...]:
+    """Return the full attribute names to look at for a level, in order: the driver's own, then the standard one."""
+    own = profile(driver).topology.get(level, ())
+    return tuple(dict.fromkeys((*own, *STANDARD_TOPOLOGY.get(level, ()))))
+
+
+def documented_class(name: str) -> tuple[str, DocumentedClass] | None:
+    """Return (driver, class) of the documented DeviceClass of this name, or None."""
+    for driver in known_drivers():
+        for documented in profile(driver).classes:
+            if documented.name == name:
+                return driver, documented
+    return None
+
+
+@cache
+def _read_profile(driver: str) -> DriverProfile:
+    return convert(read_data(f"{driver}.yaml"), DriverProfile, f"{driver}.yaml")
+
+
+def read_data(name: str) -> Any:
+    """Return the parsed YAML of a shipped data file."""
+    return yaml.safe_load(_data().joinpath(name).read_text(encoding="utf-8"))
+
+
+def convert(raw: Any, kind: type[T], where: str) -> T:
+    """Turn plain data into a value, naming the file and the field when they do not agree.
+
+    Raises DraLabError: a broken data file is a fault of this package, not of the person's input.
+    """
+    try:
+        _refuse_unknown_fields(raw, kind)
+        return msgspec.convert(raw, kind)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise DraLabError(f"{where}: {error}; correct the data file (see drivers/data/README.md)") from error
+
+
+_PARTS: Mapping[str, type] = {"kinds": KindRule, "labels": LabelRule, "offers": Offer, "classes": DocumentedClass}
+
+
+def _refuse_unknown_fields(raw: Any, kind: Any) -> None:
+    """Raise TypeError for a misspelt field, which msgspec ignores in dataclasses."""
+    unknown = set(raw) - {item.name for item in fields(kind)}
+    if unknown:
+        raise TypeError(f"unknown field {', '.join(sorted(unknown))}")
+    for name, part in _PARTS.items():
+        for item in raw.get(name) or ():
+            _refuse_unknown_fields(item, part)
+
+
+def _data() -> Traversable:
+    return files("dra_lab.drivers").joinpath("data")
