@@ -1,0 +1,101 @@
+"""The exceptions of dra_lab. Nobody else's exceptions escape; "does not fit" is an answer and not an exception.
+
+DraLabError
+├── InputError                 what was given cannot be used
+│   ├── SourceError            a file, folder, sample or cluster cannot be read
+│   ├── ManifestError          a document is broken, of the wrong kind or type (carries an Origin)
+│   ├── SketchError            a drawing is inconsistent or its file is broken
+│   ├── ClaimError             a claim that the API server would refuse
+│   ├── QuantityError          text that is no Kubernetes quantity
+│   └── SemverError            text that is no semantic version
+├── CelError                   a selector
+│   ├── CelCompileError        does not compile, has a wrong type, or may cost too much
+│   └── CelRuntimeError        fails on a device (kube-scheduler gives up the whole pod)
+├── UnsupportedFeature         a rule of DRA that this part does not know yet, by its API name
+├── SolverError                the solver is missing or failed
+├── Cancelled                  the person cancelled before there was any answer
+└── ExportError                files could not be written, or would overwrite a person's change
+"""
+
+from __future__ import annotations
+
+from dra_lab.findings import Origin
+
+
+class DraLabError(Exception):
+    """Base of every exception that dra_lab raises; `origin` says where, when the cause stands in a document."""
+
+    def __init__(self, message: str, *, origin: Origin | None = None) -> None:
+        """Keep the bare message and put the origin in front of it for printing."""
+        self.message = message
+        self.origin = origin
+        super().__init__(f"{origin}: {message}" if origin and str(origin) else message)
+
+
+class InputError(DraLabError):
+    """What was given cannot be used."""
+
+
+class SourceError(InputError):
+    """A file, folder, sample or cluster cannot be read."""
+
+
+class ManifestError(InputError):
+    """A document is broken, of the wrong kind, of an unknown version or has a wrong type."""
+
+
+class SketchError(InputError):
+    """A drawing is inconsistent (a link names an unknown request, ...) or its file is broken."""
+
+
+class ClaimError(InputError):
+    """A claim that the API server would refuse."""
+
+
+class QuantityError(InputError, ValueError):
+    """Text that is no Kubernetes quantity."""
+
+
+class SemverError(InputError, ValueError):
+    """Text that is no semantic version 2.0.0."""
+
+
+class CelError(DraLabError):
+    """A CEL selector cannot be used; `expression` is its text, `position` the offset of the problem or -1."""
+
+    def __init__(
+        self, message: str, *, expression: str = "", position: int = -1, origin: Origin | None = None
+    ) -> None:
+        """Keep the expression beside the message."""
+        self.expression = expression
+        self.position = position
+        super().__init__(message, origin=origin)
+
+
+class CelCompileError(CelError):
+    """A selector that does not compile, whose result type is wrong, or whose estimated cost is above the limit."""
+
+
+class CelRuntimeError(CelError):
+    """A selector that fails on a device; kube-scheduler then gives up the whole attempt of the pod."""
+
+
+class UnsupportedFeature(DraLabError):
+    """A rule of DRA that the called part does not know yet; `feature` is its API name (`sharedCounters`, ...)."""
+
+    def __init__(self, feature: str, message: str, *, origin: Origin | None = None) -> None:
+        """Keep the name of the feature beside the message."""
+        self.feature = feature
+        super().__init__(message, origin=origin)
+
+
+class SolverError(DraLabError):
+    """The solver is missing or failed; never used for a problem without a solution."""
+
+
+class Cancelled(DraLabError):
+    """The person cancelled before there was any answer."""
+
+
+class ExportError(DraLabError):
+    """Files could not be written, or an existing file that a person changed would be overwritten."""

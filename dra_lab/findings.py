@@ -1,0 +1,64 @@
+"""Findings: what dra_lab noticed about an input, a drawing or a plan, as values that can be listed and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How much a finding matters: an `error` makes an answer wrong or impossible, a `warning` may, a `note` informs."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+_RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a document came from: source (file, URL, sample), number of the document in it (from 1), object, line."""
+
+    source: str = ""
+    document: int = 0
+    object: str = ""
+    path: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        """Return `file, document 2, ResourceSlice/a, spec.devices[0].name`, leaving out what is unknown."""
+        place = f"{self.source}:{self.line}" if self.source and self.line else self.source
+        document = f"document {self.document}" if self.document else ""
+        return ", ".join(part for part in (place, document, self.object, self.path) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing noticed.
+
+    `rule` is a stable identifier in kebab case (`pool-incomplete`); `subject` is what it is about, printed the way
+    the API names it (a `DeviceID`, an object name, a request); `message` says what is the matter in one sentence;
+    `advice` says what to do next; `origin` says where the text stands, when it came from a document.
+    """
+
+    rule: str
+    severity: Severity
+    subject: str
+    message: str
+    advice: str = ""
+    origin: Origin | None = None
+
+    def __str__(self) -> str:
+        """Return one line for a terminal: severity, place, subject, message and advice."""
+        where = f"{self.origin}: " if self.origin and str(self.origin) else ""
+        subject = f"{self.subject}: " if self.subject else ""
+        advice = f" {self.advice}" if self.advice else ""
+        return f"{self.severity}: {where}{subject}{self.message}{advice}"
+
+
+def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings without repetitions, errors first, then warnings, then notes; stable within a severity."""
+    return tuple(sorted(dict.fromkeys(findings), key=lambda finding: _RANK[finding.severity]))

@@ -1,0 +1,1 @@
+"""What DRA is: frozen values, no input or output."""

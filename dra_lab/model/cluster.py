@@ -1,0 +1,153 @@
+"""Cluster: a frozen snapshot of everything that was read about a cluster."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from dra_lab.findings import Finding
+from dra_lab.model.claims import DeviceClass, ResourceClaim
+from dra_lab.model.device import Device, DeviceTaint
+from dra_lab.model.names import DeviceID
+from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.release import release_of_kubelet
+from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+
+
+@dataclass(frozen=True)
+class AllocatedDevices:
+    """The devices that claims hold (dra-semantics 3.14): what the scheduler subtracts before it looks.
+
+    `exclusive` maps a device to the claim (`namespace/name`) that holds it alone; `shares` maps a shareable device to
+    the claims that hold a share; `consumed` sums, per device and capacity key, what the shares took.
+    """
+
+    exclusive: Mapping[DeviceID, str] = field(default_factory=dict)
+    shares: Mapping[DeviceID, tuple[str, ...]] = field(default_factory=dict)
+    consumed: Mapping[DeviceID, Mapping[str, Fraction]] = field(default_factory=dict)
+
+    def holders(self, device: DeviceID) -> tuple[str, ...]:
+        """Return the claims that hold a device, alone or a share of it."""
+        alone = self.exclusive.get(device)
+        return (alone,) if alone is not None else self.shares.get(device, ())
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A snapshot: ResourceSlices, DeviceClasses, Nodes, ResourceClaims, DeviceTaintRules, and where they came from.
+
+    `name` is what the person gave (`sample:eks-p4d`, a path); `read_at` is an ISO time or "" for samples; `findings`
+    is what the reader noticed; `claims_known` is False where no claims were read, so that devices in use are unknown.
+    """
+
+    slices: tuple[ResourceSlice, ...] = ()
+    classes: tuple[DeviceClass, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    claims: tuple[ResourceClaim, ...] = ()
+    taint_rules: tuple[DeviceTaintRule, ...] = ()
+    name: str = ""
+    read_at: str = ""
+    findings: tuple[Finding, ...] = ()
+    claims_known: bool = True
+
+    @cached_property
+    def class_by_name(self) -> Mapping[str, DeviceClass]:
+        """Return the DeviceClasses by name."""
+        return {device_class.name: device_class for device_class in self.classes}
+
+    @cached_property
+    def node_by_name(self) -> Mapping[str, Node]:
+        """Return the nodes by name; a node that only a slice names is there with its hostname label alone."""
+        known = {node.name: node for node in self.nodes}
+        for slice_ in self.slices:
+            name = slice_.spec.node_name
+            if name and name not in known:
+                labels = {"kubernetes.io/hostname": name}
+                known[name] = Node(metadata=ObjectMeta(name=name, labels=labels))
+        return dict(sorted(known.items()))
+
+    @cached_property
+    def node_names(self) -> tuple[str, ...]:
+        """Return the names of all nodes, sorted."""
+        return tuple(self.node_by_name)
+
+    @cached_property
+    def slices_by_node(self) -> Mapping[str, tuple[ResourceSlice, ...]]:
+        """Return the slices with `nodeName`, by node, in the order in which they were read."""
+        found: dict[str, list[ResourceSlice]] = defaultdict(list)
+        for slice_ in self.slices:
+            if slice_.spec.node_name:
+                found[slice_.spec.node_name].append(slice_)
+        return {name: tuple(slices) for name, slices in found.items()}
+
+    @cached_property
+    def network_slices(self) -> tuple[ResourceSlice, ...]:
+        """Return the slices without `nodeName`: network-attached or selected per device."""
+        return tuple(slice_ for slice_ in self.slices if not slice_.spec.node_name)
+
+    @cached_property
+    def counter_slices(self) -> tuple[ResourceSlice, ...]:
+        """Return the slices with `nodeName` that declare shared counters."""
+        return tuple(s for s in self.slices if s.spec.node_name and s.spec.shared_counters is not None)
+
+    @cached_property
+    def slices_by_pool(self) -> Mapping[tuple[str, str], tuple[ResourceSlice, ...]]:
+        """Return all slices by (driver, pool name), whatever their generation."""
+        found: dict[tuple[str, str], list[ResourceSlice]] = defaultdict(list)
+        for slice_ in self.slices:
+            found[slice_.spec.driver, slice_.spec.pool.name].append(slice_)
+        return {key: tuple(slices) for key, slices in found.items()}
+
+    @cached_property
+    def drivers(self) -> tuple[str, ...]:
+        """Return the names of the drivers that publish slices, sorted."""
+        return tuple(sorted({slice_.spec.driver for slice_ in self.slices}))
+
+    @cached_property
+    def allocated(self) -> AllocatedDevices:
+        """Return what the claims hold: admin results block nobody, results with a shareID are shares."""
+        return allocated_devices(self.claims)
+
+    @cached_property
+    def default_release(self) -> str:
+        """Return the release of the lowest kubelet version read, else the default release."""
+        return release_of_kubelet(tuple(n.status.node_info.kubelet_version for n in self.nodes))
+
+    def taints_of(self, device_id: DeviceID, device: Device, *, rules: bool) -> tuple[DeviceTaint, ...]:
+        """Return a device's taints; with `rules` (gate DRADeviceTaintRules), those of matching rules follow."""
+        if not (rules and self.taint_rules):
+            return device.taints
+        extra = []
+        for rule in self.taint_rules:
+            wanted = rule.spec.device_selector
+            asked = (wanted.driver, wanted.pool, wanted.device) if wanted else (None, None, None)
+            if all(want is None or want == have for want, have in zip(asked, device_id, strict=True)):
+                extra.append(rule.spec.taint)
+        return (*device.taints, *extra)
+
+
+def allocated_devices(claims: tuple[ResourceClaim, ...]) -> AllocatedDevices:
+    """Sum up what claims hold through `status.allocation` (dra-semantics 3.14, rules 85 to 88)."""
+    exclusive: dict[DeviceID, str] = {}
+    shares: dict[DeviceID, list[str]] = defaultdict(list)
+    consumed: dict[DeviceID, dict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    for claim in claims:
+        holder = f"{claim.metadata.namespace}/{claim.metadata.name}"
+        for result in claim.status.allocation.devices.results if claim.status.allocation else ():
+            if result.admin_access:
+                continue
+            if result.share_id is None:
+                exclusive[result.id] = holder
+                continue
+            shares[result.id].append(holder)
+            for key, amount in result.consumed_capacity.items():
+                consumed[result.id][key] += parse_quantity(amount)
+    return AllocatedDevices(
+        exclusive,
+        {device: tuple(holders) for device, holders in shares.items()},
+        {device: dict(amounts) for device, amounts in consumed.items()},
+    )

@@ -1,0 +1,136 @@
+"""Devices as drivers publish them (`resource.k8s.io/v1`, fields of Kubernetes 1.37)."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from dra_lab.model.names import full_name
+from dra_lab.model.nodes import NodeSelector
+from dra_lab.model.quantity import QuantityText
+
+
+class Value(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """Base of the values of the API: frozen, camelCase in documents, defaults left out when written."""
+
+
+AttributeValue = int | bool | str | tuple[int, ...] | tuple[bool, ...] | tuple[str, ...]
+
+
+class DeviceAttribute(Value, frozen=True):
+    """`devices[].attributes[*]`: exactly one member is set (dra-semantics 1.6)."""
+
+    int_: int | None = field(default=None, name="int")
+    bool_: bool | None = field(default=None, name="bool")
+    string: str | None = None
+    version: str | None = None
+    ints: tuple[int, ...] | None = None
+    bools: tuple[bool, ...] | None = None
+    strings: tuple[str, ...] | None = None
+    versions: tuple[str, ...] | None = None
+
+    @property
+    def kind(self) -> str:
+        """Return the name of the member that is set (`int`, `bool`, `string`, `version`, `ints`, ...), or ""."""
+        for name in ("int_", "bool_", "string", "version", "ints", "bools", "strings", "versions"):
+            if getattr(self, name) is not None:
+                return name.rstrip("_")
+        return ""
+
+    @property
+    def value(self) -> AttributeValue | None:
+        """Return the value of the member that is set, or None for an empty union."""
+        kind = self.kind
+        member = f"{kind}_" if kind in ("int", "bool") else kind
+        value: AttributeValue | None = getattr(self, member) if kind else None
+        return value
+
+    @property
+    def is_list(self) -> bool:
+        """Say whether a list member is set (KEP-5491, gate DRAListTypeAttributes)."""
+        return self.kind.endswith("s")
+
+
+class CapacityRequestPolicyRange(Value, frozen=True):
+    """`capacity[*].requestPolicy.validRange`."""
+
+    min: QuantityText | None = None
+    max: QuantityText | None = None
+    step: QuantityText | None = None
+
+
+class CapacityRequestPolicy(Value, frozen=True):
+    """`capacity[*].requestPolicy`: how a requested amount is defaulted and rounded (KEP-5075)."""
+
+    default: QuantityText | None = None
+    valid_values: tuple[QuantityText, ...] = ()
+    valid_range: CapacityRequestPolicyRange | None = None
+
+
+class DeviceCapacity(Value, frozen=True):
+    """`devices[].capacity[*]`: a quantity, with a request policy on shareable devices."""
+
+    value: QuantityText
+    request_policy: CapacityRequestPolicy | None = None
+
+
+class Counter(Value, frozen=True):
+    """An amount of one shared counter."""
+
+    value: QuantityText
+
+
+class DeviceCounterConsumption(Value, frozen=True):
+    """`devices[].consumesCounters[]` (KEP-4815)."""
+
+    counter_set: str
+    counters: dict[str, Counter] = {}
+    compatibility_groups: tuple[str, ...] = ()
+
+
+class DeviceTaint(Value, frozen=True):
+    """`devices[].taints[]`: `NoSchedule` and `NoExecute` keep claims without a matching toleration away (KEP-5055)."""
+
+    key: str
+    effect: str
+    value: str = ""
+    time_added: str | None = None
+
+    def __str__(self) -> str:
+        """Return `key=value:effect` as kubectl prints taints."""
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+class Device(Value, frozen=True):
+    """`spec.devices[]` of a ResourceSlice (v1: fields directly in the device)."""
+
+    name: str
+    attributes: dict[str, DeviceAttribute] = {}
+    capacity: dict[str, DeviceCapacity] = {}
+    consumes_counters: tuple[DeviceCounterConsumption, ...] = ()
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    taints: tuple[DeviceTaint, ...] = ()
+    binds_to_node: bool | None = None
+    binding_conditions: tuple[str, ...] = ()
+    binding_failure_conditions: tuple[str, ...] = ()
+    allow_multiple_allocations: bool | None = None
+    node_allocatable_resource_mappings: dict[str, object] | None = None
+    node_allocatable_resources: dict[str, object] | None = None
+
+    def lookup(self, name: str, driver: str) -> DeviceAttribute | None:
+        """Return the attribute of a full name as constraints see it, or None.
+
+        The exact key wins; else the bare key, if the domain is the driver's (case-sensitive). Rule: `lookupAttribute`
+        of the structured allocator (dra-semantics 3.9, rule 50).
+        """
+        found = self.attributes.get(name)
+        if found is None:
+            domain, _, identifier = name.partition("/")
+            if domain == driver:
+                found = self.attributes.get(identifier)
+        return found
+
+    def attribute_names(self, driver: str) -> tuple[str, ...]:
+        """Return the full names of all published attributes, sorted."""
+        return tuple(sorted({full_name(key, driver) for key in self.attributes}))

@@ -1,0 +1,117 @@
+"""Nodes and node selectors, as far as planning needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+
+class NodeValue(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """Base of the values of core/v1: frozen, camelCase in documents, defaults left out when written."""
+
+
+class ObjectMeta(NodeValue, frozen=True):
+    """`metadata`: what planning and writing need of it."""
+
+    name: str = ""
+    namespace: str = ""
+    generate_name: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    resource_version: str = ""
+    generation: int = 0
+    owner_references: tuple[dict[str, object], ...] = ()
+
+
+class NodeSelectorRequirement(NodeValue, frozen=True):
+    """`matchExpressions[]` or `matchFields[]`."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class NodeSelectorTerm(NodeValue, frozen=True):
+    """One term: all requirements must hold; a term without requirements matches nothing."""
+
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+
+class NodeSelector(NodeValue, frozen=True):
+    """A node matches when one of the terms does."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class NodeSystemInfo(NodeValue, frozen=True):
+    """`status.nodeInfo`."""
+
+    kubelet_version: str = ""
+
+
+class NodeStatus(NodeValue, frozen=True):
+    """`status` of a node: what planning needs of it."""
+
+    node_info: NodeSystemInfo = NodeSystemInfo()
+    allocatable: dict[str, str | int | float] = {}
+    capacity: dict[str, str | int | float] = {}
+
+
+class NodeSpec(NodeValue, frozen=True):
+    """`spec` of a node: what planning needs of it."""
+
+    unschedulable: bool = False
+    taints: tuple[dict[str, object], ...] = ()
+
+
+class Node(NodeValue, frozen=True):
+    """A node: name, labels, kubelet version."""
+
+    metadata: ObjectMeta
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def name(self) -> str:
+        """Return `metadata.name`."""
+        return self.metadata.name
+
+
+def _requirement_holds(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value is not None and value in requirement.values
+        case "NotIn":
+            return value is None or value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            return _compare(requirement, value)
+    return False
+
+
+def _compare(requirement: NodeSelectorRequirement, value: str | None) -> bool:
+    try:
+        have, limit = int(value or ""), int(requirement.values[0])
+    except (ValueError, IndexError):
+        return False
+    return have > limit if requirement.operator == "Gt" else have < limit
+
+
+def node_matches(selector: NodeSelector, node: Node) -> bool:
+    """Say whether a node matches a node selector (component-helpers `nodeaffinity`): terms are OR, requirements AND."""
+    fields = {"metadata.name": node.name}
+    return any(
+        (term.match_expressions or term.match_fields)
+        and all(_requirement_holds(r, node.metadata.labels) for r in term.match_expressions)
+        and all(_requirement_holds(r, fields) for r in term.match_fields)
+        for term in selector.node_selector_terms
+    )

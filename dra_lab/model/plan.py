@@ -1,0 +1,190 @@
+"""Plan: the answer to a drawing on a cluster; one value, read by pictures, exports, widgets and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dra_lab.findings import Finding
+from dra_lab.model.names import DeviceID
+from dra_lab.model.sketch import ClaimSketch
+
+GOALS: Mapping[str, str] = {
+    "alternatives": "alternatives' ranks (sum)",
+    "preferences": "preferred links broken",
+    "numa": "NUMA nodes spanned",
+    "unpaired": "GPUs without a NIC of their own at their PCIe root",
+    "roots": "PCIe roots spanned by GPUs and NICs",
+}
+"""The goals for one claim on one node, most important first, all minimised (design 5, goals 2 to 6)."""
+
+
+class PlanStatus(StrEnum):
+    """What is known: proven best, best so far, proven impossible, or stopped before any answer; nothing drawn yet."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    STOPPED = "stopped"
+    EMPTY = "empty"
+
+
+class NodeFit(StrEnum):
+    """How a node serves the claim: as well as the best, worse, not at all, or not decided."""
+
+    BEST = "best"
+    WORSE = "worse"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class GoalValue:
+    """One goal's value in a plan.
+
+    `value` counts what GOALS says; `bound` is the best value that could still exist (None when unknown); `proven` is
+    True when no better value exists, the goals before it being kept; `unknown` counts devices whose locality is
+    unknown, each of which counts as a place of its own.
+    """
+
+    goal: str
+    value: int
+    bound: int | None = None
+    proven: bool = False
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A device chosen for a request.
+
+    `request` is the reference in the drawing (`gpu`, or `gpu/aligned` for an alternative); `manifest_request` the name
+    in the compiled claim (`gpu-0`) where it is known; `consumed` the capacity it takes of a shareable device.
+    """
+
+    request: str
+    device: DeviceID
+    manifest_request: str = ""
+    consumed: Mapping[str, str] = field(default_factory=dict)
+
+
+class FirstFitStatus(StrEnum):
+    """What kube-scheduler's search ends with on one node."""
+
+    ALLOCATED = "allocated"
+    NONE = "none"
+    ERROR = "error"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFit:
+    """What kube-scheduler's first fit takes on the plan's node.
+
+    `status` is `error` when the whole attempt of the pod would be given up (`message` says why), `stopped` when the
+    search was cut off after `steps` candidates. `goals` values the same goals as the plan's.
+    """
+
+    status: FirstFitStatus
+    placements: tuple[Placement, ...] = ()
+    goals: tuple[GoalValue, ...] = ()
+    message: str = ""
+    steps: int = 0
+    recorded: bool = True
+
+    def goal(self, name: str) -> int | None:
+        """Return the value of a goal, or None."""
+        return next((g.value for g in self.goals if g.goal == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """A reason why the claim does not fit.
+
+    `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`, `limit`; `subject`
+    the request or link; `needed` and `available` are numbers of devices or groups on `node` ("" for every node).
+    """
+
+    rule: str
+    subject: str
+    message: str
+    needed: int = 0
+    available: int = 0
+    node: str = ""
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """Nodes that are equal for this claim: same hardware, same free state; sorted, the first stands for all."""
+
+    nodes: tuple[str, ...]
+    fit: NodeFit
+    fits_idle: bool | None = None
+    goals: tuple[GoalValue, ...] = ()
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A change to the drawing that would help, with what it would bring; `selectors` maps a request to CEL texts."""
+
+    title: str
+    detail: str
+    source: str = ""
+    selectors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The answer: where the claim fits, the best allocation with its proof, what first fit takes, or the reasons.
+
+    `node` is the chosen node, "" when nothing fits; `placements` in request order. `first_fit` is kube-scheduler with
+    the compiled manifest, `first_fit_plain` with counts and selectors only, both on `node`; None where not asked.
+    `node_classes` covers every node once. `findings` include those of the cluster that matter for the answer.
+    """
+
+    status: PlanStatus
+    sketch: ClaimSketch
+    cluster: str = ""
+    release: str = ""
+    node: str = ""
+    placements: tuple[Placement, ...] = ()
+    goals: tuple[GoalValue, ...] = ()
+    node_classes: tuple[NodeClass, ...] = ()
+    first_fit: FirstFit | None = None
+    first_fit_plain: FirstFit | None = None
+    shortfalls: tuple[Shortfall, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def fits(self) -> bool:
+        """Say whether there is an allocation."""
+        return self.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)
+
+    @property
+    def proven(self) -> bool:
+        """Say whether the allocation is proven best, or the misfit proven."""
+        return self.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
+
+    @property
+    def fitting_nodes(self) -> tuple[str, ...]:
+        """Return the nodes on which the claim fits now, sorted."""
+        fits = (NodeFit.BEST, NodeFit.WORSE)
+        return tuple(sorted(node for c in self.node_classes if c.fit in fits for node in c.nodes))
+
+    @property
+    def fitting_idle_nodes(self) -> tuple[str, ...]:
+        """Return the nodes on which the claim would fit with nothing in use, sorted."""
+        return tuple(sorted(node for c in self.node_classes if c.fits_idle for node in c.nodes))
+
+    def goal(self, name: str) -> int | None:
+        """Return the value of a goal, or None where the plan has none."""
+        return next((g.value for g in self.goals if g.goal == name), None)
+
+    def chosen(self) -> Mapping[DeviceID, str]:
+        """Return the request of every chosen device."""
+        return {placement.device: placement.request for placement in self.placements}

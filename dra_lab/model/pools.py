@@ -1,0 +1,149 @@
+"""Pools as kube-scheduler gathers them for one node: which devices it sees there, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.nodes import Node, node_matches
+from dra_lab.model.slices import CounterSet, ResourceSlice
+
+
+@dataclass(frozen=True, slots=True)
+class PoolDevice:
+    """A device of a pool as one node sees it; `on_node` is False for a per-device selection of another node."""
+
+    id: DeviceID
+    device: Device
+    slice: ResourceSlice
+    on_node: bool = True
+
+    @property
+    def driver(self) -> str:
+        """Return the driver's name."""
+        return self.id.driver
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A pool as one node sees it.
+
+    An incomplete pool (`complete` False) or an invalid one (`invalid` says why) has no devices here: the allocator
+    skips it for ExactCount and gives up for All. `counter_sets` are pool-wide.
+    """
+
+    driver: str
+    name: str
+    generation: int
+    devices: tuple[PoolDevice, ...] = ()
+    counter_sets: tuple[CounterSet, ...] = ()
+    complete: bool = True
+    invalid: str = ""
+
+
+def gather_pools(cluster: Cluster, node_name: str, *, partitionable_devices: bool = True) -> tuple[Pool, ...]:
+    """Return the pools that a node sees, in the allocator's order (dra-semantics 3.2 G1 to G9 and 3.3, for 1.36).
+
+    Sorted by (driver, pool name) in byte order, pools with binding conditions after all others; slices inside a pool
+    by object name, devices in list order. `partitionable_devices` is the gate DRAPartitionableDevices.
+    """
+    node = cluster.node_by_name[node_name]
+    relevant: dict[tuple[str, str], list[ResourceSlice]] = {}
+    own = cluster.slices_by_node.get(node_name, ())
+    seen = (*own, *(s for s in _shared(cluster, partitionable_devices) if s.spec.node_name != node_name))
+    for slice_ in seen:
+        partitioned = slice_.spec.per_device_node_selection or slice_.spec.shared_counters is not None
+        if (partitioned and not partitionable_devices) or not _is_relevant(slice_, node):
+            continue
+        kept = relevant.setdefault((slice_.spec.driver, slice_.spec.pool.name), [])
+        if kept and kept[0].spec.pool.generation > slice_.spec.pool.generation:
+            continue
+        if kept and kept[0].spec.pool.generation < slice_.spec.pool.generation:
+            kept.clear()
+        kept.append(slice_)
+    pools = [pool for key, slices in relevant.items() if (pool := _build(cluster, key, slices, node)) is not None]
+    return tuple(sorted(pools, key=lambda p: (_binds(p), p.driver.encode(), p.name.encode())))
+
+
+def devices_on(pools: tuple[Pool, ...]) -> Iterator[PoolDevice]:
+    """Yield the devices of all pools in the allocator's order, leaving out those that are not for this node."""
+    return (device for pool in pools for device in pool.devices if device.on_node)
+
+
+def _shared(cluster: Cluster, partitionable: bool) -> tuple[ResourceSlice, ...]:
+    # in 1.36 a slice with shared counters is seen by every node, whatever its nodeName (dra-semantics 3.2 G3)
+    return (*cluster.network_slices, *(cluster.counter_slices if partitionable else ()))
+
+
+def _is_relevant(slice_: ResourceSlice, node: Node) -> bool:
+    spec = slice_.spec
+    if spec.node_name:
+        return spec.node_name == node.name or spec.shared_counters is not None
+    if spec.all_nodes or spec.shared_counters is not None:
+        return True
+    if spec.node_selector is not None:
+        return node_matches(spec.node_selector, node)
+    return bool(spec.per_device_node_selection) and any(_device_on(d, node) for d in spec.devices or ())
+
+
+def _device_on(device: Device, node: Node) -> bool:
+    if device.node_name is not None:
+        return device.node_name == node.name
+    if device.node_selector is not None:
+        return node_matches(device.node_selector, node)
+    return bool(device.all_nodes)
+
+
+def _build(cluster: Cluster, key: tuple[str, str], slices: list[ResourceSlice], node: Node) -> Pool | None:
+    driver, name = key
+    wanted = slices[0].spec.pool
+    published = list(slices)
+    if len(slices) != wanted.resource_slice_count:
+        everywhere = cluster.slices_by_pool[key]
+        if any(s.spec.pool.generation > wanted.generation for s in everywhere):
+            return None
+        published = [s for s in everywhere if s.spec.pool.generation == wanted.generation]
+        if len(published) != wanted.resource_slice_count:
+            return Pool(driver, name, wanted.generation, complete=False)
+    ordered = sorted(slices, key=lambda s: s.name.encode())
+    invalid = _why_invalid(ordered, published)
+    counter_sets = tuple(c for s in published for c in s.spec.shared_counters or ())
+    if invalid:
+        return Pool(driver, name, wanted.generation, invalid=invalid)
+    devices = tuple(
+        PoolDevice(
+            DeviceID(driver, name, d.name), d, s, not s.spec.per_device_node_selection or _device_on(d, node)
+        )
+        for s in ordered
+        for d in s.spec.devices or ()
+    )
+    return Pool(driver, name, wanted.generation, devices, counter_sets)
+
+
+def _why_invalid(slices: list[ResourceSlice], published: list[ResourceSlice]) -> str:
+    names: set[str] = set()
+    for device in (d for s in slices for d in s.spec.devices or ()):
+        if device.name in names:
+            return f"duplicate device name {device.name}"
+        names.add(device.name)
+    sets: dict[str, CounterSet] = {}
+    for counter_set in (c for s in published for c in s.spec.shared_counters or ()):
+        if counter_set.name in sets:
+            return f"duplicate counter set name {counter_set.name}"
+        sets[counter_set.name] = counter_set
+    for device in (d for s in published for d in s.spec.devices or ()):
+        for use in device.consumes_counters:
+            declared = sets.get(use.counter_set)
+            if declared is None:
+                return f"device {device.name} consumes from the unknown counter set {use.counter_set}"
+            for counter in use.counters:
+                if counter not in declared.counters:
+                    return f"device {device.name} consumes the unknown counter {use.counter_set}/{counter}"
+    return ""
+
+
+def _binds(pool: Pool) -> bool:
+    return any(device.device.binding_conditions for device in pool.devices if device.on_node)

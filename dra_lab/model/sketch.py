@@ -1,0 +1,193 @@
+"""ClaimSketch: what a person drew: requests, and links that say how close together they must or should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dra_lab.errors import SketchError
+from dra_lab.model.claims import (
+    ALL,
+    DeviceClaimConfiguration,
+    DeviceRequest,
+    DeviceSubRequest,
+    DeviceToleration,
+    ExactDeviceRequest,
+    expressions,
+)
+from dra_lab.model.device import Value
+from dra_lab.model.names import is_label, split_request
+from dra_lab.model.quantity import QuantityText
+
+LEVELS = ("switch", "pcieRoot", "numaNode", "socket")
+"""Levels of a node at which a link can hold, nearest first; everything else in `Link.where` is an attribute."""
+
+MAX_DEVICES = 32
+"""Most devices a claim can be allocated (`status.allocation.devices.results`, dra-semantics 2.2)."""
+
+
+class How(StrEnum):
+    """What a link demands: one value for all, a partner each at the same place, or no two at the same place."""
+
+    TOGETHER = "together"
+    PAIRWISE = "pairwise"
+    APART = "apart"
+
+
+class Link(Value, frozen=True):
+    """A knot with one or more requests tied to it.
+
+    `requests` are names as in `constraints[].requests` (`request` or `request/subrequest`); `where` is one of LEVELS or
+    the full name of an attribute; `must` is False for a preference, which never makes a claim infeasible.
+    """
+
+    name: str
+    requests: tuple[str, ...]
+    where: str = "pcieRoot"
+    how: How = How.TOGETHER
+    must: bool = True
+
+    @property
+    def is_level(self) -> bool:
+        """Say whether `where` is a level of the node and not an attribute."""
+        return self.where in LEVELS
+
+
+class ClaimSketch(Value, frozen=True):
+    """A drawing: requests in the API's own form, links, opaque configuration; `name` becomes the manifest's name."""
+
+    name: str = "claim"
+    requests: tuple[DeviceRequest, ...] = ()
+    links: tuple[Link, ...] = ()
+    config: tuple[DeviceClaimConfiguration, ...] = ()
+
+    def request(self, name: str) -> DeviceRequest:
+        """Return the request of a name. Raises SketchError when there is none."""
+        for request in self.requests:
+            if request.name == name:
+                return request
+        names = ", ".join(r.name for r in self.requests) or "none"
+        raise SketchError(f"there is no request {name!r} in the drawing; requests: {names}")
+
+
+class Drawing(Value, frozen=True):
+    """The content of a drawing's file: the sketch, where its boxes stand, and what it was planned for.
+
+    `layout` maps a request or link name to its (x, y) in canvas pixels; `cluster` is the name of the cluster; `release`
+    is "" for the cluster's default; `node` is "" unless a person pinned one; `goals` is the order of goals 4 to 8 if
+    a person changed it.
+    """
+
+    sketch: ClaimSketch = ClaimSketch()
+    layout: dict[str, tuple[float, float]] = {}
+    cluster: str = ""
+    release: str = ""
+    node: str = ""
+    goals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One way to serve a request, with the API server's defaults filled in.
+
+    `reference` is `request`, or `request/subrequest` for an alternative; `rank` is the alternative's index (0 for an
+    exact request); `count` is 0 when `all_devices`.
+    """
+
+    reference: str
+    rank: int
+    device_class_name: str
+    selectors: tuple[str, ...]
+    all_devices: bool
+    count: int
+    tolerations: tuple[DeviceToleration, ...]
+    capacity: Mapping[str, QuantityText]
+    admin_access: bool
+
+    @property
+    def request(self) -> str:
+        """Return the name of the request without the alternative's."""
+        return split_request(self.reference)[0]
+
+
+def _ask(reference: str, rank: int, part: ExactDeviceRequest | DeviceSubRequest) -> Ask:
+    everything = part.allocation_mode == ALL
+    return Ask(
+        reference,
+        rank,
+        part.device_class_name,
+        expressions(part.selectors),
+        everything,
+        0 if everything else part.count or 1,
+        part.tolerations,
+        part.capacity.requests if part.capacity else {},
+        bool(getattr(part, "admin_access", None)),
+    )
+
+
+def asks(request: DeviceRequest) -> tuple[Ask, ...]:
+    """Return the ways to serve a request in the order in which they are tried: one, or one per alternative."""
+    if request.exactly is not None:
+        return (_ask(request.name, 0, request.exactly),)
+    return tuple(_ask(f"{request.name}/{sub.name}", rank, sub) for rank, sub in enumerate(request.first_available))
+
+
+def covers(reference: str, ask: Ask) -> bool:
+    """Say whether a reference of a link or constraint (`request` or `request/subrequest`) covers an ask."""
+    return reference in (ask.request, ask.reference)
+
+
+def check_sketch(sketch: ClaimSketch) -> None:
+    """Raise SketchError, saying where and what to do, when a drawing is inconsistent in itself.
+
+    Names are DNS labels and unique, every request asks in exactly one way, links tie existing requests once and name a
+    place. Whether it can be served, or written for a release, is not decided here.
+    """
+    _check_names("request", [request.name for request in sketch.requests])
+    _check_names("link", [link.name for link in sketch.links])
+    known: set[str] = set()
+    for request in sketch.requests:
+        if (request.exactly is None) == (not request.first_available):
+            raise SketchError(f"request {request.name!r}: give either `exactly` or a list `firstAvailable`")
+        _check_names(f"alternative of request {request.name!r}", [sub.name for sub in request.first_available])
+        for ask in asks(request):
+            known.update((ask.request, ask.reference))
+            _check_ask(ask)
+    for link in sketch.links:
+        _check_link(link, known)
+
+
+def _check_names(what: str, names: list[str]) -> None:
+    for name in names:
+        if not is_label(name):
+            raise SketchError(
+                f"{what} {name!r}: use lower-case letters, digits and '-', at most 63, "
+                "beginning and ending with a letter or digit"
+            )
+        if names.count(name) > 1:
+            raise SketchError(f"{what} {name!r} is there twice; give each its own name")
+
+
+def _check_ask(ask: Ask) -> None:
+    if not ask.device_class_name:
+        raise SketchError(f"request {ask.reference!r} names no device class")
+    if not ask.all_devices and ask.count < 1:
+        raise SketchError(f"request {ask.reference!r}: count is {ask.count}; ask for at least one device")
+
+
+def _check_link(link: Link, known: set[str]) -> None:
+    if not link.requests:
+        raise SketchError(f"link {link.name!r} ties no request; tie one or more, or delete it")
+    for reference in link.requests:
+        if reference not in known:
+            raise SketchError(f"link {link.name!r} ties {reference!r}, which is no request of the drawing")
+        if link.requests.count(reference) > 1:
+            raise SketchError(f"link {link.name!r} ties {reference!r} twice")
+    if not link.is_level and "/" not in link.where:
+        raise SketchError(
+            f"link {link.name!r}: {link.where!r} is neither a level ({', '.join(LEVELS)}) "
+            "nor a full attribute name like domain/name"
+        )
+    if link.how is How.PAIRWISE and len(link.requests) < 2:
+        raise SketchError(f"link {link.name!r} is pairwise and ties one request; tie a second one, or use together")

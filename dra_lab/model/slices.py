@@ -1,0 +1,70 @@
+"""ResourceSlice, DeviceTaintRule: what a cluster publishes about devices."""
+
+from __future__ import annotations
+
+from dra_lab.model.device import Counter, Device, DeviceTaint, Value
+from dra_lab.model.nodes import NodeSelector, ObjectMeta
+
+
+class ResourcePool(Value, frozen=True):
+    """`spec.pool`: name, generation and the number of slices that make the pool complete."""
+
+    name: str
+    generation: int = 0
+    resource_slice_count: int = 0
+
+
+class CounterSet(Value, frozen=True):
+    """`spec.sharedCounters[]`."""
+
+    name: str
+    counters: dict[str, Counter] = {}
+
+
+class ResourceSliceSpec(Value, frozen=True):
+    """`spec` of a ResourceSlice; `devices` and `shared_counters` are None where the document has no such list."""
+
+    driver: str
+    pool: ResourcePool
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    per_device_node_selection: bool | None = None
+    devices: tuple[Device, ...] | None = None
+    shared_counters: tuple[CounterSet, ...] | None = None
+    partition_type_attribute: str | None = None
+    skip_node_operations: tuple[str, ...] = ()
+
+
+class ResourceSlice(Value, frozen=True):
+    """A ResourceSlice."""
+
+    metadata: ObjectMeta
+    spec: ResourceSliceSpec
+
+    @property
+    def name(self) -> str:
+        """Return `metadata.name`; it decides the order in which the allocator looks at slices."""
+        return self.metadata.name
+
+
+class DeviceTaintSelector(Value, frozen=True):
+    """`spec.deviceSelector` of a DeviceTaintRule; an absent member matches everything."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(Value, frozen=True):
+    """`spec` of a DeviceTaintRule."""
+
+    taint: DeviceTaint
+    device_selector: DeviceTaintSelector | None = None
+
+
+class DeviceTaintRule(Value, frozen=True):
+    """A DeviceTaintRule (KEP-5055)."""
+
+    metadata: ObjectMeta
+    spec: DeviceTaintRuleSpec
