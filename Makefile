@@ -1,0 +1,109 @@
+# Two commands matter: `make lab` sets up and opens the planner, `make test` sets up and runs everything.
+# `make quick` is the part of `make test` that takes under a minute. Set PYTHON to choose an interpreter (3.11 to 3.14).
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PLANS  := plans
+say     = @printf '\n== %s\n' "$(1)"
+
+# What the front end is made of. The extension's own build folder (lib) is a result, not a source.
+FRONT_END := $(filter-out %.py,$(wildcard widgets/*.* widgets/src/* widgets/src/*/* widgets/labextension/*.json widgets/labextension/src/* widgets/labextension/style/*))
+SET_UP    := pyproject.toml hatch_build.py widgets/front_end.py widgets/package-lock.json
+
+.PHONY: help lab test quick bench clean lint types contracts unit typescript notebooks browser packaging front-end
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make lab     set up and open the planner in JupyterLab"
+	@echo "make test    set up and run everything: lint, types, contracts, tests, TypeScript, notebooks, browser, packaging"
+	@echo "make quick   lint, types, contracts and unit tests (under a minute)"
+	@echo "make bench   measure the speeds of the README and print them beside their targets"
+	@echo "make clean   remove what was built and installed here; your plans stay"
+
+# ---------------------------------------------------------------- setting up
+
+$(BIN)/python:
+	$(call say,Python environment in $(VENV)   [5 s])
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' \
+	  || { echo "dra-lab needs Python 3.11 to 3.14; set PYTHON, for example: make lab PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+# Whoever has the test environment has all that `make lab` needs.
+$(VENV)/.ready-to-plan: $(SET_UP) $(FRONT_END) | $(BIN)/python
+	$(call say,JupyterLab$(COMMA) dra-lab and its front end   [about 1 to 2 minutes the first time])
+	@$(PIP) install -e ".[lab]"
+	@touch $@
+
+$(VENV)/.ready-to-test: $(SET_UP) | $(BIN)/python
+	$(call say,tools for the tests   [about 2 minutes the first time])
+	@$(PIP) install -e ".[test]"
+	@touch $@ $(VENV)/.ready-to-plan
+
+COMMA := ,
+
+front-end: $(VENV)/.ready-to-test
+	$(call say,front end   [3 s; 30 s the first time])
+	@$(BIN)/python widgets/front_end.py build install
+
+# ---------------------------------------------------------------- the two commands
+
+lab: $(VENV)/.ready-to-plan
+	$(call say,JupyterLab opens on your plan in $(PLANS)/   [5 s]; Ctrl+C here ends it)
+	@mkdir -p $(PLANS)
+	@cd $(PLANS) && "$(CURDIR)/$(BIN)/dra-lab" lab $(ARGS)
+
+test: quick typescript notebooks browser packaging
+	$(call say,everything passed)
+
+quick: lint types contracts unit
+
+bench: front-end
+	$(call say,speeds$(COMMA) measured against their targets)
+	@$(BIN)/python -m tests.benchmarks
+
+# ---------------------------------------------------------------- the stages
+
+lint: $(VENV)/.ready-to-test
+	$(call say,lint: ruff check and ruff format --check   [1 s])
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready-to-test
+	$(call say,types: mypy --strict   [5 to 20 s])
+	@$(BIN)/mypy
+
+contracts: $(VENV)/.ready-to-test
+	$(call say,who may import whom: lint-imports   [1 s])
+	@$(BIN)/lint-imports --no-logo --cache-dir .import_linter_cache
+
+unit: front-end
+	$(call say,unit tests: pytest   [10 to 30 s])
+	@$(BIN)/python -m pytest -q -n auto -m "not browser and not slow"
+
+typescript: front-end
+	$(call say,TypeScript: tsc and vitest   [10 s])
+	@$(BIN)/python widgets/front_end.py npm run typecheck
+	@$(BIN)/python widgets/front_end.py npm run typecheck -w labextension
+	@$(BIN)/python widgets/front_end.py npm test
+
+notebooks: front-end
+	$(call say,notebooks: every one from top to bottom   [5 s each])
+	@$(BIN)/python -m pytest -q --nbmake --nbmake-timeout=300 notebooks
+
+browser: front-end
+	$(call say,browser tests: JupyterLab in Chromium$(COMMA) no network   [2 to 4 minutes])
+	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
+	  && $(BIN)/python -m pytest -q -m browser tests/browser
+
+packaging: front-end
+	$(call say,packaging: wheel$(COMMA) sdist$(COMMA) fresh environment   [1 to 3 minutes])
+	@$(BIN)/python -m pytest -q -m slow
+
+clean:
+	$(call say,removing what was built; $(PLANS)/ stays)
+	@rm -rf $(VENV) dist build dra_lab/widgets/static dra_lab/labextension widgets/node_modules \
+	  widgets/labextension/node_modules widgets/labextension/lib widgets/labextension/*.tsbuildinfo \
+	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

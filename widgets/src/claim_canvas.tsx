@@ -1,0 +1,7 @@
+import "./claim_canvas.css";
+import type { Render } from "@anywidget/types";
+
+const render: Render = ({ el }) => {
+  el.classList.add("dra-lab");
+};
+export default { render };
