@@ -1,0 +1,209 @@
+"""Where each device of a node sits: socket, NUMA node, PCIe root, switch; unknown stays unknown, and says so.
+
+What a driver publishes comes first. What it does not publish is derived only from facts (other devices at the same
+PCIe root, documented machines), marked `derived`, and never written into a manifest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from dra_lab.drivers import Lookup, derived_numa, device_kind, device_label, published
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import AttributeValue, Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
+
+LEVEL_FIELDS: Mapping[str, str] = MappingProxyType(
+    {"switch": "switch", "pcieRoot": "pcie_root", "numaNode": "numa_node", "socket": "socket"}
+)
+"""The levels of a node, nearest first, and the member of Locality that holds each."""
+
+_KIND_WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", "other": "other devices"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A value of a level, and where it comes from.
+
+    `source` is the full name of the attribute that publishes it or, where `derived`, words that name the source
+    ("from the NICs at the same PCIe root (dra.net/numaNode)").
+    """
+
+    value: str | int
+    source: str
+    derived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Locality:
+    """Where one device sits; a level is None where it is not known.
+
+    `kind` is "gpu", "nic", "cpu", "memory" or "other"; `label` the model for people (text from the cluster);
+    `address` the PCI address or "".
+    """
+
+    device: DeviceID
+    kind: str
+    label: str
+    socket: Place | None = None
+    numa_node: Place | None = None
+    pcie_root: Place | None = None
+    switch: Place | None = None
+    address: str = ""
+
+    def place(self, level: str) -> Place | None:
+        """Return the place at one of the levels `switch`, `pcieRoot`, `numaNode`, `socket`."""
+        place: Place | None = getattr(self, LEVEL_FIELDS[level])
+        return place
+
+    @property
+    def known(self) -> bool:
+        """Say whether any level is known."""
+        return any(self.place(level) is not None for level in LEVEL_FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedDevice:
+    """A published device that kube-scheduler does not look at on this node, and why (`pool incomplete: ...`)."""
+
+    id: DeviceID
+    device: Device
+    reason: str
+
+
+def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
+    """Return the locality of every device that a node sees, in kube-scheduler's order; skipped devices come last.
+
+    Remembered for as long as the cluster lives. Raises KeyError for a node that the cluster does not have.
+    """
+    # On the instance, like a cached_property: it goes when the cluster goes. Plans are made in a second thread; the
+    # worst that two threads can do here is to compute the same value twice.
+    cache: dict[str, Mapping[DeviceID, Locality]] = cluster.__dict__.setdefault("_localities_by_node", {})
+    found = cache.get(node_name)
+    if found is None:
+        found = cache[node_name] = MappingProxyType(_compute(cluster, node_name))
+    return found
+
+
+def skipped_devices(cluster: Cluster, node_name: str) -> tuple[SkippedDevice, ...]:
+    """Return the devices of a node's own slices whose pool kube-scheduler skips because it is incomplete or invalid.
+
+    Only the pool's newest generation; a device that is published twice is there once. Rule: dra-semantics 3.2.
+    """
+    found: dict[DeviceID, SkippedDevice] = {}
+    for pool in gather_pools(cluster, node_name):
+        reason = f"pool invalid: {pool.invalid}" if pool.invalid else "" if pool.complete else "pool incomplete"
+        if not reason:
+            continue
+        slices = [
+            s
+            for s in cluster.slices_by_node.get(node_name, ())
+            if (s.spec.driver, s.spec.pool.name, s.spec.pool.generation) == (pool.driver, pool.name, pool.generation)
+        ]
+        for device in (d for s in slices for d in s.spec.devices or ()):
+            device_id = DeviceID(pool.driver, pool.name, device.name)
+            found.setdefault(device_id, SkippedDevice(device_id, device, reason))
+    return tuple(found.values())
+
+
+def level_value(locality: Locality, where: str, device: Device) -> str | int | None:
+    """Return a device's value at the place that a link names, or None when it has none.
+
+    `where` is a level (`switch`, `pcieRoot`, `numaNode`, `socket`: the known locality, published or derived) or the
+    full name of an attribute (as `matchAttribute` sees it: lists count as no value).
+    """
+    if where in LEVEL_FIELDS:
+        place = locality.place(where)
+        return None if place is None else place.value
+    attribute = device.lookup(where, locality.device.driver)
+    value = attribute.value if attribute is not None else None
+    return None if isinstance(value, tuple) else value
+
+
+def _compute(cluster: Cluster, node_name: str) -> dict[DeviceID, Locality]:
+    seen: list[PoolDevice | SkippedDevice] = list(devices_on(gather_pools(cluster, node_name)))
+    seen.extend(skipped_devices(cluster, node_name))
+    devices = {item.id: item.device for item in seen}
+    found = {device_id: _published(device_id, device) for device_id, device in devices.items()}
+    found = _fill(found, "numa_node", "pcie_root", "at the same PCIe root")
+    found = {
+        device_id: locality if locality.numa_node else _documented(locality, devices[device_id])
+        for device_id, locality in found.items()
+    }
+    return _fill(found, "socket", "numa_node", "at the same NUMA node")
+
+
+def _lookup(driver: str, device: Device) -> Lookup:
+    def lookup(name: str) -> AttributeValue | None:
+        attribute = device.lookup(name, driver)
+        return None if attribute is None else attribute.value
+
+    return lookup
+
+
+def _published(device_id: DeviceID, device: Device) -> Locality:
+    driver = device_id.driver
+    lookup = _lookup(driver, device)
+    places = {member: _place(published(driver, level, lookup)) for level, member in LEVEL_FIELDS.items()}
+    address = published(driver, "pciBusID", lookup)
+    return Locality(
+        device_id,
+        device_kind(driver, lookup),
+        device_label(driver, lookup),
+        address=address[1] if address is not None and isinstance(address[1], str) else "",
+        **places,
+    )
+
+
+def _place(found: tuple[str, AttributeValue] | None) -> Place | None:
+    if found is None:
+        return None
+    name, value = found
+    if isinstance(value, tuple):
+        # KEP-6072: the first item of a numaNode list is the device's own node. A list of several roots is no one place.
+        if len(value) > 1 and not name.endswith("/numaNode"):
+            return None
+        value = value[0]
+    if isinstance(value, bool):
+        return None
+    # "0" and 0 are the same NUMA node; a root such as pci0000:10 is never all digits.
+    return Place(int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value, name)
+
+
+def _fill(found: Mapping[DeviceID, Locality], member: str, shared: str, words: str) -> dict[DeviceID, Locality]:
+    """Derive a level for devices that lack it from those at the same `shared` place that publish it, all agreeing."""
+    publishers: dict[str | int, list[Locality]] = defaultdict(list)
+    for locality in found.values():
+        common, place = getattr(locality, shared), getattr(locality, member)
+        if common is not None and place is not None and not place.derived:
+            publishers[common.value].append(locality)
+    derived = {value: _agreed(group, member, words) for value, group in publishers.items()}
+    filled = {}
+    for device_id, locality in found.items():
+        common = getattr(locality, shared)
+        place = derived.get(common.value) if common is not None and getattr(locality, member) is None else None
+        changes: dict[str, Any] = {} if place is None else {member: place}
+        filled[device_id] = dataclasses.replace(locality, **changes) if changes else locality
+    return filled
+
+
+def _agreed(group: Iterable[Locality], member: str, words: str) -> Place | None:
+    places: list[Place] = [getattr(locality, member) for locality in group]
+    if len({place.value for place in places}) != 1:
+        return None
+    kinds = " and ".join(dict.fromkeys(_KIND_WORDS[locality.kind] for locality in group))
+    names = ", ".join(dict.fromkeys(place.source for place in places))
+    return Place(places[0].value, f"from the {kinds} {words} ({names})", derived=True)
+
+
+def _documented(locality: Locality, device: Device) -> Locality:
+    known = derived_numa(locality.device.driver, _lookup(locality.device.driver, device))
+    if known is None:
+        return locality
+    return dataclasses.replace(locality, numa_node=Place(known[0], known[1], derived=True))
