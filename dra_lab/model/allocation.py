@@ -23,6 +23,7 @@ class DeviceRequestAllocationResult(Value, frozen=True):
     binding_failure_conditions: tuple[str, ...] = ()
     share_id: str | None = field(default=None, name="shareID")
     consumed_capacity: dict[str, QuantityText] = {}
+    skip_node_operations: tuple[str, ...] = ()
 
     @property
     def id(self) -> DeviceID:

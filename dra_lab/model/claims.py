@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dra_lab.model.allocation import ResourceClaimStatus
-from dra_lab.model.device import Value
+from dra_lab.model.device import RESOURCE_V1, Value
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.quantity import QuantityText
 
@@ -122,6 +122,8 @@ class ResourceClaim(Value, frozen=True):
     metadata: ObjectMeta
     spec: ResourceClaimSpec = ResourceClaimSpec()
     status: ResourceClaimStatus = ResourceClaimStatus()
+    api_version: str = RESOURCE_V1
+    kind: str = "ResourceClaim"
 
 
 class ResourceClaimTemplateSpec(Value, frozen=True):
@@ -136,6 +138,8 @@ class ResourceClaimTemplate(Value, frozen=True):
 
     metadata: ObjectMeta
     spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()
+    api_version: str = RESOURCE_V1
+    kind: str = "ResourceClaimTemplate"
 
 
 class DeviceClassConfiguration(Value, frozen=True):
@@ -157,6 +161,8 @@ class DeviceClass(Value, frozen=True):
 
     metadata: ObjectMeta
     spec: DeviceClassSpec = DeviceClassSpec()
+    api_version: str = RESOURCE_V1
+    kind: str = "DeviceClass"
 
     @property
     def name(self) -> str:

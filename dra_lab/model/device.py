@@ -8,9 +8,16 @@ from dra_lab.model.names import full_name
 from dra_lab.model.nodes import NodeSelector
 from dra_lab.model.quantity import QuantityText
 
+RESOURCE_V1 = "resource.k8s.io/v1"
 
-class Value(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Base of the values of the API: frozen, camelCase in documents, defaults left out when written."""
+
+class Value(
+    Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False, forbid_unknown_fields=True
+):
+    """Base of the values of the API: frozen, camelCase in documents, defaults left out when written.
+
+    Unknown fields are refused when decoding; `manifests` decides whether that is an error or a finding.
+    """
 
 
 AttributeValue = int | bool | str | tuple[int, ...] | tuple[bool, ...] | tuple[str, ...]

@@ -114,9 +114,7 @@ def _build(cluster: Cluster, key: tuple[str, str], slices: list[ResourceSlice], 
     if invalid:
         return Pool(driver, name, wanted.generation, invalid=invalid)
     devices = tuple(
-        PoolDevice(
-            DeviceID(driver, name, d.name), d, s, not s.spec.per_device_node_selection or _device_on(d, node)
-        )
+        PoolDevice(DeviceID(driver, name, d.name), d, s, not s.spec.per_device_node_selection or _device_on(d, node))
         for s in ordered
         for d in s.spec.devices or ()
     )

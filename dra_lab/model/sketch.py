@@ -23,6 +23,9 @@ from dra_lab.model.quantity import QuantityText
 LEVELS = ("switch", "pcieRoot", "numaNode", "socket")
 """Levels of a node at which a link can hold, nearest first; everything else in `Link.where` is an attribute."""
 
+DRAWING_VERSION = "dra-lab/v1"
+"""`apiVersion` of a drawing's file."""
+
 MAX_DEVICES = 32
 """Most devices a claim can be allocated (`status.allocation.devices.results`, dra-semantics 2.2)."""
 
@@ -85,6 +88,8 @@ class Drawing(Value, frozen=True):
     release: str = ""
     node: str = ""
     goals: tuple[str, ...] = ()
+    api_version: str = DRAWING_VERSION
+    kind: str = "Drawing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dra_lab.model.device import Counter, Device, DeviceTaint, Value
+from dra_lab.model.device import RESOURCE_V1, Counter, Device, DeviceTaint, Value
 from dra_lab.model.nodes import NodeSelector, ObjectMeta
 
 
@@ -41,6 +41,8 @@ class ResourceSlice(Value, frozen=True):
 
     metadata: ObjectMeta
     spec: ResourceSliceSpec
+    api_version: str = RESOURCE_V1
+    kind: str = "ResourceSlice"
 
     @property
     def name(self) -> str:
@@ -68,3 +70,6 @@ class DeviceTaintRule(Value, frozen=True):
 
     metadata: ObjectMeta
     spec: DeviceTaintRuleSpec
+    status: dict[str, object] = {}
+    api_version: str = RESOURCE_V1
+    kind: str = "DeviceTaintRule"

@@ -1,0 +1,223 @@
+"""Kubernetes documents to model values and back: which kinds are read, what is wrong with the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from dra_lab.errors import ManifestError
+from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.manifests.typed import convert, convert_dropping_unknown
+from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.device import RESOURCE_V1
+from dra_lab.model.nodes import Node
+from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.workloads import Pod
+
+Object = ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod
+
+KINDS: dict[str, tuple[str, type[Any]]] = {
+    "ResourceSlice": (RESOURCE_V1, ResourceSlice),
+    "DeviceClass": (RESOURCE_V1, DeviceClass),
+    "ResourceClaim": (RESOURCE_V1, ResourceClaim),
+    "ResourceClaimTemplate": (RESOURCE_V1, ResourceClaimTemplate),
+    "DeviceTaintRule": (RESOURCE_V1, DeviceTaintRule),
+    "Node": ("v1", Node),
+    "Pod": ("v1", Pod),
+}
+"""The kinds that are read, with the version in which their objects are understood."""
+
+
+@dataclass(frozen=True)
+class Documents:
+    """What a text held: objects with their origins, in order, and what could not be used."""
+
+    objects: tuple[tuple[Object, Origin], ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def of(self, kind: type[Any]) -> tuple[Any, ...]:
+        """Return the objects of a model class, in order."""
+        return tuple(item for item, _ in self.objects if isinstance(item, kind))
+
+
+@dataclass
+class _Reader:
+    """Collects objects and findings while one text is read."""
+
+    source: str
+    objects: list[tuple[Object, Origin]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    ignored: Counter[str] = field(default_factory=Counter)
+
+    def document(self, value: Any, origin: Origin) -> None:
+        """Take one document: an object, a List, or something else."""
+        if not isinstance(value, dict):
+            self._refuse("document-broken", f"expected an object with `kind`, got {_type_name(value)}", origin)
+            return
+        kind, items = value.get("kind"), value.get("items")
+        if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+            for index, item in enumerate(items):
+                inner = (
+                    {"apiVersion": value.get("apiVersion"), "kind": kind[:-4], **item} if _typed(kind, item) else item
+                )
+                self.document(inner, Origin(origin.source, origin.document, f"items[{index}]", line=origin.line))
+            return
+        if not isinstance(kind, str) or not kind:
+            self._refuse("document-broken", "it has no `kind`; is this a Kubernetes object?", origin)
+            return
+        self._object(value, kind, origin)
+
+    def _object(self, value: dict[str, Any], kind: str, origin: Origin) -> None:
+        if kind not in KINDS:
+            self.ignored[kind] += 1
+            return
+        version, model = KINDS[kind]
+        metadata = value.get("metadata")
+        name = metadata.get("name", "") if isinstance(metadata, dict) else ""
+        origin = Origin(origin.source, origin.document, f"{kind}/{name}", line=origin.line)
+        found = value.get("apiVersion")
+        if found != version:
+            advice = f"Read it in {version}: kubectl get {kind.lower()}s.{version.replace('/', '.')} -o json"
+            self._refuse("version-unknown", f"apiVersion {found!r} of {kind} is not read", origin, advice)
+            return
+        try:
+            item, unknown = convert_dropping_unknown(value, model, origin)
+        except ManifestError as error:
+            self._refuse("document-broken", error.message, error.origin or origin)
+            return
+        self.objects.append((item, origin))
+        for path in unknown:
+            place = Origin(origin.source, origin.document, origin.object, path, origin.line)
+            self.findings.append(
+                Finding("unknown-field", Severity.WARNING, name, f"the field {path} is unknown and not used", "", place)
+            )
+
+    def _refuse(self, rule: str, message: str, origin: Origin, advice: str = "") -> None:
+        subject = origin.object or "document"
+        advice = advice or "The other documents are read; correct this one."
+        self.findings.append(Finding(rule, Severity.ERROR, subject, message, advice, origin))
+
+    def done(self) -> Documents:
+        """Return what was collected."""
+        if self.ignored:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.ignored.items()))
+            message = f"objects of other kinds are not used: {kinds}"
+            self.findings.append(Finding("kind-ignored", Severity.NOTE, self.source, message, "", Origin(self.source)))
+        return Documents(tuple(self.objects), tuple(self.findings))
+
+
+def decode_documents(text: str | bytes, source: str = "") -> Documents:
+    """Return the objects of a JSON or YAML text: single objects, Lists, many documents; each with its origin.
+
+    A document that cannot be used becomes a Finding and the others are read. Raises ManifestError when the text as a
+    whole is no JSON and no YAML.
+    """
+    data = text.encode() if isinstance(text, str) else text
+    reader = _Reader(source)
+    if data.lstrip()[:1] in (b"{", b"["):
+        fast = _decode_list(data, source)
+        if fast is not None:
+            return fast
+        for number, value in enumerate(_json_values(data, source), 1):
+            reader.document(value, Origin(source, number))
+        return reader.done()
+    try:
+        yaml_text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ManifestError(f"this is not UTF-8 text (byte {error.start})", origin=Origin(source)) from None
+    try:
+        for document in load_yaml(yaml_text, source):
+            reader.document(document.value, Origin(source, document.number, line=document.line()))
+    except ManifestError as error:
+        if not reader.objects:
+            raise
+        rest = "The documents before it are read; correct this one."
+        reader.findings.append(
+            Finding("document-broken", Severity.ERROR, "document", error.message, rest, error.origin)
+        )
+    return reader.done()
+
+
+def decode_object(value: Any, kind: type[Any], origin: Origin) -> Any:
+    """Return one plain value as a model value; unknown fields are an error, as a person wrote it."""
+    return convert(value, kind, origin)
+
+
+def encode(item: Object) -> dict[str, Any]:
+    """Return a model value as plain values in the API's form: apiVersion, kind, metadata, spec, status, in this order."""
+    plain: dict[str, Any] = msgspec.to_builtins(item)
+    kind = type(item).__name__
+    head = {"apiVersion": getattr(item, "api_version", "") or KINDS[kind][0], "kind": kind}
+    order = ("metadata", "spec", "status")
+    return {**head, **{key: plain[key] for key in order if key in plain}}
+
+
+class _Head(msgspec.Struct, rename="camel"):
+    kind: str = ""
+    api_version: str = ""
+
+
+class _List(msgspec.Struct, rename="camel"):
+    kind: str
+    items: list[msgspec.Raw]
+
+
+_DECODERS = {kind: msgspec.json.Decoder(model) for kind, (_, model) in KINDS.items()}
+_HEAD = msgspec.json.Decoder(_Head)
+
+
+def _decode_list(data: bytes, source: str) -> Documents | None:
+    """Decode a JSON `kind: List` straight into model values; None when anything needs a closer look."""
+    try:
+        items = msgspec.json.decode(data, type=_List)
+        if items.kind != "List":
+            return None
+        objects: list[tuple[Object, Origin]] = []
+        ignored: Counter[str] = Counter()
+        for index, raw in enumerate(items.items):
+            head = _HEAD.decode(raw)
+            if head.kind not in KINDS:
+                ignored[head.kind] += 1
+                continue
+            if head.api_version != KINDS[head.kind][0]:
+                return None
+            objects.append((_DECODERS[head.kind].decode(raw), Origin(source, 1, f"items[{index}]")))
+    except msgspec.MsgspecError:
+        return None
+    reader = _Reader(source, objects, ignored=ignored)
+    return reader.done() if not any(not kind for kind in ignored) else None
+
+
+def _json_values(data: bytes, source: str) -> Iterator[Any]:
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        lines = [line for line in data.splitlines() if line.strip()]
+        if len(lines) > 1 and isinstance(error, msgspec.DecodeError):
+            yield from _json_lines(lines, source, error)
+            return
+        raise ManifestError(f"this is no valid JSON: {error}", origin=Origin(source)) from None
+    yield from value if isinstance(value, list) else [value]
+
+
+def _json_lines(lines: Iterable[bytes], source: str, whole: Exception) -> Iterator[Any]:
+    values = []
+    for line in lines:
+        try:
+            values.append(msgspec.json.decode(line))
+        except msgspec.DecodeError:
+            raise ManifestError(f"this is no valid JSON: {whole}", origin=Origin(source)) from None
+    yield from values
+
+
+def _typed(kind: str, item: Any) -> bool:
+    return isinstance(item, dict) and kind != "List" and "kind" not in item
+
+
+def _type_name(value: Any) -> str:
+    return "null" if value is None else {dict: "an object", list: "a list", str: "text"}.get(type(value), "a number")

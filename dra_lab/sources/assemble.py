@@ -1,0 +1,82 @@
+"""Documents to a Cluster: what belongs to the snapshot, and what is missing from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dra_lab.errors import SourceError
+from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.manifests.documents import Documents
+from dra_lab.model.claims import DeviceClass, ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.nodes import Node
+from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+
+KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json"
+"""The command that writes everything that is needed into one file."""
+
+
+def assemble(documents: Documents, name: str, *, read_at: str = "") -> Cluster:
+    """Return the snapshot that documents make; `name` is what the person gave.
+
+    Raises SourceError when they hold neither a ResourceSlice nor a Node.
+    """
+    findings = list(documents.findings)
+    kept = _latest(documents, findings)
+    slices, nodes = _of(kept, ResourceSlice), _of(kept, Node)
+    if not slices and not nodes:
+        first = next((str(f) for f in findings if f.severity is Severity.ERROR), "")
+        reason = f" First problem: {first}" if first else ""
+        raise SourceError(f"there are no ResourceSlices and no Nodes in {name!r}; write them with: {KUBECTL}.{reason}")
+    claims = tuple(claim for claim in _of(kept, ResourceClaim))
+    known = _check_claims(claims, slices, name, findings)
+    return Cluster(
+        slices,
+        _of(kept, DeviceClass),
+        nodes,
+        claims,
+        _of(kept, DeviceTaintRule),
+        name,
+        read_at,
+        tuple(findings),
+        known,
+    )
+
+
+def _of(items: list[Any], kind: type[Any]) -> tuple[Any, ...]:
+    return tuple(item for item in items if isinstance(item, kind))
+
+
+def _latest(documents: Documents, findings: list[Finding]) -> list[Any]:
+    seen: dict[tuple[str, str, str], tuple[Any, Origin]] = {}
+    for item, origin in documents.objects:
+        kind = type(item).__name__
+        key = (kind, item.metadata.namespace, item.metadata.name)
+        before = seen.pop(key, None)
+        seen[key] = (item, origin)
+        if before is not None and before[0] != item:
+            message = f"{kind} {item.metadata.name!r} is there twice and differs; the later one is used"
+            advice = f"The earlier one stands in {before[1]}; remove one of them."
+            findings.append(Finding("object-twice", Severity.WARNING, item.metadata.name, message, advice, origin))
+    return [item for item, _ in seen.values()]
+
+
+def _check_claims(
+    claims: tuple[ResourceClaim, ...], slices: tuple[ResourceSlice, ...], name: str, findings: list[Finding]
+) -> bool:
+    if not slices or name.startswith("sample:"):
+        return True
+    if not claims:
+        message = "no ResourceClaims were read, so which devices are in use is unknown; all of them look free"
+        findings.append(Finding("claims-missing", Severity.WARNING, name, message, f"Read them with: {KUBECTL}"))
+        return False
+    namespaces = {claim.metadata.namespace for claim in claims}
+    if len(namespaces) == 1:
+        namespace = next(iter(namespaces))
+        message = (
+            f"all ResourceClaims are of the namespace {namespace!r}; if others have claims, their devices look free"
+        )
+        findings.append(
+            Finding("claims-one-namespace", Severity.WARNING, name, message, f"Read all with -A: {KUBECTL}")
+        )
+    return True
