@@ -1,0 +1,94 @@
+"""The tree of a node: node > socket > NUMA node > PCIe root > switch > device, in bus order, the same every time.
+
+A level that nothing publishes is left out; a device that lacks a level hangs at the next level up that is known.
+Devices of which no level is known are together in one branch of the level `unknown`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID
+from dra_lab.topology.locality import Locality, localities
+
+TREE_LEVELS = ("socket", "numaNode", "pcieRoot", "switch")
+"""The levels between node and device, from the node down."""
+
+UNKNOWN = "unknown"
+"""The level of the branch that holds the devices without any known locality."""
+
+_KIND_ORDER = ("gpu", "nic", "cpu", "memory", "other")
+_DIGITS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A place in the tree: `level` is "node", one of TREE_LEVELS or "unknown"; `path` are the values down to it.
+
+    `devices` sit here and in no deeper branch: GPUs, NICs, CPUs, memory, others, each by PCI address, then by name.
+    """
+
+    level: str
+    value: str | int
+    path: tuple[tuple[str, str | int], ...] = ()
+    branches: tuple[Branch, ...] = ()
+    devices: tuple[Locality, ...] = ()
+
+    def all_devices(self) -> Iterator[Locality]:
+        """Yield the devices of the whole branch, deeper ones first, in the order in which they are drawn."""
+        for branch in self.branches:
+            yield from branch.all_devices()
+        yield from self.devices
+
+
+def node_tree(cluster: Cluster, node_name: str) -> Branch:
+    """Return the tree of a node with every device once. Raises KeyError for a node that the cluster does not have."""
+    places: Mapping[DeviceID, Locality] = localities(cluster, node_name)
+    known = sorted((locality for locality in places.values() if locality.known), key=device_order)
+    unknown = sorted((locality for locality in places.values() if not locality.known), key=device_order)
+    tree = _branch("node", node_name, (), known)
+    if unknown:
+        lost = Branch(UNKNOWN, UNKNOWN, ((UNKNOWN, UNKNOWN),), devices=tuple(unknown))
+        tree = Branch(tree.level, tree.value, branches=(*tree.branches, lost), devices=tree.devices)
+    return tree
+
+
+def device_order(locality: Locality) -> tuple[object, ...]:
+    """Return the key that orders the devices of one place: kind, PCI address, natural order of the name, driver."""
+    name = natural_order(locality.device.device)
+    return (_KIND_ORDER.index(locality.kind), locality.address.lower(), name, locality.device)
+
+
+def natural_order(text: str) -> tuple[str | int, ...]:
+    """Return a key that puts `gpu-2` before `gpu-10`."""
+    # ASCII digits only: int() of a long run of exotic digits is neither wanted nor bounded.
+    return tuple(
+        int(part) if at % 2 and part.isascii() and len(part) < 20 else (part if at % 2 == 0 else 0)
+        for at, part in enumerate(_DIGITS.split(text))
+    )
+
+
+def _branch(level: str, value: str | int, path: tuple[tuple[str, str | int], ...], devices: list[Locality]) -> Branch:
+    here: list[Locality] = []
+    deeper: dict[tuple[str, str | int], list[Locality]] = {}
+    below = TREE_LEVELS[TREE_LEVELS.index(level) + 1 :] if level in TREE_LEVELS else TREE_LEVELS
+    for locality in devices:
+        step = next(((lower, place.value) for lower in below if (place := locality.place(lower)) is not None), None)
+        if step is None:
+            here.append(locality)
+        else:
+            deeper.setdefault(step, []).append(locality)
+    branches = (
+        _branch(lower, name, (*path, (lower, name)), deeper[lower, name])
+        for lower, name in sorted(deeper, key=_place_order)
+    )
+    return Branch(level, value, path, tuple(branches), tuple(here))
+
+
+def _place_order(step: tuple[str, str | int]) -> tuple[int, bool, int, str]:
+    level, value = step
+    is_text = isinstance(value, str)
+    return (TREE_LEVELS.index(level), is_text, 0 if isinstance(value, str) else value, str(value).lower())
