@@ -63,9 +63,7 @@ class SemverError(InputError, ValueError):
 class CelError(DraLabError):
     """A CEL selector cannot be used; `expression` is its text, `position` the offset of the problem or -1."""
 
-    def __init__(
-        self, message: str, *, expression: str = "", position: int = -1, origin: Origin | None = None
-    ) -> None:
+    def __init__(self, message: str, *, expression: str = "", position: int = -1, origin: Origin | None = None) -> None:
         """Keep the expression beside the message."""
         self.expression = expression
         self.position = position

@@ -62,9 +62,8 @@ class _Reader:
         kind, items = value.get("kind"), value.get("items")
         if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
             for index, item in enumerate(items):
-                inner = (
-                    {"apiVersion": value.get("apiVersion"), "kind": kind[:-4], **item} if _typed(kind, item) else item
-                )
+                bare = isinstance(item, dict) and kind != "List" and "kind" not in item
+                inner = {"apiVersion": value.get("apiVersion"), "kind": kind[:-4], **item} if bare else item
                 self.document(inner, Origin(origin.source, origin.document, f"items[{index}]", line=origin.line))
             return
         if not isinstance(kind, str) or not kind:
@@ -149,7 +148,7 @@ def decode_object(value: Any, kind: type[Any], origin: Origin) -> Any:
 
 
 def encode(item: Object) -> dict[str, Any]:
-    """Return a model value as plain values in the API's form: apiVersion, kind, metadata, spec, status, in this order."""
+    """Return a model value as plain values in the API's form: apiVersion, kind, metadata, spec, status."""
     plain: dict[str, Any] = msgspec.to_builtins(item)
     kind = type(item).__name__
     head = {"apiVersion": getattr(item, "api_version", "") or KINDS[kind][0], "kind": kind}
@@ -215,9 +214,9 @@ def _json_lines(lines: Iterable[bytes], source: str, whole: Exception) -> Iterat
     yield from values
 
 
-def _typed(kind: str, item: Any) -> bool:
-    return isinstance(item, dict) and kind != "List" and "kind" not in item
-
-
 def _type_name(value: Any) -> str:
-    return "null" if value is None else {dict: "an object", list: "a list", str: "text"}.get(type(value), "a number")
+    if value is None:
+        return "null"
+    if isinstance(value, list):
+        return "a list"
+    return "text" if isinstance(value, str) else "a number"

@@ -120,7 +120,7 @@ def _at(value: Any, steps: Path) -> Any:
 def _replaced(value: Any, steps: Path, new: Any) -> Any:
     if not steps:
         return new
-    copy = list(value) if isinstance(value, list | tuple) else dict(value)
+    copy: Any = list(value) if isinstance(value, list | tuple) else dict(value)
     copy[steps[0]] = _replaced(copy[steps[0]], steps[1:], new)
     return copy
 

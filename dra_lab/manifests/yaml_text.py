@@ -35,7 +35,7 @@ _PlainLoader.yaml_implicit_resolvers = {
 class _TidyDumper(_Dumper):  # type: ignore[misc]
     """SafeDumper that never writes aliases and puts several lines of text into a block."""
 
-    def ignore_aliases(self, data: object) -> bool:
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  PyYAML names it
         """Write every value out."""
         return True
 
@@ -104,7 +104,7 @@ def load_yaml(text: str, source: str = "") -> Iterator[YamlDocument]:
 
 
 def dump_yaml(document: Any) -> str:
-    """Return a value as YAML: keys in the order given, two spaces, no aliases, no wrapping; the same text every time."""
+    """Return a value as YAML: keys in the order given, no aliases, no wrapping; the same text every time."""
     text: str = yaml.dump(
         document, Dumper=_TidyDumper, sort_keys=False, width=2**20, default_flow_style=False, allow_unicode=True
     )

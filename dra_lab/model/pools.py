@@ -53,7 +53,7 @@ def gather_pools(cluster: Cluster, node_name: str, *, partitionable_devices: boo
     node = cluster.node_by_name[node_name]
     relevant: dict[tuple[str, str], list[ResourceSlice]] = {}
     own = cluster.slices_by_node.get(node_name, ())
-    seen = (*own, *(s for s in _shared(cluster, partitionable_devices) if s.spec.node_name != node_name))
+    seen = (*own, *(s for s in _shared(cluster, partitionable=partitionable_devices) if s.spec.node_name != node_name))
     for slice_ in seen:
         partitioned = slice_.spec.per_device_node_selection or slice_.spec.shared_counters is not None
         if (partitioned and not partitionable_devices) or not _is_relevant(slice_, node):
@@ -73,7 +73,7 @@ def devices_on(pools: tuple[Pool, ...]) -> Iterator[PoolDevice]:
     return (device for pool in pools for device in pool.devices if device.on_node)
 
 
-def _shared(cluster: Cluster, partitionable: bool) -> tuple[ResourceSlice, ...]:
+def _shared(cluster: Cluster, *, partitionable: bool) -> tuple[ResourceSlice, ...]:
     # in 1.36 a slice with shared counters is seen by every node, whatever its nodeName (dra-semantics 3.2 G3)
     return (*cluster.network_slices, *(cluster.counter_slices if partitionable else ()))
 
