@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dra_lab.model.cluster import Cluster
@@ -109,7 +109,7 @@ def _build(cluster: Cluster, key: tuple[str, str], slices: list[ResourceSlice], 
         if len(published) != wanted.resource_slice_count:
             return Pool(driver, name, wanted.generation, complete=False)
     ordered = sorted(slices, key=lambda s: s.name.encode())
-    invalid = _why_invalid(ordered, published)
+    invalid = why_invalid(ordered, published)
     counter_sets = tuple(c for s in published for c in s.spec.shared_counters or ())
     if invalid:
         return Pool(driver, name, wanted.generation, invalid=invalid)
@@ -121,7 +121,11 @@ def _build(cluster: Cluster, key: tuple[str, str], slices: list[ResourceSlice], 
     return Pool(driver, name, wanted.generation, devices, counter_sets)
 
 
-def _why_invalid(slices: list[ResourceSlice], published: list[ResourceSlice]) -> str:
+def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSlice]) -> str:
+    """Return why the allocator calls a complete pool invalid, or "" (dra-semantics 3.2, rule 9).
+
+    `slices` are those that the node sees, `published` all of the generation, whose counters count pool-wide.
+    """
     names: set[str] = set()
     for device in (d for s in slices for d in s.spec.devices or ()):
         if device.name in names:

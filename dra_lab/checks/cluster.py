@@ -1,0 +1,146 @@
+"""What is wrong with, or worth knowing about, what a cluster publishes; no claim and no solver needed."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.names import PCIE_ROOT, DeviceID, full_name
+from dra_lab.model.pools import why_invalid
+from dra_lab.model.slices import ResourceSlice
+
+_SHOWN = 5
+
+
+def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
+    """Return what is to be known about a cluster's slices, classes and claims, errors first.
+
+    Computed once for a cluster and remembered for as long as it lives.
+    """
+    found: tuple[Finding, ...] | None = cluster.__dict__.get("_check_cluster")
+    if found is None:
+        rules = (check_pools, check_identities, check_taints, check_places, check_lists, check_claims, check_classes)
+        found = sort_findings(finding for rule in rules for finding in rule(cluster))
+        cluster.__dict__["_check_cluster"] = found
+    return found
+
+
+def check_pools(cluster: Cluster) -> Iterator[Finding]:
+    """Yield pools that kube-scheduler skips, and old generations (dra-semantics 3.2, G5 to G9)."""
+    for (driver, name), slices in cluster.slices_by_pool.items():
+        newest = max(s.spec.pool.generation for s in slices)
+        current = [s for s in slices if s.spec.pool.generation == newest]
+        pool = f"{driver}/{name}"
+        if len(current) < len(slices):
+            old = len(slices) - len(current)
+            message = f"{old} ResourceSlices of older generations are still there beside generation {newest}"
+            advice = "kube-scheduler uses the newest generation; the driver should remove the old slices."
+            yield Finding("pool-stale", Severity.NOTE, pool, message, advice)
+        wanted = current[0].spec.pool.resource_slice_count
+        if len(current) != wanted:
+            message = f"the pool is incomplete: {len(current)} of {wanted} ResourceSlices of generation {newest}"
+            advice = "kube-scheduler does not use its devices, and a request with allocationMode All gives up the pod."
+            yield Finding("pool-incomplete", Severity.ERROR, pool, message, advice)
+        elif invalid := why_invalid(current, current):
+            advice = "kube-scheduler does not use its devices; correct what the driver publishes."
+            yield Finding("pool-invalid", Severity.ERROR, pool, f"the pool is invalid: {invalid}", advice)
+
+
+def check_identities(cluster: Cluster) -> Iterator[Finding]:
+    """Yield device identities that two nodes publish: a claim's result could then mean either (rule 10)."""
+    nodes: dict[DeviceID, set[str]] = defaultdict(set)
+    for (driver, name), slices in cluster.slices_by_pool.items():
+        if len({s.spec.node_name for s in slices}) < 2:
+            continue
+        for slice_ in slices:
+            for device in slice_.spec.devices or ():
+                nodes[DeviceID(driver, name, device.name)].add(slice_.spec.node_name or "")
+    for device_id, names in nodes.items():
+        if len(names) > 1:
+            message = f"the same device is published for {len(names)} nodes: {_some(names)}"
+            advice = "A pool's name should be unique for its node; otherwise devices in use are mistaken."
+            yield Finding("device-ambiguous", Severity.WARNING, str(device_id), message, advice)
+
+
+def check_taints(cluster: Cluster) -> Iterator[Finding]:
+    """Yield a count of devices for each taint that keeps claims away (KEP-5055)."""
+    tainted: dict[str, list[str]] = defaultdict(list)
+    for slice_, device in _devices(cluster):
+        for taint in device.taints:
+            if taint.effect in ("NoSchedule", "NoExecute"):
+                tainted[str(taint)].append(str(DeviceID(slice_.spec.driver, slice_.spec.pool.name, device.name)))
+    for taint, devices in sorted(tainted.items()):
+        advice = "A request needs a matching toleration to get them."
+        yield Finding("device-tainted", Severity.NOTE, taint, f"{_count(devices)}: {_some(devices)}", advice)
+
+
+def check_places(cluster: Cluster) -> Iterator[Finding]:
+    """Yield attributes whose value says that the place is not known (a NUMA node of -1, an empty PCIe root)."""
+    unknown: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for slice_, device in _devices(cluster):
+        driver = slice_.spec.driver
+        for key, attribute in device.attributes.items():
+            name = full_name(key, driver)
+            negative = "numa" in name.lower() and isinstance(attribute.value, int) and attribute.value < 0
+            if negative or (name == PCIE_ROOT and attribute.value == ""):
+                text = f"{name} is {'empty' if attribute.value == '' else attribute.value}"
+                unknown[driver, text].append(str(DeviceID(driver, slice_.spec.pool.name, device.name)))
+    for (driver, text), devices in sorted(unknown.items()):
+        message = f"{text}, which means unknown, on {_count(devices)}: {_some(devices)}"
+        advice = "The place counts as unknown here, while matchAttribute takes equal values as one place."
+        yield Finding("place-unknown", Severity.WARNING, driver, message, advice)
+
+
+def check_lists(cluster: Cluster) -> Iterator[Finding]:
+    """Yield drivers with list-typed attributes: with the gate off every selector fails on them (dra-semantics 4.1)."""
+    drivers: Counter[str] = Counter()
+    for slice_, device in _devices(cluster):
+        if any(attribute.is_list for attribute in device.attributes.values()):
+            drivers[slice_.spec.driver] += 1
+    for driver, count in sorted(drivers.items()):
+        message = f"{count} devices have list-typed attributes"
+        advice = "Without DRAListTypeAttributes (alpha) kube-scheduler 1.36 gives up a pod whose selector meets one."
+        yield Finding("list-attributes", Severity.WARNING, driver, message, advice)
+
+
+def check_claims(cluster: Cluster) -> Iterator[Finding]:
+    """Yield claims that hold devices which nobody publishes any more."""
+    known = {DeviceID(s.spec.driver, s.spec.pool.name, device.name) for s, device in _devices(cluster)}
+    for claim in cluster.claims:
+        if claim.status.allocation is None:
+            continue
+        gone = [str(r.id) for r in claim.status.allocation.devices.results if r.id not in known]
+        if gone:
+            holder = f"{claim.metadata.namespace}/{claim.metadata.name}"
+            message = f"the claim holds {_count(gone)} that no ResourceSlice publishes: {_some(gone)}"
+            yield Finding("device-vanished", Severity.WARNING, holder, message, "Is the driver still running there?")
+
+
+def check_classes(cluster: Cluster) -> Iterator[Finding]:
+    """Yield a finding when slices were read without any DeviceClass."""
+    if cluster.slices and not cluster.classes:
+        message = "no DeviceClasses were read"
+        advice = "The documented classes of known drivers are offered and exported with the claim."
+        yield Finding("classes-missing", Severity.WARNING, cluster.name, message, advice)
+
+
+def _devices(cluster: Cluster) -> Iterator[tuple[ResourceSlice, Device]]:
+    for slices in cluster.slices_by_pool.values():
+        newest = max(s.spec.pool.generation for s in slices)
+        for slice_ in slices:
+            if slice_.spec.pool.generation == newest:
+                for device in slice_.spec.devices or ():
+                    yield slice_, device
+
+
+def _count(devices: list[str]) -> str:
+    return f"{len(devices)} device{'' if len(devices) == 1 else 's'}"
+
+
+def _some(names: list[str] | set[str]) -> str:
+    shown = sorted(names)[:_SHOWN]
+    rest = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {rest} more" if rest else "")

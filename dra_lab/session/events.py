@@ -1,0 +1,52 @@
+"""Plain callbacks by event name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+EVENTS = (
+    "cluster",
+    "sketch",
+    "layout",
+    "history",
+    "status",
+    "solving",
+    "progress",
+    "plan",
+    "problem",
+    "ask",
+    "highlight",
+)
+"""What a session tells: the cluster or drawing changed, matches were counted, a solve began, went on, or ended,
+something went wrong, the person is asked, something is lit up."""
+
+
+class Events:
+    """Callbacks by event. `post` decides in which thread they run: it is given a function to call there."""
+
+    def __init__(self) -> None:
+        """Begin without callbacks; they run where they are emitted."""
+        self._callbacks: dict[str, list[Callable[[], None]]] = defaultdict(list)
+        self.post: Callable[[Callable[[], None]], None] = lambda call: call()
+
+    def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` after each event of that name; returns a function that ends it. Raises KeyError."""
+        if event not in EVENTS:
+            raise KeyError(f"{event!r} is no event of a session; events: {', '.join(EVENTS)}")
+        self._callbacks[event].append(callback)
+
+        def off() -> None:
+            if callback in self._callbacks[event]:
+                self._callbacks[event].remove(callback)
+
+        return off
+
+    def emit(self, *events: str) -> None:
+        """Run the callbacks of the events, in order, through `post`."""
+        self.post(lambda: self._run(events))
+
+    def _run(self, events: tuple[str, ...]) -> None:
+        for event in events:
+            for callback in tuple(self._callbacks[event]):
+                callback()

@@ -1,0 +1,305 @@
+"""Session: the cluster, the drawing and the answers of one notebook; it delegates and decides nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dra_lab.errors import Cancelled, DraLabError, InputError
+from dra_lab.findings import Finding, sort_findings
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
+from dra_lab.session.drawing_file import DrawingFile
+from dra_lab.session.events import Events
+from dra_lab.session.history import History
+from dra_lab.session.worker import Worker
+from dra_lab.sources import load_cluster, load_texts, read_claim
+
+EXAMPLE_CLUSTER = "sample:eks-p4d"
+EXAMPLE = "sample:eks-p4d/gpu-nic-pairs"
+
+
+class Session:
+    """A cluster, a drawing with its undo history and its file, and the latest answer.
+
+    `cluster` is a Cluster or what `load_cluster` takes; without one, the drawing's file names it, else the shipped
+    example is shown (`example` is True until something changes). Every change is planned in a worker thread; `wait()`
+    waits for the answer and `plan()` returns it. Raises SourceError or SketchError for what cannot be read.
+    """
+
+    def __init__(
+        self,
+        cluster: str | Path | Cluster | None = None,
+        *,
+        file: str | Path | None = None,
+        sketch: ClaimSketch | None = None,
+        release: str = "",
+        time_limit: float | None = 30.0,
+    ) -> None:
+        """Read what is given, restore the drawing's file if there is one, and begin to plan."""
+        self.events = Events()
+        self.file = DrawingFile(Path(file)) if file else None
+        self.time_limit = time_limit
+        self.problem = ""
+        self.ask: Mapping[str, Any] = {}
+        self.highlight = ""
+        self.answer: Plan | None = None
+        self.refusal: DraLabError | None = None
+        self.status: Mapping[str, Any] = {}
+        self.progress: Any = None
+        self.number = 0
+        self.answered = 0
+        self._worker = Worker()
+        self._lock = threading.RLock()
+        drawing = (self.file.read() if self.file else None) or Drawing()
+        self.example = not (cluster or sketch or drawing.cluster or drawing.sketch.requests)
+        if self.example:
+            drawing = read_claim(EXAMPLE, _drawing_of)
+        if sketch is not None:
+            check_sketch(sketch)
+            drawing = msgspec.structs.replace(drawing, sketch=sketch)
+        if release:
+            drawing = msgspec.structs.replace(drawing, release=KubernetesRelease(release).version)
+        self.drawing = drawing
+        self.history: History[ClaimSketch] = History(drawing.sketch)
+        self.cluster = self._first_cluster(cluster)
+        self._answer_anew()
+
+    # -- what is shown
+
+    @property
+    def sketch(self) -> ClaimSketch:
+        """Return the drawing's requests and links."""
+        return self.history.present
+
+    @property
+    def release(self) -> KubernetesRelease:
+        """Return the target release: the drawing's, else that of the cluster's lowest kubelet."""
+        return KubernetesRelease(self.drawing.release or self.cluster.default_release)
+
+    @property
+    def stale(self) -> bool:
+        """Say whether the latest answer is for a previous drawing."""
+        return self.answered != self.number
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what was noticed about the cluster and about the answer, errors first."""
+        from dra_lab.checks.cluster import check_cluster
+
+        answer = self.answer.findings if self.answer else ()
+        return sort_findings((*self.cluster.findings, *check_cluster(self.cluster), *answer))
+
+    # -- what a person does
+
+    def edit(self, sketch: ClaimSketch) -> None:
+        """Replace the drawing: one undo step. Raises SketchError, keeping everything, when it is inconsistent."""
+        check_sketch(sketch)
+        if self.history.push(sketch):
+            self._drawing_changed("sketch", "history")
+
+    def undo(self) -> bool:
+        """Take back the latest edit; returns False when there is none."""
+        return self._step(self.history.undo())
+
+    def redo(self) -> bool:
+        """Make the latest undone edit again; returns False when there is none."""
+        return self._step(self.history.redo())
+
+    def clear(self) -> None:
+        """Begin with an empty drawing; can be undone."""
+        self.edit(msgspec.structs.replace(self.sketch, requests=(), links=(), config=()))
+
+    def move(self, layout: Mapping[str, tuple[float, float]]) -> None:
+        """Keep where the boxes stand; no undo step, no new answer."""
+        self.drawing = msgspec.structs.replace(self.drawing, layout=dict(layout))
+        self._save()
+        self.events.emit("layout")
+
+    def load(self, source: str | Path | Cluster) -> None:
+        """Take another cluster and keep the drawing. Raises like `load_cluster`, keeping the present one."""
+        self._take(source if isinstance(source, Cluster) else load_cluster(source))
+
+    def load_texts(self, texts: Mapping[str, str]) -> None:
+        """Take the cluster of texts by file name (files dropped on the planner). Raises like `load_texts`."""
+        self._take(load_texts(dict(texts)))
+
+    def set_release(self, version: str) -> None:
+        """Plan and write for another release ("" for the cluster's own). Raises InputError when it is unknown."""
+        if version:
+            KubernetesRelease(version)
+        self.drawing = msgspec.structs.replace(self.drawing, release=version)
+        self._drawing_changed("cluster")
+
+    def pin(self, node: str) -> None:
+        """Plan on this node only; "" for the best node. Raises InputError when the cluster has no such node."""
+        if node and node not in self.cluster.node_by_name:
+            raise InputError(f"there is no node {node!r} in {self.cluster.name}")
+        self.drawing = msgspec.structs.replace(self.drawing, node=node)
+        self._drawing_changed()
+
+    def light(self, subject: str) -> None:
+        """Light up a request or a device everywhere; "" for nothing."""
+        if subject != self.highlight:
+            self.highlight = subject
+            self.events.emit("highlight")
+
+    def choose(self, option: str) -> None:
+        """Answer the open question about a file that changed on disk: `reload` or `overwrite`."""
+        if self.file is None or not self.ask:
+            return
+        self.ask = {}
+        if option == "reload":
+            drawing = self.file.read() or Drawing()
+            self.drawing = drawing
+            self.history.push(drawing.sketch)
+            self._drawing_changed("sketch", "layout", "history", save=False)
+        else:
+            self.file.overwrite(self.drawing)
+        self.events.emit("ask")
+
+    # -- answers
+
+    def plan(self, *, time_limit: float | None = None) -> Plan:
+        """Return the answer to the present drawing; waits for it and obeys an interrupt.
+
+        Raises UnsupportedFeature, CelError and other errors of ours for what cannot be answered.
+        """
+        if time_limit is not None:
+            self.time_limit = time_limit
+            self._answer_anew()
+        try:
+            while not self._worker.wait(0.05):
+                pass
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+        if self.refusal is not None:
+            raise self.refusal
+        if self.answer is None or self.stale:
+            raise Cancelled("the plan was cancelled before there was an answer; call plan() again")
+        return self.answer
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the latest answer is there; returns False when the time (in seconds) is over before."""
+        return self._worker.wait(timeout)
+
+    def cancel(self) -> None:
+        """Stop the running solve; the best answer so far is kept, with its bound."""
+        self._worker.cancel()
+
+    def close(self) -> None:
+        """Stop solving and end the worker thread."""
+        self._worker.close()
+
+    def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` after each event of that name (see EVENTS); returns a function that ends it."""
+        return self.events.on(event, callback)
+
+    # -- inside
+
+    def _first_cluster(self, given: str | Path | Cluster | None) -> Cluster:
+        if isinstance(given, Cluster):
+            return given
+        if given:
+            cluster = load_cluster(given)
+            self.drawing = msgspec.structs.replace(self.drawing, cluster=cluster.name)
+            return cluster
+        try:
+            return load_cluster(self.drawing.cluster or EXAMPLE_CLUSTER)
+        except DraLabError as error:
+            self.problem = f"The drawing was made for {self.drawing.cluster}, which cannot be read: {error}"
+            return Cluster(name=self.drawing.cluster)
+
+    def _take(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.drawing = msgspec.structs.replace(self.drawing, cluster=cluster.name, node="")
+        self.problem = ""
+        self._drawing_changed("cluster", "problem")
+
+    def _step(self, moved: bool) -> bool:  # noqa: FBT001  the answer of History, passed on
+        if moved:
+            self._drawing_changed("sketch", "history")
+        return moved
+
+    def _drawing_changed(self, *events: str, save: bool = True) -> None:
+        self.example = False
+        self.drawing = msgspec.structs.replace(self.drawing, sketch=self.sketch)
+        if save:
+            self._save()
+        self.events.emit(*events)
+        self._answer_anew()
+
+    def _save(self) -> None:
+        if self.file is None:
+            return
+        try:
+            if not self.file.write(self.drawing):
+                name = self.file.path.name
+                text = f"{name} was changed by somebody else. Take its content, or write this drawing over it?"
+                self.ask = {"text": text, "options": [["reload", "Take the file's"], ["overwrite", "Write over it"]]}
+                self.events.emit("ask")
+        except DraLabError as error:
+            self.problem = str(error)
+            self.events.emit("problem")
+
+    def _answer_anew(self) -> None:
+        with self._lock:
+            self.number += 1
+            number, cluster, drawing = self.number, self.cluster, self.drawing
+        self.progress = None
+        self.events.emit("solving")
+        self._worker.submit(lambda stop: self._solve(number, cluster, drawing, stop))
+
+    def _solve(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> None:
+        from dra_lab.authoring.status import request_status
+        from dra_lab.planner import make_plan
+
+        release = KubernetesRelease(drawing.release or cluster.default_release)
+        plan, refusal = None, None
+        try:
+            self.status = request_status(cluster, drawing.sketch, release)
+            self.events.emit("status")
+            plan = make_plan(
+                cluster,
+                drawing.sketch,
+                release=release,
+                node=drawing.node,
+                goals=drawing.goals,
+                time_limit=self.time_limit,
+                progress=lambda progress: self._on_progress(number, progress),
+                cancel=stop,
+            )
+        except Cancelled:
+            return
+        except DraLabError as error:
+            refusal = error
+        except Exception as error:  # noqa: BLE001  a defect of ours must be seen in the planner and not end the thread
+            refusal = DraLabError(f"this is a defect of dra_lab: {type(error).__name__}: {error}")
+        self._finish(number, plan, refusal)
+
+    def _on_progress(self, number: int, progress: Any) -> None:
+        if number == self.number:
+            self.progress = progress
+            self.events.emit("progress")
+
+    def _finish(self, number: int, plan: Plan | None, refusal: DraLabError | None) -> None:
+        with self._lock:
+            if number != self.number:
+                return
+            self.answered, self.refusal, self.progress = number, refusal, None
+            if plan is not None:
+                self.answer = plan
+        self.events.emit("plan")
+
+
+def _drawing_of(spec: Any, name: str) -> Drawing:
+    from dra_lab.authoring.read_back import sketch_of
+
+    return Drawing(sketch=sketch_of(spec, name))
