@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - read at run time by msgspec
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 

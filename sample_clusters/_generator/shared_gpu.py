@@ -79,7 +79,7 @@ def sample() -> Sample:
             node(PLAIN_NODE, 64, "251Gi", labels | {"node.kubernetes.io/instance-type": "a100-pcie-2"}),
         ],
         slices=_slices(),
-        classes=[*dev.nvidia_classes(), device_class(dev.HAMI, hami)],
+        classes=[*dev.nvidia_classes(), device_class(dev.HAMI, hami, extended_resource_name="nvidia.com/gpu")],
         claims=[
             _share("rerank-0", "hami-gpu-0", "50", "10Gi"),
             _share("rerank-1", "hami-gpu-0", "30", "8Gi"),
