@@ -3,7 +3,7 @@
 Imports model and errors only. One driver is one file, `data/<driver>.yaml`; `data/README.md` says how to add one.
 """
 
-from dra_lab.drivers.kinds import device_kind, device_label, published
+from dra_lab.drivers.kinds import device_kind, device_label, device_short, published
 from dra_lab.drivers.machines import Machine, derived_numa, machines
 from dra_lab.drivers.profiles import (
     ANY,
@@ -37,6 +37,7 @@ __all__ = [
     "derived_numa",
     "device_kind",
     "device_label",
+    "device_short",
     "documented_class",
     "known_drivers",
     "level_attributes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dra_lab.drivers.profiles import Lookup, holds, level_attributes, profile
+from dra_lab.drivers.profiles import LabelRule, Lookup, holds, level_attributes, profile
 
 if TYPE_CHECKING:
     from dra_lab.model.device import AttributeValue
@@ -21,7 +21,16 @@ def device_kind(driver: str, lookup: Lookup) -> str:
 def device_label(driver: str, lookup: Lookup) -> str:
     """Return the model name of a device for people, never empty; text from the cluster, to be escaped when shown."""
     known = profile(driver)
-    for rule in known.labels:
+    return _filled(known.labels, lookup) or known.title
+
+
+def device_short(driver: str, lookup: Lookup) -> str:
+    """Return the few letters that people know a device by (`rdma0`, `1g.5gb`), "" where its own name says it best."""
+    return _filled(profile(driver).short, lookup)
+
+
+def _filled(rules: tuple[LabelRule, ...], lookup: Lookup) -> str:
+    for rule in rules:
         if not holds(rule.when, lookup):
             continue
         # Split once: every second part is the name of an attribute, and text from the cluster is never read again.
@@ -29,7 +38,7 @@ def device_label(driver: str, lookup: Lookup) -> str:
         parts[1::2] = [str("" if (value := lookup(name)) is None else value) for name in parts[1::2]]
         if all(parts[1::2]):
             return "".join(parts)
-    return known.title
+    return ""
 
 
 def published(driver: str, level: str, lookup: Lookup) -> tuple[str, AttributeValue] | None:

@@ -117,15 +117,17 @@ class DocumentedClass:
 class DriverProfile:
     """What is known of one driver.
 
-    `topology` maps a level of `LEVELS` to the full attribute names that the driver really publishes for it, most
-    standard first (`level_attributes` adds the standard name where a driver does not publish it yet). `known` is
-    False for the generic profile of a driver without a data file.
+    `short` are rules for the few letters that tell devices of one model apart on a picture. `topology` maps a level of
+    `LEVELS` to the full attribute names that the driver really publishes for it, most standard first
+    (`level_attributes` adds the standard name where a driver does not publish it yet). `known` is False for the generic
+    profile of a driver without a data file.
     """
 
     driver: str
     title: str
     kinds: tuple[KindRule, ...] = ()
     labels: tuple[LabelRule, ...] = ()
+    short: tuple[LabelRule, ...] = ()
     topology: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     offers: tuple[Offer, ...] = ()
     classes: tuple[DocumentedClass, ...] = ()
@@ -186,7 +188,13 @@ def convert(raw: Any, kind: type[T], where: str) -> T:
         raise DraLabError(f"{where}: {error}; correct the data file (see drivers/data/README.md)") from error
 
 
-_PARTS: Mapping[str, type] = {"kinds": KindRule, "labels": LabelRule, "offers": Offer, "classes": DocumentedClass}
+_PARTS: Mapping[str, type] = {
+    "kinds": KindRule,
+    "labels": LabelRule,
+    "short": LabelRule,
+    "offers": Offer,
+    "classes": DocumentedClass,
+}
 
 
 def _refuse_unknown_fields(raw: Any, kind: Any) -> None:

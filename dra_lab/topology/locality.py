@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from dra_lab.drivers import Lookup, derived_numa, device_kind, device_label, published
+from dra_lab.drivers import Lookup, derived_numa, device_kind, device_label, device_short, published
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
 from dra_lab.model.names import DeviceID
@@ -44,8 +44,8 @@ class Place:
 class Locality:
     """Where one device sits; a level is None where it is not known.
 
-    `kind` is "gpu", "nic", "cpu", "memory" or "other"; `label` the model for people (text from the cluster);
-    `address` the PCI address or "".
+    `kind` is "gpu", "nic", "cpu", "memory" or "other"; `label` the model for people, `short` the few
+    letters it is known by or "" (both text from the cluster); `address` the PCI address or "".
     """
 
     device: DeviceID
@@ -56,6 +56,7 @@ class Locality:
     pcie_root: Place | None = None
     switch: Place | None = None
     address: str = ""
+    short: str = ""
 
     def place(self, level: str) -> Place | None:
         """Return the place at one of the levels `switch`, `pcieRoot`, `numaNode`, `socket`."""
@@ -157,6 +158,7 @@ def _published(device_id: DeviceID, device: Device) -> Locality:
         device_kind(driver, lookup),
         device_label(driver, lookup),
         address=address[1] if address is not None and isinstance(address[1], str) else "",
+        short=device_short(driver, lookup),
         **places,
     )
 

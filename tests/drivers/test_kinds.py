@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dra_lab.drivers import Lookup, Offer, derived_numa, device_kind, device_label, profile, published
+from dra_lab.drivers import Lookup, Offer, derived_numa, device_kind, device_label, device_short, profile, published
 
 if TYPE_CHECKING:
     from dra_lab.model.device import AttributeValue
@@ -153,3 +153,18 @@ def test_gb200_numa_is_derived(address: str, numa: int) -> None:
 def test_nothing_is_derived_without_a_fact(attributes: dict[str, AttributeValue]) -> None:
     """An unknown machine or address stays unknown, and a published value is never overridden."""
     assert derived_numa("gpu.nvidia.com", device(attributes)) is None
+
+
+@pytest.mark.parametrize(
+    ("driver", "attributes", "short"),
+    [
+        ("dra.net", {"dra.net/ifName": "rdma0", "dra.net/rdmaDevice": "mlx5_0"}, "rdma0"),
+        ("dra.net", {"dra.net/rdmaDevice": "rdmap16s27"}, "rdmap16s27"),
+        ("dra.cpu", {"dra.cpu/numCPUs": 112}, "112 CPUs"),
+        ("gpu.nvidia.com", {"gpu.nvidia.com/type": "gpu"}, ""),
+        ("new.example.org", {}, ""),
+    ],
+)
+def test_short_label(driver: str, attributes: dict[str, AttributeValue], short: str) -> None:
+    """A picture shows the name that people know a device by; without one the device's own name is left to be shown."""
+    assert device_short(driver, device(attributes)) == short
