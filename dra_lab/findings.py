@@ -55,7 +55,7 @@ class Finding:
         """Return one line for a terminal: severity, place, subject, message and advice."""
         where = f"{self.origin}: " if self.origin and str(self.origin) else ""
         subject = f"{self.subject}: " if self.subject else ""
-        advice = f" {self.advice}" if self.advice else ""
+        advice = f". {self.advice}" if self.advice else ""
         return f"{self.severity}: {where}{subject}{self.message}{advice}"
 
 

@@ -1,5 +1,5 @@
 """The cluster, the drawing and the answers of one notebook."""
 
-from dra_lab.session.session import EXAMPLE, EXAMPLE_CLUSTER, Session
+from dra_lab.session.session import EXAMPLE, EXAMPLE_CLUSTER, Session, read_sketch
 
-__all__ = ["EXAMPLE", "EXAMPLE_CLUSTER", "Session"]
+__all__ = ["EXAMPLE", "EXAMPLE_CLUSTER", "Session", "read_sketch"]

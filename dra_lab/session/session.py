@@ -40,6 +40,7 @@ class Session:
         file: str | Path | None = None,
         sketch: ClaimSketch | None = None,
         release: str = "",
+        node: str = "",
         time_limit: float | None = 30.0,
     ) -> None:
         """Read what is given, restore the drawing's file if there is one, and begin to plan."""
@@ -66,9 +67,15 @@ class Session:
             drawing = msgspec.structs.replace(drawing, sketch=sketch)
         if release:
             drawing = msgspec.structs.replace(drawing, release=KubernetesRelease(release).version)
+        if node:
+            drawing = msgspec.structs.replace(drawing, node=node)
         self.drawing = drawing
         self.history: History[ClaimSketch] = History(drawing.sketch)
         self.cluster = self._first_cluster(cluster)
+        if self.drawing.node and self.drawing.node not in self.cluster.node_by_name:
+            if node:
+                raise InputError(f"there is no node {node!r} in {self.cluster.name}")
+            self.drawing = msgspec.structs.replace(self.drawing, node="")
         self._answer_anew()
 
     # -- what is shown
@@ -297,6 +304,14 @@ class Session:
             if plan is not None:
                 self.answer = plan
         self.events.emit("plan")
+
+
+def read_sketch(source: str | Path) -> ClaimSketch:
+    """Return what a file asks for: a drawing's file, a ResourceClaim, a ResourceClaimTemplate, `sample:NAME/EXAMPLE`.
+
+    Raises SourceError, ManifestError or SketchError with file, line and path.
+    """
+    return read_claim(source, _drawing_of).sketch
 
 
 def _drawing_of(spec: Any, name: str) -> Drawing:

@@ -1,0 +1,91 @@
+"""A planning desk for Kubernetes Dynamic Resource Allocation, in Jupyter.
+
+Nothing heavy is imported before it is used; the names below are the front door.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dra_lab.errors import DraLabError
+    from dra_lab.findings import Finding
+    from dra_lab.model.cluster import Cluster
+    from dra_lab.model.names import DeviceID
+    from dra_lab.model.plan import Plan
+    from dra_lab.model.release import KubernetesRelease
+    from dra_lab.model.sketch import ClaimSketch, Link
+    from dra_lab.pictures.graph_page import graph_page
+    from dra_lab.pictures.hardware import hardware_svg
+    from dra_lab.planner import make_plan
+    from dra_lab.session import Session, read_sketch
+    from dra_lab.sources import load_cluster, samples
+    from dra_lab.widgets.claim_canvas import ClaimCanvas
+    from dra_lab.widgets.cluster_bar import ClusterBar
+    from dra_lab.widgets.hardware_view import HardwareView
+    from dra_lab.widgets.lab import Lab
+    from dra_lab.widgets.plan_view import PlanView
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ClaimCanvas": "dra_lab.widgets.claim_canvas",
+    "ClaimSketch": "dra_lab.model.sketch",
+    "Cluster": "dra_lab.model.cluster",
+    "ClusterBar": "dra_lab.widgets.cluster_bar",
+    "DeviceID": "dra_lab.model.names",
+    "DraLabError": "dra_lab.errors",
+    "Finding": "dra_lab.findings",
+    "HardwareView": "dra_lab.widgets.hardware_view",
+    "KubernetesRelease": "dra_lab.model.release",
+    "Lab": "dra_lab.widgets.lab",
+    "Link": "dra_lab.model.sketch",
+    "Plan": "dra_lab.model.plan",
+    "PlanView": "dra_lab.widgets.plan_view",
+    "Session": "dra_lab.session",
+    "graph_page": "dra_lab.pictures.graph_page",
+    "hardware_svg": "dra_lab.pictures.hardware",
+    "load_cluster": "dra_lab.sources",
+    "make_plan": "dra_lab.planner",
+    "read_sketch": "dra_lab.session",
+    "samples": "dra_lab.sources",
+}
+
+__all__ = [
+    "ClaimCanvas",
+    "ClaimSketch",
+    "Cluster",
+    "ClusterBar",
+    "DeviceID",
+    "DraLabError",
+    "Finding",
+    "HardwareView",
+    "KubernetesRelease",
+    "Lab",
+    "Link",
+    "Plan",
+    "PlanView",
+    "Session",
+    "graph_page",
+    "hardware_svg",
+    "load_cluster",
+    "make_plan",
+    "read_sketch",
+    "samples",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its room when it is first used."""
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'dra_lab' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the front door."""
+    return sorted([*__all__, "__version__"])
