@@ -40,8 +40,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def text(objects: list[Object]) -> str:
-    """Return the objects as `kubectl get -o yaml` prints them: one List, fields sorted."""
-    document = {"apiVersion": "v1", "items": objects, "kind": "List", "metadata": {"resourceVersion": ""}}
+    """Return the objects as `kubectl get -A -o yaml` prints them: one List, by namespace and name, fields sorted."""
+    items = sorted(objects, key=lambda item: (item["metadata"].get("namespace", ""), item["metadata"]["name"]))
+    document = {"apiVersion": "v1", "items": items, "kind": "List", "metadata": {"resourceVersion": ""}}
     return yaml.dump(document, Dumper=_Dumper, sort_keys=True, width=1000, allow_unicode=True)
 
 

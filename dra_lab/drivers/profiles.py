@@ -105,11 +105,16 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class DocumentedClass:
-    """A DeviceClass that the driver's documentation gives, for clusters that lack it."""
+    """A DeviceClass that the driver's documentation gives, for clusters that lack it.
+
+    `aliases` are other names under which the documentation or its examples create the same class: a cluster that has
+    one of them does not lack it.
+    """
 
     name: str
     selectors: tuple[str, ...]
     extended_resource_name: str = ""
+    aliases: tuple[str, ...] = ()
     source: str = ""
 
 
@@ -158,10 +163,10 @@ def level_attributes(driver: str, level: str) -> tuple[str, ...]:
 
 
 def documented_class(name: str) -> tuple[str, DocumentedClass] | None:
-    """Return (driver, class) of the documented DeviceClass of this name, or None."""
+    """Return (driver, class) of the documented DeviceClass of this name or alias, or None."""
     for driver in known_drivers():
         for documented in profile(driver).classes:
-            if documented.name == name:
+            if name in (documented.name, *documented.aliases):
                 return driver, documented
     return None
 

@@ -36,6 +36,7 @@ def offer(driver: str, key: str) -> Offer:
         ("dra.cpu", "cpu"),
         ("dra.memory", "memory"),
         ("compute-domain.nvidia.com", "other"),
+        ("fpga.example.org", "other"),
     ],
 )
 def test_kind(driver: str, kind: str) -> None:
@@ -59,6 +60,7 @@ def test_kind(driver: str, kind: str) -> None:
         ("dra.net", {"dra.net/pciDevice": "Elastic Fabric Adapter (EFA)"}, "Elastic Fabric Adapter (EFA)"),
         ("dra.net", {"dra.net/virtual": True, "dra.net/ifName": "cni0"}, "virtual interface"),
         ("dra.cpu", {"dra.cpu/numCPUs": 56, "resource.kubernetes.io/numaNode": 0}, "CPUs of a NUMA node"),
+        ("compute-domain.nvidia.com", {"compute-domain.nvidia.com/type": "daemon"}, "IMEX daemon"),
         ("dra.cpu", {"dra.cpu/cpuID": 3, "dra.cpu/coreType": "standard"}, "CPU, standard core"),
     ],
 )

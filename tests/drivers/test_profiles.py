@@ -89,6 +89,11 @@ def test_dranet_class() -> None:
     assert (found[0], found[1].selectors) == ("dra.net", ('device.driver == "dra.net"',))
 
 
+def test_class_is_found_by_its_other_names() -> None:
+    """Users name DRANET's class after the driver too."""
+    assert drivers.documented_class("dra.net") == drivers.documented_class("dranet")
+
+
 def test_unknown_driver_gets_a_generic_profile() -> None:
     """A driver without a file appears under its own name, with standard topology only."""
     known = profile("fpga.example.org")

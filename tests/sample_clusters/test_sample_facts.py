@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ REAL = Path(__file__).parents[2].parent / "shared" / "real-data" / "slices"
 Object = dict[str, Any]
 
 
+@cache
 def load(path: Path) -> list[Object]:
     """Read the objects of one file."""
     document: Object = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)

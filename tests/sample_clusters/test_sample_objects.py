@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 Object = dict[str, Any]
 
 
+@cache
 def read(name: str, file: str) -> list[Object]:
     """Read the objects of one file of a sample."""
     loaded: Object = yaml.load((FOLDER / name / file).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
