@@ -1,0 +1,1 @@
+"""The Python half of the widgets; the browser half is built into static/."""

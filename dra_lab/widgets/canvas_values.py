@@ -1,0 +1,93 @@
+"""What `ClaimCanvas` is told beside the sketch: rows of its palette, states of requests and links, the undo buttons.
+
+They travel as camelCase dicts in synced traits; the browser's types are generated from these classes
+(`widgets/generate_models.py`), so a field exists on both sides or on none.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Row(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+    """Base of the values sent to the browser: frozen, camelCase there, defaults left out."""
+
+
+class PaletteRow(Row, frozen=True):
+    """One thing that can be dragged onto the canvas.
+
+    `kind` is gpu, nic, cpu, memory or other; `selectors` are CEL texts; where `capacity_key` is given the devices are
+    shared by amount and the box's stepper changes `default_capacity` instead of `default_count`. `in_cluster` is False
+    for a documented class that the cluster does not have.
+    """
+
+    key: str
+    label: str
+    device_class: str
+    kind: str = "other"
+    selectors: tuple[str, ...] = ()
+    capacity_key: str = ""
+    default_count: int = 1
+    default_capacity: str = ""
+    free: int = 0
+    total: int = 0
+    in_cluster: bool = True
+    driver: str = ""
+    note: str = ""
+
+
+class LinkOptionRow(Row, frozen=True):
+    """A place at which a link can hold: a level or a full attribute name; greyed with its reason where not enabled."""
+
+    where: str
+    label: str
+    enabled: bool = True
+    reason: str = ""
+
+
+class RequestRow(Row, frozen=True):
+    """What is known of a drawn request: its letter and colours in every picture, and which devices match it.
+
+    `text` is the sentence under the name ("12 of 64 match; 3 lack the attribute"); `error` is the selector's message;
+    `matching_ids` are at most 200 device ids, printed `driver/pool/device`, for lighting up.
+    """
+
+    letter: str = ""
+    colour: str = ""
+    text_colour: str = ""
+    kind: str = "other"
+    label: str = ""
+    matching: int = 0
+    total: int = 0
+    text: str = ""
+    error: str = ""
+    matching_ids: tuple[str, ...] = ()
+    free: int = 0
+
+
+class LinkRow(Row, frozen=True):
+    """What is known of a drawn link: its words, what is wrong, what else is worth saying, where it could hold."""
+
+    label: str = ""
+    problem: str = ""
+    note: str = ""
+    options: tuple[LinkOptionRow, ...] = ()
+
+
+class CanvasStatus(Row, frozen=True):
+    """The state of every request and link by name.
+
+    `pairs` is optional: the places at which two requests that are not linked yet could be, by their names sorted and
+    joined with "|". A new link starts at the first enabled one.
+    """
+
+    requests: dict[str, RequestRow] = {}
+    links: dict[str, LinkRow] = {}
+    pairs: dict[str, tuple[LinkOptionRow, ...]] = {}
+
+
+class CanvasHistory(Row, frozen=True):
+    """Which of the two undo buttons can be pressed."""
+
+    can_undo: bool = False
+    can_redo: bool = False

@@ -1,0 +1,226 @@
+"""ClaimCanvas: the drawing of a claim. The browser says what the person did; Python decides what it means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import anywidget
+import msgspec
+import traitlets
+
+from dra_lab.errors import DraLabError, SketchError
+from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
+from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, PaletteRow
+from dra_lab.widgets.sketch_history import SketchHistory
+
+STATIC = Path(__file__).parent / "static"
+
+
+class CanvasSession(Protocol):
+    """What the canvas asks of a `Session`; without one it keeps its own history and is fed by hand."""
+
+    @property
+    def drawing(self) -> Drawing: ...  # noqa: D102
+    @property
+    def can_undo(self) -> bool: ...  # noqa: D102
+    @property
+    def can_redo(self) -> bool: ...  # noqa: D102
+    def draw(self, sketch: ClaimSketch) -> None: ...  # noqa: D102
+    def place(self, layout: Mapping[str, tuple[float, float]]) -> None: ...  # noqa: D102
+    def undo(self) -> None: ...  # noqa: D102
+    def redo(self) -> None: ...  # noqa: D102
+    def on(self, event: str, callback: Callable[..., None]) -> Any: ...  # noqa: D102
+    def canvas_palette(self) -> tuple[PaletteRow, ...]: ...  # noqa: D102
+    def canvas_status(self) -> CanvasStatus: ...  # noqa: D102
+
+
+def read_sketch(value: object) -> ClaimSketch:
+    """Return the sketch of a value from the browser or a cell. Raises SketchError saying where it is wrong."""
+    if isinstance(value, ClaimSketch):
+        sketch = value
+    else:
+        try:
+            sketch = msgspec.convert(value, ClaimSketch)
+        except msgspec.ValidationError as error:
+            raise SketchError(f"the drawing is not a ClaimSketch: {error}") from error
+    check_sketch(sketch)
+    return sketch
+
+
+def wire(value: object) -> Any:
+    """Return a value of the model or a row as it travels: camelCase dicts, defaults left out, lists for tuples."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+class ClaimCanvas(anywidget.AnyWidget):
+    """The drawing of a claim as boxes (requests) tied to knots (links), with its palette and inspector.
+
+    `sketch` is replaced as a whole by either side (`draw` takes a `ClaimSketch`). A value that is no consistent sketch
+    is refused: from Python with a TraitError, from the browser with `problem` and the old state sent back. `positions`
+    holds {request or link name: [x, y]} in canvas pixels and is no step of the undo history (the name `layout` is
+    taken by ipywidgets). `palette`, `status` and `history` are written by Python only. `highlight` is a request's name
+    or a device id, written by either side. `height` is in pixels; 0 fills the container.
+    """
+
+    _esm = STATIC / "claim_canvas.js"
+    _css = STATIC / "claim_canvas.css"
+
+    sketch = traitlets.Dict().tag(sync=True, value=ClaimSketch)
+    positions = traitlets.Dict().tag(sync=True, value=dict[str, tuple[float, float]])
+    palette: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[PaletteRow])
+    status = traitlets.Dict().tag(sync=True, value=CanvasStatus)
+    history = traitlets.Dict().tag(sync=True, value=CanvasHistory)
+    highlight = traitlets.Unicode("").tag(sync=True)
+    problem = traitlets.Unicode("").tag(sync=True)
+    read_only = traitlets.Bool(False).tag(sync=True)
+    height = traitlets.Int(460, min=0).tag(sync=True)
+
+    def __init__(self, session: CanvasSession | None = None, **traits: Any) -> None:
+        """Draw the session's drawing, or the traits given by hand (values of the model and rows, or plain dicts)."""
+        told = ("sketch", "positions", "palette", "status", "history")
+        traits = {name: wire(value) if name in told else value for name, value in traits.items()}
+        self._session = session
+        self._past: SketchHistory[ClaimSketch] | None = None
+        self._stepping = False
+        super().__init__(**traits)
+        if session is None:
+            self._past = SketchHistory(self.drawn)
+        else:
+            self._follow(session)
+        self.observe(self._on_sketch, "sketch")
+        self.observe(self._on_positions, "positions")
+        self.on_msg(self._on_message)
+        self._show_history()
+
+    @property
+    def drawn(self) -> ClaimSketch:
+        """The sketch as a value of the model."""
+        return read_sketch(self.sketch)
+
+    def draw(self, sketch: ClaimSketch) -> None:
+        """Show another sketch, as one step that can be undone. Raises TraitError where it is inconsistent."""
+        self.sketch = wire(sketch)
+
+    def undo(self) -> None:
+        """Go one step back in the one history of mouse, keyboard and Python; nothing happens where there is none."""
+        if self._session is not None:
+            self._session.undo()
+        elif self._past is not None:
+            self._step(self._past.undo)
+
+    def redo(self) -> None:
+        """Do one undone step again; nothing happens where there is none."""
+        if self._session is not None:
+            self._session.redo()
+        elif self._past is not None:
+            self._step(self._past.redo)
+
+    # ------------------------------------------------------------ the browser's side
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take the browser's values; what is refused is told in `problem` and sent back as it was.
+
+        ipywidgets prints the error of a refused value and goes on, which would leave the browser ahead of the kernel.
+        """
+        try:
+            super().set_state(sync_data)
+        except (traitlets.TraitError, DraLabError) as error:
+            self.problem = str(error)
+            self.send_state([key for key in sync_data if key in self.keys])
+        else:
+            if "sketch" in sync_data and not self._refused:
+                self.problem = ""
+
+    def _on_message(self, _widget: object, content: object, _buffers: object) -> None:
+        action = content.get("type") if isinstance(content, dict) else None
+        if action == "undo":
+            self.undo()
+        elif action == "redo":
+            self.redo()
+
+    # ------------------------------------------------------------ values
+
+    @traitlets.validate("sketch")
+    def _check_sketch(self, proposal: Any) -> dict[str, Any]:
+        value = proposal["value"]
+        try:
+            read_sketch(value)
+        except SketchError as error:
+            raise traitlets.TraitError(str(error)) from error
+        kept: dict[str, Any] = value
+        return kept
+
+    @traitlets.validate("positions")
+    def _check_positions(self, proposal: Any) -> dict[str, Any]:
+        for name, place in proposal["value"].items():
+            if len(place) != 2 or not all(isinstance(n, (int, float)) and math.isfinite(n) for n in place):
+                raise traitlets.TraitError(f"positions[{name!r}] is {place!r}; give [x, y] in canvas pixels")
+        kept: dict[str, Any] = proposal["value"]
+        return kept
+
+    # ------------------------------------------------------------ session or own history
+
+    _refused = False
+
+    def _on_sketch(self, _change: object) -> None:
+        self._refused = False
+        if self._session is not None:
+            self._hand_over(self._session)
+        elif self._past is not None and not self._stepping:
+            self._past.change(self.drawn)
+        self._show_history()
+
+    def _hand_over(self, session: CanvasSession) -> None:
+        drawn = self.drawn
+        if drawn == session.drawing.sketch:
+            return
+        try:
+            session.draw(drawn)
+        except DraLabError as error:
+            self._refused = True
+            self.problem = str(error)
+            self.sketch = wire(session.drawing.sketch)
+
+    def _on_positions(self, _change: object) -> None:
+        if self._session is not None:
+            self._session.place({name: (place[0], place[1]) for name, place in self.positions.items()})
+
+    def _step(self, go: Callable[[], ClaimSketch]) -> None:
+        self._stepping = True
+        try:
+            self.sketch = wire(go())
+        finally:
+            self._stepping = False
+        self.problem = ""
+        self._show_history()
+
+    def _show_history(self) -> None:
+        owner = self._session if self._session is not None else self._past
+        if owner is not None:
+            self.history = wire(CanvasHistory(can_undo=owner.can_undo, can_redo=owner.can_redo))
+
+    def _follow(self, session: CanvasSession) -> None:
+        session.on("cluster", lambda *_: self._show_palette(session))
+        session.on("sketch", lambda *_: self._show_sketch(session))
+        session.on("layout", lambda *_: self._show_positions(session))
+        session.on("history", lambda *_: self._show_history())
+        self._show_sketch(session)
+        self._show_palette(session)
+        self._show_positions(session)
+
+    def _show_palette(self, session: CanvasSession) -> None:
+        self.palette = wire(session.canvas_palette())
+        self.status = wire(session.canvas_status())
+
+    def _show_sketch(self, session: CanvasSession) -> None:
+        # The browser's own change comes back here: setting an equal sketch again would only send it twice.
+        if session.drawing.sketch != self.drawn:
+            self.sketch = wire(session.drawing.sketch)
+        self.status = wire(session.canvas_status())
+        self._show_history()
+
+    def _show_positions(self, session: CanvasSession) -> None:
+        self.positions = {name: [x, y] for name, (x, y) in session.drawing.layout.items()}
