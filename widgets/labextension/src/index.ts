@@ -1,1 +1,79 @@
-export default [];
+/** The JupyterLab half of dra_lab: a launcher card, commands, and planner notebooks that run when they open. */
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { ICommandPalette } from "@jupyterlab/apputils";
+import { IDefaultFileBrowser } from "@jupyterlab/filebrowser";
+import { ILauncher } from "@jupyterlab/launcher";
+import { icon } from "./icon";
+import { newPlan } from "./new_plan";
+import { listen, openInTab } from "./open_in_tab";
+import { isClusterFile } from "./planner_notebook";
+import { RunOnOpen } from "./run_on_open";
+
+const NEW_PLAN = "dra-lab:new-plan";
+const PLAN_WITH = "dra-lab:plan-with";
+const OPEN_IN_TAB = "dra-lab:open-in-tab";
+const CATEGORY = "DRA Lab";
+
+function addCommands(app: JupyterFrontEnd, browser: IDefaultFileBrowser | null): void {
+  const selected = () => {
+    const items = browser ? [...browser.selectedItems()] : [];
+    return items.length === 1 ? items[0] : undefined;
+  };
+  app.commands.addCommand(NEW_PLAN, {
+    label: "DRA Lab: new plan",
+    caption: "Draw a claim and see where it fits best",
+    icon: (args) => (args["isPalette"] ? undefined : icon),
+    execute: (args) => newPlan(app, (args["cwd"] as string | undefined) ?? browser?.model.path ?? "", null),
+  });
+  app.commands.addCommand(PLAN_WITH, {
+    label: "Plan with DRA Lab",
+    caption: "Open a new plan on the cluster in this file",
+    icon,
+    isVisible: () => isClusterFile(selected()?.name ?? ""),
+    execute: async (args) => {
+      const path = (args["path"] as string | undefined) ?? selected()?.path;
+      if (path === undefined) return undefined;
+      const cut = path.lastIndexOf("/");
+      // A drive's own colon (`RTC:plan.yaml`) is no part of the name.
+      const name = app.serviceManager.contents.localPath(path).split("/").pop() ?? path;
+      return newPlan(app, cut < 0 ? path.slice(0, path.length - name.length) : path.slice(0, cut), name);
+    },
+  });
+  app.commands.addCommand(OPEN_IN_TAB, {
+    label: "DRA Lab: open in a tab",
+    caption: "Show the planner of the current cell without the code",
+    execute: (args) => {
+      const id = args["elementId"];
+      return openInTab(app, typeof id === "string" ? document.getElementById(id) : currentCell());
+    },
+  });
+}
+
+/** The active cell of the notebook that is on the screen. */
+function currentCell(): Element | null {
+  const shown = [...document.querySelectorAll(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell.jp-mod-active")];
+  return document.activeElement?.closest(".jp-Notebook .jp-Cell") ?? shown[0] ?? null;
+}
+
+const plugin: JupyterFrontEndPlugin<void> = {
+  id: "dra-lab:plugin",
+  description: "Launcher card and commands of the planner; planner notebooks that run when they open.",
+  autoStart: true,
+  optional: [ICommandPalette, ILauncher, IDefaultFileBrowser],
+  activate: (
+    app: JupyterFrontEnd,
+    palette: ICommandPalette | null,
+    launcher: ILauncher | null,
+    browser: IDefaultFileBrowser | null,
+  ) => {
+    addCommands(app, browser);
+    app.docRegistry.addWidgetExtension("Notebook", new RunOnOpen(app));
+    listen(app);
+    palette?.addItem({ command: NEW_PLAN, category: CATEGORY, args: { isPalette: true } });
+    palette?.addItem({ command: OPEN_IN_TAB, category: CATEGORY });
+    launcher?.add({ command: NEW_PLAN, category: "Notebook", rank: 10 });
+    app.contextMenu.addItem({ command: PLAN_WITH, selector: '.jp-DirListing-item[data-isdir="false"]', rank: 1 });
+  },
+};
+
+export default plugin;

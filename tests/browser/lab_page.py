@@ -1,0 +1,160 @@
+"""A browser page on the test server's JupyterLab: notebooks made from cells, their kernel, what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import contrast
+import nbformat
+from lab_server import Kernel, LabServer, until
+from playwright.sync_api import BrowserContext, Page, Route
+
+AXE = Path(__file__).parents[2] / "widgets" / "node_modules" / "axe-core" / "axe.min.js"
+PICTURES = Path(__file__).parents[2] / ".pytest_cache" / "pictures"
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+_IDLE = """() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"""
+
+
+def write_notebook(path: Path, cells: Sequence[str], *, run_on_open: bool = False) -> None:
+    """Write a notebook of code cells (a source that begins with "# " and a capital is Markdown) without outputs."""
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
+    for source in cells:
+        is_title = source.startswith("# ") and source[2:3].isupper()
+        make = nbformat.v4.new_markdown_cell if is_title else nbformat.v4.new_code_cell
+        notebook.cells.append(make(source))
+    if run_on_open:
+        notebook.metadata["dra_lab"] = {"run_on_open": True}
+    nbformat.write(notebook, path)
+
+
+class LabPage:
+    """One page in a browser context of its own. Whatever it asked of other machines stands in `foreign`."""
+
+    def __init__(self, context: BrowserContext, server: LabServer) -> None:
+        self.server = server
+        self.notebook = ""
+        self.foreign: list[str] = []
+        self.errors: list[str] = []
+        self._context = context
+        self._kernel: Kernel | None = None
+        context.route("**/*", self._guard)
+        self.page: Page = context.new_page()
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def goto(self, address: str = "lab", *, reset: bool = True) -> LabPage:
+        """Load a page of the server (`lab`, `lab/tree/x.ipynb`, `notebooks/x.ipynb`) and wait for the application."""
+        query = f"?token={self.server.token}" + ("&reset" if reset else "")
+        self.page.goto(f"{self.server.url}{address}{query}", wait_until="domcontentloaded")
+        self.page.wait_for_function("() => window.jupyterapp?.restored", timeout=60_000)
+        self.page.evaluate("() => window.jupyterapp.restored.then(() => true)")
+        return self
+
+    def open(self, notebook: str, *, view: str = "lab/tree") -> LabPage:
+        """Open a notebook of the server's folder and wait until its kernel is idle."""
+        self.goto(f"{view}/{notebook}")
+        self.notebook = notebook
+        self.page.wait_for_function(_IDLE, timeout=60_000)
+        return self
+
+    def run_all(self) -> LabPage:
+        """Run every cell and wait until the last one is done."""
+        self.command("notebook:run-all-cells")
+        return self
+
+    def command(self, name: str, **arguments: Any) -> None:
+        """Execute a JupyterLab command by its id and wait for it to end."""
+        self.page.evaluate(
+            "([name, args]) => window.jupyterapp.commands.execute(name, args).then(() => null)", [name, arguments]
+        )
+
+    def adopt(self, notebook: str) -> None:
+        """Let `kernel` mean a notebook that was opened from inside the page."""
+        self.release()
+        self.notebook = notebook
+
+    @property
+    def kernel(self) -> Kernel:
+        """Return the kernel of this page's notebook; connects at the first use."""
+        if self._kernel is None:
+            self._kernel = self.server.kernel(self.notebook)
+        return self._kernel
+
+    def eval(self, expression: str) -> Any:
+        """Evaluate in the kernel what cannot be seen on the page."""
+        return self.kernel.eval(expression)
+
+    def run(self, code: str) -> None:
+        """Change something in Python, behind the page's back."""
+        self.kernel.run(code)
+
+    def kill_kernel(self) -> None:
+        """Kill the kernel's process; the next `kernel` is a new connection."""
+        self.release()
+        self.server.kill_kernel(self.notebook)
+
+    def release(self) -> None:
+        if self._kernel is not None:
+            self._kernel.close()
+            self._kernel = None
+
+    def close(self) -> None:
+        self.release()
+        self._context.close()
+
+    # ------------------------------------------------------------ looking
+
+    def theme(self, name: str) -> None:
+        """Switch JupyterLab to `light` or `dark` and wait until the page has it."""
+        self.page.evaluate(
+            "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme}).then(() => null)",
+            THEMES[name],
+        )
+        wanted = str(name == "light").lower()
+        self.page.wait_for_function("wanted => document.body.dataset.jpThemeLight === wanted", arg=wanted)
+
+    def picture(self, name: str, selector: str | None = None) -> Path:
+        """Save what is shown (the page, or one element) for a person to look at; nothing blinks in it."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        path = PICTURES / f"{name}.png"
+        target = self.page.locator(selector).first if selector else self.page
+        target.screenshot(path=path, animations="disabled")
+        return path
+
+    def axe(self, *selectors: str) -> list[str]:
+        """Return what axe-core finds serious or critical inside the elements, as readable lines."""
+        assert AXE.is_file(), "axe-core is missing: `make front-end` installs it"
+        if not self.page.evaluate("() => Boolean(window.axe)"):
+            self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = self.page.evaluate(
+            "include => window.axe.run({include}, {resultTypes: ['violations']}).then(r => r.violations)",
+            [[selector] for selector in selectors],
+        )
+        return [
+            f"{problem['id']} ({problem['impact']}): {node['html'][:200]}"
+            for problem in found
+            if problem["impact"] in ("serious", "critical")
+            for node in problem["nodes"]
+        ]
+
+    def low_contrast(self, selector: str, minimum: float = 4.5) -> list[str]:
+        """Return the texts inside an element whose contrast with what lies behind them is below `minimum`."""
+        return contrast.low_contrast(self.page, selector, minimum)
+
+    def _guard(self, route: Route) -> None:
+        address = route.request.url
+        home = (self.server.url, self.server.url.replace("http", "ws", 1), "data:", "blob:")
+        if address.startswith(home):
+            route.continue_()
+            return
+        self.foreign.append(address)
+        route.abort()
+
+
+def wait_for_cells(lab: LabPage, count: int = 1) -> None:
+    """Wait until `count` code cells of the notebook on the screen have an execution count."""
+    script = """() => [...(window.jupyterapp.shell.currentWidget?.content?.widgets ?? [])]
+        .filter(cell => cell.model.type === 'code' && cell.model.executionCount).length"""
+    until(lambda: (lab.page.evaluate(script) or 0) >= count, f"{count} code cells have run", timeout=30)

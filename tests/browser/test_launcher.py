@@ -1,0 +1,136 @@
+"""The ways into the planner: launcher card, palette, file menu, a notebook that runs when it opens, a tab of its own."""
+
+from __future__ import annotations
+
+import json
+
+import nbformat
+import pytest
+from lab_page import wait_for_cells, write_notebook
+from lab_server import until
+
+pytestmark = pytest.mark.browser
+
+# A widget with nothing of ours in it, for what only concerns the extension.
+WIDGET = """import anywidget
+class Probe(anywidget.AnyWidget):
+    _esm = '''export default { render({ el }) {
+        el.innerHTML = '<div class="probe" tabindex="0">probe</div>';
+    } }'''
+Probe()"""
+
+
+@pytest.fixture(autouse=True)
+def clean_folder(server):
+    """A new plan takes the first free name, so every test begins without plans."""
+    for path in server.root.glob("plan*"):
+        path.unlink()
+
+
+def code_of(server, name):
+    """Return the source of the only code cell of a notebook on the server."""
+    cells = nbformat.read(server.root / name, as_version=4).cells
+    (code,) = [cell.source for cell in cells if cell.cell_type == "code"]
+    return code
+
+
+def opened(page):
+    """Wait for a notebook on the screen that has run its code cell; return its name."""
+    wait_for_cells(page)
+    return page.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
+
+
+def test_launcher_card_opens_a_notebook_that_runs(lab_page, server):
+    """A click on the launcher card is all it takes: the notebook is there and its cell has run within ten seconds."""
+    page = lab_page().goto("lab")
+    card = page.page.locator(".jp-LauncherCard", has_text="DRA Lab: new plan").first
+    card.click()
+    assert opened(page) == "plan.ipynb"
+    assert code_of(server, "plan.ipynb") == ('from dra_lab import Lab\nlab = Lab(file="plan.dralab.yaml")\nlab')
+
+
+def test_palette_command_opens_a_notebook_that_runs(lab_page):
+    """The command palette finds the same command under its name."""
+    page = lab_page().goto("lab")
+    page.command("apputils:activate-command-palette")
+    page.page.get_by_role("combobox").or_(page.page.locator(".lm-CommandPalette-input")).first.fill("DRA Lab: new")
+    page.page.locator(".lm-CommandPalette-item", has_text="DRA Lab: new plan").first.click()
+    assert opened(page) == "plan.ipynb"
+
+
+def test_two_plans_never_share_a_drawing(lab_page, server):
+    """A second plan in the folder, or one beside a drawing that was left behind, has a name and a drawing of its own."""
+    (server.root / "plan-2.dralab.yaml").write_text("{}")
+    page = lab_page().goto("lab")
+    page.command("dra-lab:new-plan")
+    assert opened(page) == "plan.ipynb"
+    page.command("dra-lab:new-plan")
+    until(lambda: (server.root / "plan-3.ipynb").exists(), "a third name")
+    assert 'file="plan-3.dralab.yaml"' in code_of(server, "plan-3.ipynb")
+
+
+def test_context_menu_plans_on_a_file_with_a_hostile_name(lab_page, server):
+    """A right click on a YAML or JSON file offers a plan on it; its name reaches Python as a string, whatever it holds."""
+    name = "it's \"#{1}\\n) or print('x') <b>.json"
+    (server.root / name).write_text("{}")
+    page = lab_page().goto("lab")
+    page.command("filebrowser:refresh")
+    page.page.locator(".jp-DirListing-item", has_text="or print").click(button="right")
+    page.page.locator(".lm-Menu-item", has_text="Plan with DRA Lab").click()
+    code = None
+    try:
+        assert opened(page) == "plan.ipynb"
+        code = code_of(server, "plan.ipynb").splitlines()[1]
+    finally:
+        (server.root / name).unlink()
+    argument = code.removeprefix("lab = Lab(").removesuffix(', file="plan.dralab.yaml")')
+    assert json.loads(argument) == f"./{name}"
+
+
+def test_context_menu_leaves_other_files_alone(lab_page, server):
+    """Files that are no YAML or JSON, and drawings, have no such entry."""
+    (server.root / "notes.txt").write_text("x")
+    page = lab_page().goto("lab")
+    page.command("filebrowser:refresh")
+    page.page.locator(".jp-DirListing-item", has_text="notes.txt").click(button="right")
+    page.page.locator(".lm-Menu-item", has_text="Rename").wait_for()
+    assert page.page.locator(".lm-Menu-item", has_text="Plan with DRA Lab").count() == 0
+    (server.root / "notes.txt").unlink()
+
+
+def test_a_notebook_that_came_from_elsewhere_waits(lab_page, server):
+    """A notebook that this person neither saved nor trusted does not run because it was opened."""
+    write_notebook(
+        server.root / "plan-elsewhere.ipynb", ["from dra_lab import Lab\nlab = Lab()\nlab"], run_on_open=True
+    )
+    page = lab_page().open("plan-elsewhere.ipynb")
+    assert page.eval("'Lab' in globals() or len(get_ipython().history_manager.input_hist_raw)") == 1
+
+
+def test_other_code_waits_even_in_a_trusted_notebook(lab_page, server):
+    """Only a planner cell runs by itself; any other code waits for a person."""
+    page = lab_page().goto("lab")
+    page.command("dra-lab:new-plan")
+    opened(page)
+    write_notebook(server.root / "plan-other.ipynb", ["evil = 1"], run_on_open=True)
+    page.page.evaluate(
+        """async () => { const contents = window.jupyterapp.serviceManager.contents;
+            const it = await contents.get('plan-other.ipynb'); await contents.save('plan-other.ipynb', it); }"""
+    )
+    page.open("plan-other.ipynb")
+    assert page.eval("'evil' in globals()") is False
+
+
+def test_open_in_a_tab_shows_the_output_without_the_code(open_notebook):
+    """The event that a widget sends gives its cell's output a tab of its own, beside the notebook."""
+    page = open_notebook(["x = 1", WIDGET])
+    probe = page.page.locator(".probe").first
+    probe.wait_for(timeout=30_000)
+    probe.evaluate("el => window.dispatchEvent(new CustomEvent('dra-lab:open-in-tab', {detail: {element: el}}))")
+    tab = page.page.locator(".lm-TabBar-tab", has_text="DRA Lab:")
+    tab.wait_for()
+    shown = "() => window.jupyterapp.shell.currentWidget.node.querySelectorAll('.probe').length"
+    until(lambda: page.page.evaluate(shown) == 1, "the widget in the tab")
+    assert (
+        page.page.evaluate("() => window.jupyterapp.shell.currentWidget.node.querySelectorAll('.jp-Cell').length") == 0
+    )
