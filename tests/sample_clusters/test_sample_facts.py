@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dra_lab.drivers import derived_numa, device_kind, documented_class, published
+from dra_lab.drivers import derived_numa, device_kind, documented_class, profile, published
 
 FOLDER = Path(__file__).parents[2] / "sample_clusters"
 ROOT = "resource.kubernetes.io/pcieRoot"
@@ -287,3 +287,24 @@ def test_every_kind_of_device_is_shown() -> None:
     }
 
     assert kinds == {"gpu", "nic", "cpu", "other"}
+
+
+def test_every_device_of_a_known_driver_can_be_asked_for() -> None:
+    """Every published device is meant by some offer of its driver, except those that no person asks for."""
+    missed = [
+        (driver, device["name"])
+        for path in FOLDER.glob("*/resourceslices.yaml")
+        for driver, device in (
+            (item["spec"]["driver"], d) for item in load(path) for d in item["spec"].get("devices", ())
+        )
+        if not any(
+            offer.applies(
+                values(driver, device).get,
+                device.get("capacity", {}),
+                shareable=device.get("allowMultipleAllocations", False),
+            )
+            for offer in profile(driver).offers
+        )
+    ]
+
+    assert {driver for driver, _ in missed} == {"compute-domain.nvidia.com"}
