@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import anywidget
 import msgspec
 import traitlets
 
 from dra_lab.errors import DraLabError, SketchError
-from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
+from dra_lab.model.sketch import ClaimSketch, check_sketch
+from dra_lab.session import Session
+from dra_lab.session.history import History
+from dra_lab.widgets.canvas_rows import palette_rows, status_rows
 from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, PaletteRow
-from dra_lab.widgets.sketch_history import SketchHistory
 
 STATIC = Path(__file__).parent / "static"
-
-
-class CanvasSession(Protocol):
-    """What the canvas asks of a `Session`; without one it keeps its own history and is fed by hand."""
-
-    @property
-    def drawing(self) -> Drawing: ...  # noqa: D102
-    @property
-    def can_undo(self) -> bool: ...  # noqa: D102
-    @property
-    def can_redo(self) -> bool: ...  # noqa: D102
-    def draw(self, sketch: ClaimSketch) -> None: ...  # noqa: D102
-    def place(self, layout: Mapping[str, tuple[float, float]]) -> None: ...  # noqa: D102
-    def undo(self) -> None: ...  # noqa: D102
-    def redo(self) -> None: ...  # noqa: D102
-    def on(self, event: str, callback: Callable[..., None]) -> Any: ...  # noqa: D102
-    def canvas_palette(self) -> tuple[PaletteRow, ...]: ...  # noqa: D102
-    def canvas_status(self) -> CanvasStatus: ...  # noqa: D102
 
 
 def read_sketch(value: object) -> ClaimSketch:
@@ -78,20 +62,18 @@ class ClaimCanvas(anywidget.AnyWidget):
     read_only = traitlets.Bool(False).tag(sync=True)
     height = traitlets.Int(460, min=0).tag(sync=True)
 
-    def __init__(self, session: CanvasSession | None = None, **traits: Any) -> None:
+    def __init__(self, session: Session | None = None, **traits: Any) -> None:
         """Draw the session's drawing, or the traits given by hand (values of the model and rows, or plain dicts)."""
-        told = ("sketch", "positions", "palette", "status", "history")
-        traits = {name: wire(value) if name in told else value for name, value in traits.items()}
         self._session = session
-        self._past: SketchHistory[ClaimSketch] | None = None
-        self._stepping = False
-        super().__init__(**traits)
-        if session is None:
-            self._past = SketchHistory(self.drawn)
-        else:
+        self._refused = False
+        told = ("sketch", "positions", "palette", "status", "history")
+        super().__init__(**{name: wire(value) if name in told else value for name, value in traits.items()})
+        self._history = History(self.drawn)
+        if session is not None:
             self._follow(session)
         self.observe(self._on_sketch, "sketch")
         self.observe(self._on_positions, "positions")
+        self.observe(self._on_highlight, "highlight")
         self.on_msg(self._on_message)
         self._show_history()
 
@@ -106,17 +88,19 @@ class ClaimCanvas(anywidget.AnyWidget):
 
     def undo(self) -> None:
         """Go one step back in the one history of mouse, keyboard and Python; nothing happens where there is none."""
-        if self._session is not None:
-            self._session.undo()
-        elif self._past is not None:
-            self._step(self._past.undo)
+        self._step(lambda past: past.undo())
 
     def redo(self) -> None:
         """Do one undone step again; nothing happens where there is none."""
+        self._step(lambda past: past.redo())
+
+    def _step(self, go: Callable[[Session | History[ClaimSketch]], bool]) -> None:
+        self.problem = ""
         if self._session is not None:
-            self._session.redo()
-        elif self._past is not None:
-            self._step(self._past.redo)
+            go(self._session)
+        elif go(self._history):
+            self.sketch = wire(self._history.present)
+            self._show_history()
 
     # ------------------------------------------------------------ the browser's side
 
@@ -125,6 +109,7 @@ class ClaimCanvas(anywidget.AnyWidget):
 
         ipywidgets prints the error of a refused value and goes on, which would leave the browser ahead of the kernel.
         """
+        self._refused = False
         try:
             super().set_state(sync_data)
         except (traitlets.TraitError, DraLabError) as error:
@@ -163,64 +148,65 @@ class ClaimCanvas(anywidget.AnyWidget):
 
     # ------------------------------------------------------------ session or own history
 
-    _refused = False
-
     def _on_sketch(self, _change: object) -> None:
-        self._refused = False
         if self._session is not None:
             self._hand_over(self._session)
-        elif self._past is not None and not self._stepping:
-            self._past.change(self.drawn)
-        self._show_history()
+        elif self._history.push(self.drawn):
+            self._show_history()
 
-    def _hand_over(self, session: CanvasSession) -> None:
-        drawn = self.drawn
-        if drawn == session.drawing.sketch:
-            return
+    def _hand_over(self, session: Session) -> None:
         try:
-            session.draw(drawn)
+            session.edit(self.drawn)
         except DraLabError as error:
             self._refused = True
             self.problem = str(error)
-            self.sketch = wire(session.drawing.sketch)
+            self.sketch = wire(session.sketch)
 
     def _on_positions(self, _change: object) -> None:
-        if self._session is not None:
-            self._session.place({name: (place[0], place[1]) for name, place in self.positions.items()})
+        if self._session is not None and self.positions != _positions_of(self._session):
+            self._session.move({name: (place[0], place[1]) for name, place in self.positions.items()})
 
-    def _step(self, go: Callable[[], ClaimSketch]) -> None:
-        self._stepping = True
-        try:
-            self.sketch = wire(go())
-        finally:
-            self._stepping = False
-        self.problem = ""
-        self._show_history()
+    def _on_highlight(self, _change: object) -> None:
+        if self._session is not None:
+            self._session.light(self.highlight)
 
     def _show_history(self) -> None:
-        owner = self._session if self._session is not None else self._past
-        if owner is not None:
-            self.history = wire(CanvasHistory(can_undo=owner.can_undo, can_redo=owner.can_redo))
+        past = self._session.history if self._session is not None else self._history
+        self.history = wire(CanvasHistory(can_undo=past.can_undo, can_redo=past.can_redo))
 
-    def _follow(self, session: CanvasSession) -> None:
-        session.on("cluster", lambda *_: self._show_palette(session))
-        session.on("sketch", lambda *_: self._show_sketch(session))
-        session.on("layout", lambda *_: self._show_positions(session))
-        session.on("history", lambda *_: self._show_history())
-        self._show_sketch(session)
-        self._show_palette(session)
-        self._show_positions(session)
+    def _follow(self, session: Session) -> None:
+        session.on("cluster", self._show_palette)
+        session.on("status", self._show_status)
+        session.on("sketch", self._show_sketch)
+        session.on("layout", self._show_positions)
+        session.on("history", self._show_history)
+        session.on("highlight", self._show_highlight)
+        self._show_sketch()
+        self._show_positions()
+        self._show_palette()
+        self._show_status()
 
-    def _show_palette(self, session: CanvasSession) -> None:
-        self.palette = wire(session.canvas_palette())
-        self.status = wire(session.canvas_status())
+    def _show_palette(self) -> None:
+        if self._session is not None:
+            self.palette = wire(palette_rows(self._session.cluster))
 
-    def _show_sketch(self, session: CanvasSession) -> None:
+    def _show_status(self) -> None:
+        if self._session is not None:
+            self.status = wire(status_rows(self._session))
+
+    def _show_sketch(self) -> None:
         # The browser's own change comes back here: setting an equal sketch again would only send it twice.
-        if session.drawing.sketch != self.drawn:
-            self.sketch = wire(session.drawing.sketch)
-        self.status = wire(session.canvas_status())
-        self._show_history()
+        if self._session is not None and self._session.sketch != self.drawn:
+            self.sketch = wire(self._session.sketch)
 
-    def _show_positions(self, session: CanvasSession) -> None:
-        self.positions = {name: [x, y] for name, (x, y) in session.drawing.layout.items()}
+    def _show_positions(self) -> None:
+        if self._session is not None:
+            self.positions = _positions_of(self._session)
+
+    def _show_highlight(self) -> None:
+        if self._session is not None:
+            self.highlight = self._session.highlight
+
+
+def _positions_of(session: Session) -> dict[str, list[float]]:
+    return {name: [x, y] for name, (x, y) in session.drawing.layout.items()}

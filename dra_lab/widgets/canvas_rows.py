@@ -1,0 +1,103 @@
+"""What a session knows, as the rows that `ClaimCanvas` shows: palette, states of requests, places of links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.session import Session
+from dra_lab.widgets.canvas_values import CanvasStatus, LinkOptionRow, LinkRow, PaletteRow, RequestRow
+
+MAX_MATCHING_IDS = 200
+"""Devices of a request that the browser is told for lighting up; more would only make the message long."""
+
+MAX_PAIRS = 120
+"""Pairs of requests whose places are told in advance (16 requests); a link between others starts at a plain default."""
+
+
+def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
+    """Return what can be drawn for a cluster, as `dra_lab.authoring.palette` offers it."""
+    from dra_lab.authoring.palette import palette
+
+    return tuple(
+        PaletteRow(
+            key=entry.key,
+            label=entry.label,
+            kind=entry.kind,
+            device_class=entry.device_class,
+            selectors=tuple(entry.selectors),
+            capacity_key=entry.capacity_key,
+            default_count=entry.default_count,
+            default_capacity=str(entry.default_capacity),
+            free=entry.free,
+            total=entry.total,
+            in_cluster=entry.in_cluster,
+            driver=entry.driver,
+            note=entry.note,
+        )
+        for entry in palette(cluster)
+    )
+
+
+def status_rows(session: Session) -> CanvasStatus:
+    """Return the state of every request and link of a session's drawing; requests not counted yet have no text."""
+    cluster, sketch, release = session.cluster, session.sketch, session.release
+    return CanvasStatus(
+        requests=_request_rows(sketch, session.status),
+        links={link.name: _link_row(cluster, sketch, link, release) for link in sketch.links},
+        pairs=_pairs(cluster, sketch, release),
+    )
+
+
+def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, RequestRow]:
+    from dra_lab.pictures.letters import colours, letters
+
+    letter, colour = letters(sketch), colours(sketch)
+    rows = {}
+    for request in sketch.requests:
+        status = known.get(request.name)
+        badge = colour[request.name]
+        rows[request.name] = RequestRow(
+            letter=letter[request.name],
+            colour=badge.fill,
+            text_colour=badge.text,
+            kind=status.kind if status else "other",
+            matching=len(status.matching) if status else 0,
+            total=status.total if status else 0,
+            text=status.text if status else "",
+            error=status.error if status else "",
+            matching_ids=tuple(str(device) for device in status.matching[:MAX_MATCHING_IDS]) if status else (),
+            free=status.free if status else 0,
+        )
+    return rows
+
+
+def _options(
+    cluster: Cluster, sketch: ClaimSketch, link: Link, release: KubernetesRelease
+) -> tuple[LinkOptionRow, ...]:
+    from dra_lab.authoring.links import link_options
+
+    return tuple(
+        LinkOptionRow(where=option.where, label=option.label, enabled=option.enabled, reason=option.reason)
+        for option in link_options(cluster, sketch, link, release)
+    )
+
+
+def _link_row(cluster: Cluster, sketch: ClaimSketch, link: Link, release: KubernetesRelease) -> LinkRow:
+    options = _options(cluster, sketch, link, release)
+    here = next((option for option in options if option.where == link.where), None)
+    problem = here.reason if here and not here.enabled else ""
+    return LinkRow(label=here.label if here else link.where, problem=problem, options=options)
+
+
+def _pairs(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> dict[str, tuple[LinkOptionRow, ...]]:
+    names = sorted(request.name for request in sketch.requests)
+    pairs = list(combinations(names, 2))[:MAX_PAIRS]
+    return {
+        f"{one}|{other}": _options(cluster, sketch, Link(name="new", requests=(one, other)), release)
+        for one, other in pairs
+    }
