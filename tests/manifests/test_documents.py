@@ -1,0 +1,142 @@
+"""Reading Kubernetes documents: what is used, what is told, what is refused."""
+
+import json
+
+import msgspec
+import pytest
+
+from dra_lab.errors import DraLabError, ManifestError
+from dra_lab.manifests.documents import decode_documents, encode
+from dra_lab.model.slices import ResourceSlice
+
+SLICE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceSlice",
+    "metadata": {"name": "s"},
+    "spec": {
+        "driver": "gpu.example.com",
+        "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+        "nodeName": "n",
+        "devices": [{"name": "gpu-0", "attributes": {"a.com/x": {"string": "y"}}}],
+    },
+}
+
+
+def changed(path, value):
+    """A copy of SLICE with another value at a path of keys."""
+    copy = json.loads(json.dumps(SLICE))
+    target = copy
+    for step in path[:-1]:
+        target = target[step]
+    target[path[-1]] = value
+    return copy
+
+
+FORMS = {
+    "object": lambda docs: json.dumps(docs[0]),
+    "list": lambda docs: json.dumps({"apiVersion": "v1", "kind": "List", "items": docs}),
+    "typed list": lambda docs: json.dumps(
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSliceList", "items": docs}
+    ),
+    "array": json.dumps,
+    "lines": lambda docs: "\n".join(json.dumps(doc) for doc in [*docs, *docs]),
+    "documents": lambda docs: "---\n".join(json.dumps(doc) + "\n" for doc in docs).join(["# yaml\n", ""]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_that_kubectl_writes_is_read(form):
+    """Single objects, Lists, typed lists, arrays, JSON lines and many YAML documents give the same objects."""
+    documents = decode_documents(FORMS[form]([SLICE]), "f")
+    assert documents.of(ResourceSlice)[0] == msgspec.convert(SLICE, ResourceSlice)
+    assert documents.findings == ()
+
+
+def test_a_written_object_reads_back():
+    """`encode` gives apiVersion, kind, metadata and spec in this order, and reads back as the same value."""
+    item = msgspec.convert(SLICE, ResourceSlice)
+    plain = encode(item)
+    assert list(plain) == ["apiVersion", "kind", "metadata", "spec"]
+    assert decode_documents(json.dumps(plain)).of(ResourceSlice) == (item,)
+
+
+def test_a_broken_document_is_told_with_its_place_and_the_others_are_read():
+    """The finding names file, line, object and the path with map keys; the good document is there."""
+    broken = changed(["spec", "devices", 0, "attributes", "a.com/x"], {"string": 3})
+    documents = decode_documents(FORMS["documents"]([broken, SLICE]), "f.yaml")
+    (finding,) = documents.findings
+    assert finding.origin.path == 'spec.devices[0].attributes["a.com/x"].string'
+    assert (finding.origin.source, finding.origin.document, finding.origin.line) == ("f.yaml", 1, 2)
+    assert len(documents.objects) == 1
+
+
+def test_an_unknown_field_of_a_slice_is_told_and_the_rest_is_used():
+    """What a newer driver writes does not hide its devices."""
+    documents = decode_documents(json.dumps(changed(["spec", "mixins"], [1])), "f")
+    assert [finding.rule for finding in documents.findings] == ["unknown-field"]
+    assert documents.of(ResourceSlice)[0].spec.devices[0].name == "gpu-0"
+
+
+@pytest.mark.parametrize(
+    ("value", "rule"),
+    [
+        (changed(["apiVersion"], "resource.k8s.io/v1alpha3"), "version-unknown"),
+        (changed(["kind"], "Deployment"), "kind-ignored"),
+        (changed(["spec"], None), "document-broken"),
+        ({"a": 1}, "document-broken"),
+        ([3], "document-broken"),
+    ],
+)
+def test_what_is_not_used_is_told(value, rule):
+    """Unknown versions, other kinds and broken objects are findings with their rule."""
+    assert [finding.rule for finding in decode_documents(json.dumps(value), "f").findings] == [rule]
+
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 10)}]\n" for i in range(9)
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: b: c",
+        "{",
+        "[1, 2",
+        BOMB,
+        "- " * 100_000 + "x",
+        "#\n" + "{a: " * 100_000,
+        "a: &a [*a]",
+        "!!python/object:x {}",
+        b"\xff\xfe\x00",
+    ],
+    ids=["yaml", "json", "json list", "alias bomb", "deep block", "deep flow", "self alias", "tag", "bytes"],
+)
+def test_hostile_text_is_refused_with_our_error(text):
+    """Broken text, alias bombs, deep nesting, foreign tags and binary raise ManifestError with the source."""
+    with pytest.raises(ManifestError) as caught:
+        decode_documents(text, "evil.yaml")
+    assert caught.value.origin.source == "evil.yaml"
+
+
+def test_times_stay_text():
+    """Kubernetes reads YAML as JSON: a time is text and no object of Python."""
+    documents = decode_documents(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n, creationTimestamp: 2024-01-01T00:00:00Z}\n"
+    )
+    assert documents.objects[0][0].metadata.creation_timestamp == "2024-01-01T00:00:00Z"
+
+
+def test_no_mutation_raises_anything_but_ours():
+    """Every prefix and every single-character change of a document gives an answer or one of our errors."""
+    text = json.dumps(SLICE)
+    for position in range(0, len(text), 3):
+        for mutant in (
+            text[:position],
+            text[:position] + "\x00" + text[position:],
+            text[:position] + "[" + text[position + 1 :],
+        ):
+            try:
+                decode_documents(mutant, "f")
+            except DraLabError:
+                continue

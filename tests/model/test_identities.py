@@ -1,0 +1,58 @@
+"""Identities, versions and releases."""
+
+import pytest
+
+from dra_lab.errors import InputError, SemverError
+from dra_lab.model.device import Device, DeviceAttribute
+from dra_lab.model.names import DeviceID
+from dra_lab.model.release import KubernetesRelease, release_of_kubelet
+from dra_lab.model.semver import semver_key
+
+
+def test_a_device_id_prints_as_driver_pool_device_and_reads_back():
+    """A pool name may contain slashes; driver and device never do."""
+    device = DeviceID("gpu.example.com", "rack/node-1", "gpu-0")
+    assert DeviceID.parse(str(device)) == device
+
+
+def test_precedence_ignores_build_metadata():
+    """1.0.0 and 1.0.0+x are equal in order, a pre-release comes before its release."""
+    assert semver_key("1.0.0") == semver_key("1.0.0+x")
+    assert semver_key("1.0.0-rc.1") < semver_key("1.0.0-rc.2") < semver_key("1.0.0-rc.x") < semver_key("1.0.0")
+
+
+@pytest.mark.parametrize("text", ["1.0", "01.0.0", "v1.0.0", "1.0.0-01", ""])
+def test_a_version_has_exactly_three_numbers(text):
+    """Text that is no semantic version raises SemverError."""
+    with pytest.raises(SemverError):
+        semver_key(text)
+
+
+def test_lookup_prefers_the_exact_key_and_falls_back_to_the_drivers_bare_key():
+    """`domain/name` finds the exact key first, then the bare key when the domain is the driver's."""
+    device = Device(name="d", attributes={"numa": DeviceAttribute(int_=1), "a.com/numa": DeviceAttribute(int_=2)})
+    assert device.lookup("a.com/numa", "a.com").value == 2
+    assert device.lookup("b.com/numa", "b.com").value == 1
+    assert device.lookup("b.com/numa", "a.com") is None
+
+
+def test_gates_follow_the_release_unless_overridden():
+    """DRAConsumableCapacity is off before 1.36, on from 1.36, and an override wins."""
+    assert not KubernetesRelease("1.35").enabled("DRAConsumableCapacity")
+    assert KubernetesRelease("1.36").enabled("DRAConsumableCapacity")
+    assert not KubernetesRelease("1.37", {"DRAConsumableCapacity": False}).enabled("DRAConsumableCapacity")
+
+
+@pytest.mark.parametrize("make", [lambda: KubernetesRelease("1.12"), lambda: KubernetesRelease("1.36", {"X": True})])
+def test_unknown_releases_and_gates_are_refused(make):
+    """A release or gate that nobody knows raises InputError and lists the known ones."""
+    with pytest.raises(InputError, match=r"known|use one of"):
+        make()
+
+
+def test_the_lowest_kubelet_decides_the_release():
+    """The target release is that of the lowest kubelet, kept within the known releases."""
+    assert release_of_kubelet(("v1.37.0", "v1.35.2")) == "1.35"
+    assert release_of_kubelet(("v1.20.0",)) == "1.34"
+    assert release_of_kubelet(("v1.99.0",)) == "1.37"
+    assert release_of_kubelet(()) == "1.36"

@@ -1,0 +1,87 @@
+"""The parts of a session: history, worker, the drawing's file."""
+
+import threading
+
+from dra_lab.model.sketch import ClaimSketch, Drawing
+from dra_lab.session.drawing_file import DrawingFile
+from dra_lab.session.history import MAX_STEPS, History
+from dra_lab.session.worker import Worker
+
+
+def test_history_goes_back_and_forth_and_forgets_what_a_new_step_replaces():
+    """Undo, redo, and a new value after an undo drops the undone ones."""
+    history = History(0)
+    for value in (1, 2, 3):
+        history.push(value)
+    assert history.undo()
+    assert history.undo()
+    assert history.present == 1
+    assert history.redo()
+    assert history.present == 2
+    history.push(9)
+    assert not history.redo()
+    assert history.undo()
+    assert history.present == 2
+
+
+def test_history_keeps_two_hundred_steps():
+    """The oldest steps go first."""
+    history = History(0)
+    for value in range(1, 1000):
+        history.push(value)
+    while history.undo():
+        pass
+    assert history.present == 999 - MAX_STEPS
+
+
+def test_an_equal_value_is_no_step():
+    """What does not change anything cannot be undone."""
+    history = History(1)
+    assert not history.push(1)
+    assert not history.can_undo
+
+
+def test_the_latest_job_wins():
+    """A running job is asked to stop, a waiting one is dropped, the newest runs to its end."""
+    worker, done, started = Worker(), [], threading.Event()
+
+    def slow(stop):
+        started.set()
+        stop.wait(10)
+        done.append("slow stopped")
+
+    worker.submit(slow)
+    assert started.wait(10)
+    worker.submit(lambda _: done.append("dropped"))
+    worker.submit(lambda _: done.append("newest"))
+    assert worker.wait(10)
+    worker.close()
+    assert done[0] == "slow stopped"
+    assert done[-1] == "newest"
+
+
+def test_closing_leaves_no_thread():
+    """After close the worker's thread has ended."""
+    worker = Worker(name="dra-lab-test-worker")
+    worker.submit(lambda stop: None)
+    worker.close()
+    assert "dra-lab-test-worker" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_a_file_that_somebody_else_changed_is_not_written_over(tmp_path):
+    """Writing returns False and leaves the other person's content."""
+    path = tmp_path / "plan.dralab.yaml"
+    file = DrawingFile(path)
+    assert file.write(Drawing(sketch=ClaimSketch(name="mine")))
+    path.write_text("# theirs\n")
+    assert not file.write(Drawing(sketch=ClaimSketch(name="mine-again")))
+    assert path.read_text() == "# theirs\n"
+
+
+def test_a_file_reads_back_what_was_written(tmp_path):
+    """Reopening finds the same drawing."""
+    path = tmp_path / "plan.dralab.yaml"
+    drawing = Drawing(sketch=ClaimSketch(name="mine"), layout={"a": (1.0, 2.0)})
+    DrawingFile(path).write(drawing)
+    assert DrawingFile(path).read() == drawing
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
