@@ -19,7 +19,9 @@ import front_end  # noqa: E402  found only now
 
 # What the wheel carries beside the package: (folder here, files in it, folder in the wheel). See dra_lab/shipped.py.
 SHIPPED = (
-    ("sample_clusters", "**/*", "dra_lab/_samples"),
+    ("sample_clusters", "*/*.yaml", "dra_lab/_samples"),
+    ("sample_clusters", "*/README.md", "dra_lab/_samples"),
+    ("sample_clusters", "*/examples/*.yaml", "dra_lab/_samples"),
     ("notebooks", "*.ipynb", "dra_lab/_notebooks"),
 )
 
