@@ -1,4 +1,4 @@
-"""The ways into the planner: launcher card, palette, file menu, a notebook that runs when it opens, a tab of its own."""
+"""The ways into the planner: launcher card, palette, file menu, a notebook that runs when opened, its own tab."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ def test_palette_command_opens_a_notebook_that_runs(lab_page):
 
 
 def test_two_plans_never_share_a_drawing(lab_page, server):
-    """A second plan in the folder, or one beside a drawing that was left behind, has a name and a drawing of its own."""
+    """A second plan in the folder, or one beside a drawing that was left behind, has names of its own."""
     (server.root / "plan-2.dralab.yaml").write_text("{}")
     page = lab_page().goto("lab")
     page.command("dra-lab:new-plan")
     assert opened(page) == "plan.ipynb"
     page.command("dra-lab:new-plan")
-    until(lambda: (server.root / "plan-3.ipynb").exists(), "a third name")
+    until((server.root / "plan-3.ipynb").exists, "a third name")
     assert 'file="plan-3.dralab.yaml"' in code_of(server, "plan-3.ipynb")
 
 
 def test_context_menu_plans_on_a_file_with_a_hostile_name(lab_page, server):
-    """A right click on a YAML or JSON file offers a plan on it; its name reaches Python as a string, whatever it holds."""
+    """A right click on a YAML or JSON file offers a plan on it; its name reaches Python as a string."""
     name = "it's \"#{1}\\n) or print('x') <b>.json"
     (server.root / name).write_text("{}")
     page = lab_page().goto("lab")
@@ -94,7 +94,7 @@ def test_context_menu_leaves_other_files_alone(lab_page, server):
     page.command("filebrowser:refresh")
     page.page.locator(".jp-DirListing-item", has_text="notes.txt").click(button="right")
     page.page.locator(".lm-Menu-item", has_text="Rename").wait_for()
-    assert page.page.locator(".lm-Menu-item", has_text="Plan with DRA Lab").count() == 0
+    assert page.page.locator(".lm-Menu-item", has_text="Plan with DRA Lab").filter(visible=True).count() == 0
     (server.root / "notes.txt").unlink()
 
 
@@ -104,7 +104,8 @@ def test_a_notebook_that_came_from_elsewhere_waits(lab_page, server):
         server.root / "plan-elsewhere.ipynb", ["from dra_lab import Lab\nlab = Lab()\nlab"], run_on_open=True
     )
     page = lab_page().open("plan-elsewhere.ipynb")
-    assert page.eval("'Lab' in globals() or len(get_ipython().history_manager.input_hist_raw)") == 1
+    page.page.get_by_text("waits for you").wait_for()
+    assert page.eval("len(get_ipython().history_manager.input_hist_raw)") == 1
 
 
 def test_other_code_waits_even_in_a_trusted_notebook(lab_page, server):
@@ -118,6 +119,7 @@ def test_other_code_waits_even_in_a_trusted_notebook(lab_page, server):
             const it = await contents.get('plan-other.ipynb'); await contents.save('plan-other.ipynb', it); }"""
     )
     page.open("plan-other.ipynb")
+    page.page.get_by_text("waits for you").wait_for()
     assert page.eval("'evil' in globals()") is False
 
 

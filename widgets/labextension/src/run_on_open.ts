@@ -1,4 +1,5 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
+import { Notification } from "@jupyterlab/apputils";
 import type { DocumentRegistry, IDocumentWidget } from "@jupyterlab/docregistry";
 import type { Widget } from "@lumino/widgets";
 import { isPlannerCell, runsOnOpen, type NotebookContent } from "./planner_notebook";
@@ -35,12 +36,18 @@ export class RunOnOpen implements DocumentRegistry.WidgetExtension {
     const kernel = context.sessionContext.session?.kernel;
     if (!kernel || panel.isDisposed) return;
     const known = await this.alreadyPlans(kernel);
+    let done = 0;
     for (let index = 0; index < notebook.cells.length; index += 1) {
       const cell = notebook.cells[index];
       if (cell.cell_type !== "code") continue;
       const source = Array.isArray(cell.source) ? cell.source.join("") : cell.source;
-      // The first other cell ends it: what comes after may need its result.
-      if (!isPlannerCell(source) || !panel.content.widgets[index]?.model.trusted) return;
+      const trusted = panel.content.widgets[index]?.model.trusted ?? false;
+      if (!trusted || !isPlannerCell(source)) {
+        // The first cell that waits ends it: what comes after may need its result.
+        if (done === 0) tellThatItWaits(trusted);
+        return;
+      }
+      done += 1;
       const shown = ((cell as { outputs?: unknown[] }).outputs ?? []).length > 0;
       if (known && shown) continue;
       panel.content.activeCellIndex = index;
@@ -58,4 +65,11 @@ export class RunOnOpen implements DocumentRegistry.WidgetExtension {
     };
     return reply.user_expressions?.known?.data?.["text/plain"] === "True";
   }
+}
+
+function tellThatItWaits(trusted: boolean): void {
+  const reason = trusted ? "holds other code than a planner" : "was written elsewhere";
+  Notification.info(`This plan ${reason}, so it waits for you: read its cell, then press Shift+Enter in it.`, {
+    autoClose: 15_000,
+  });
 }
