@@ -1,0 +1,119 @@
+"""The words on a picture: headings of places, short names of devices, and how much room they take."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from dra_lab.topology.locality import Locality, Place
+from dra_lab.topology.tree import UNKNOWN, Branch
+
+KIND_NAMES = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory", "other": "device"}
+_PLURALS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", "other": "other devices"}
+_LEVEL_NAMES = {"socket": "socket", "numaNode": "NUMA node", "pcieRoot": "PCIe root", "switch": "PCIe switch"}
+_NARROW = frozenset("fijlrtI.,:;|'!()[]-/ ")
+_WIDE = frozenset("mwMW@%—…")
+
+
+def clean(text: str) -> str:
+    """Return text that XML can hold and that cannot reorder what stands around it: control signs become U+FFFD."""
+    # Cf are the invisible ones, such as right-to-left overrides; Cs lone surrogates; Cn what no font has.
+    return "".join(
+        "\ufffd" if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Cn") and sign not in "\n\t" else sign
+        for sign in text
+    )
+
+
+def text_width(text: str, size: float) -> float:
+    """Return about how wide a text is in a system sans-serif font of `size` pixels, rather too wide than too narrow."""
+    return size * sum(_sign_width(sign) for sign in text)
+
+
+def _sign_width(sign: str) -> float:
+    if sign in _NARROW:
+        return 0.37
+    if sign in _WIDE or unicodedata.east_asian_width(sign) in ("W", "F"):
+        return 1.0
+    return 0.72 if sign.isupper() else 0.61
+
+
+def shorten(text: str, size: float, width: float) -> str:
+    """Return text that fits a width: letters in the middle give way to "…", since ends tell names apart."""
+    if text_width(text, size) <= width:
+        return text
+    for keep in range(len(text) - 1, 1, -1):
+        short = f"{text[: (keep + 1) // 2]}…{text[len(text) - keep // 2 :]}"
+        if text_width(short, size) <= width:
+            return short
+    return "…"
+
+
+def short_name(locality: Locality) -> str:
+    """Return what to write on a device: what people know it by, else its own name."""
+    return clean(locality.short or locality.device.device)
+
+
+def heading(branch: Branch, node_title: str = "") -> tuple[str, str]:
+    """Return what to write over a place: its name, and what to add (machine type, or source of a derived place) or ""."""
+    value = clean(str(branch.value))
+    if branch.level == "node":
+        return value, clean(node_title)
+    if branch.level == UNKNOWN:
+        return "locality not published", ""
+    if branch.level not in ("numaNode", "socket"):
+        return value, ""
+    return f"{_LEVEL_NAMES[branch.level]} {value}", _source(branch) if branch.level == "numaNode" else ""
+
+
+def _source(branch: Branch) -> str:
+    """Say in a few words who publishes a place and for whom it is derived; "" where all publish it."""
+    published: list[str] = []
+    derived: list[str] = []
+    for locality in branch.all_devices() if branch.level in _LEVEL_NAMES else ():
+        place = locality.place(branch.level)
+        if place is not None:
+            (derived if place.derived else published).append(locality.kind)
+    if not derived:
+        return ""
+    without = [kind for kind in dict.fromkeys(derived) if kind not in published]
+    if not published or not without:
+        return "derived"
+    return f"from the {_kinds(published)}; the {_kinds(without)} publish none"
+
+
+def _kinds(kinds: Iterable[str]) -> str:
+    order = list(_PLURALS)
+    return " and ".join(_PLURALS[kind] for kind in sorted(set(kinds), key=order.index))
+
+
+def place_words(branch: Branch) -> str:
+    """Return a place in full words for tooltips and screen readers."""
+    if branch.level == UNKNOWN:
+        return "locality not published: it is not known where these devices sit"
+    name = heading(branch)[0]
+    source = _source(branch)
+    name = f"{_LEVEL_NAMES[branch.level]} {name}" if branch.level in ("pcieRoot", "switch") else name
+    return f"{name} ({source})" if source else name
+
+
+def device_words(locality: Locality) -> str:
+    """Return kind, name and model of a device: `GPU gpu-0, NVIDIA A100`."""
+    return clean(f"{KIND_NAMES[locality.kind]} {locality.device.device}, {locality.label}")
+
+
+def locality_words(locality: Locality) -> str:
+    """Return where a device sits, with the source of each place: `NUMA node 0 (dra.net/numaNode), PCIe root ...`."""
+    parts = [
+        f"{name} {place.value} ({_place_source(place)})"
+        for level, name in _LEVEL_NAMES.items()
+        if (place := locality.place(level)) is not None
+    ]
+    if locality.address:
+        parts.append(f"address {locality.address}")
+    return clean(", ".join(parts)) if locality.known else "locality not published"
+
+
+def _place_source(place: Place) -> str:
+    if not place.derived or place.source.startswith("derived"):
+        return place.source
+    return f"derived {place.source}"

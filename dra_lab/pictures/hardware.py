@@ -1,0 +1,203 @@
+"""The hardware picture: one node as nested boxes, its devices with their states, and what a plan takes. SVG as text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID, split_request
+from dra_lab.model.plan import Plan
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.pictures.captions import device_words, locality_words, place_words, text_width
+from dra_lab.pictures.legend import add_legend
+from dra_lab.pictures.letters import PALETTE, Colour, colours, letters
+from dra_lab.pictures.scene import WIDTH, Frame, Mark, node_scene
+from dra_lab.pictures.shapes import Element, backing, element, outline, patterns, text, title, to_text
+from dra_lab.pictures.states import DeviceState, State, device_states, shown
+from dra_lab.pictures.style import style_sheet
+
+_PATTERN = {State.IN_USE: "hatch", State.SHARED: "sparse", State.TAINTED: "cross"}
+_CLASS = {
+    State.FREE: "free",
+    State.SHARED: "shared",
+    State.IN_USE: "in-use",
+    State.TAINTED: "tainted",
+    State.INELIGIBLE: "ineligible",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Ink:
+    """What drawing a device needs to know besides its place."""
+
+    prefix: str
+    states: Mapping[DeviceID, DeviceState]
+    letters: Mapping[str, str]
+    colours: Mapping[str, Colour]
+    compared: bool
+
+    def letter(self, reference: str) -> str:
+        return self.letters.get(split_request(reference)[0], "?") if reference else ""
+
+    def colour(self, reference: str) -> Colour:
+        return self.colours.get(split_request(reference)[0], PALETTE[0])
+
+
+def hardware_svg(
+    cluster: Cluster,
+    node_name: str,
+    *,
+    plan: Plan | None = None,
+    show: str = "best",
+    sketch: ClaimSketch | None = None,
+    request: str = "",
+    prefix: str = "",
+    width: float = WIDTH,
+) -> str:
+    """Return the picture of a node as one `<svg>` element that stands on its own, in light and dark.
+
+    `show` is "best" (the plan), "scheduler" (kube-scheduler with the plan's manifest), "plain" (with counts and
+    selectors only) or "both" (best and scheduler over each other: where they differ the border is dashed, and what
+    only kube-scheduler takes says K). `sketch` (else the plan's) decides which devices are eligible; with `request`
+    only that request counts. `prefix` must differ between pictures on one page; "" makes one from the content. Devices carry
+    `data-id` (driver/pool/device) and `data-request`; role tree with roving tabindex, the first item 0, others -1.
+    Raises KeyError for an unknown node and ValueError for an unknown `show`.
+    """
+    on_top = shown(plan, node_name, show)
+    drawn = sketch if sketch is not None else plan.sketch if plan is not None else None
+    release = plan.release if plan is not None else ""
+    states = device_states(cluster, node_name, sketch=drawn, request=request, on_top=on_top, release=release)
+    name = drawn or ClaimSketch()
+    prefix = prefix or _prefix(cluster.name, node_name, show)
+    ink = _Ink(prefix, states, letters(name), colours(name), on_top.compared)
+    scene = node_scene(cluster, node_name, width - 2)
+    root = element(None, "svg", xmlns="http://www.w3.org/2000/svg", class_="dra-hw", role="group")
+    root.set("aria-label", f"Hardware of node {node_name}")
+    element(root, "style").text = style_sheet()
+    patterns(root, prefix)
+    tree = element(root, "g", role="tree", transform="translate(1 1)")
+    tree.set("aria-label", place_words(scene.branch))
+    _frame(tree, scene, ink, level=1)
+    bottom = add_legend(root, prefix, width, scene.height + 14, compared=on_top.compared, known=cluster.claims_known)
+    root.set("viewBox", f"0 0 {width:g} {bottom:g}")
+    root.set("width", f"{width:g}")
+    root.set("height", f"{bottom:g}")
+    return to_text(root)
+
+
+def _prefix(*parts: str) -> str:
+    return "hw" + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
+
+
+def _frame(parent: Element, frame: Frame, ink: _Ink, level: int) -> None:
+    item = element(parent, "g", role="treeitem", aria_level=str(level), aria_expanded="true")
+    item.set("tabindex", "0" if level == 1 else "-1")
+    item.set("class", "dra-hw-place")
+    item.set("data-level", frame.branch.level)
+    item.set("data-value", str(frame.branch.value))
+    words = ", ".join(place_words(branch) for branch in (frame.outer, frame.branch) if branch is not None)
+    item.set("aria-label", f"{words}: {_count(frame)}")
+    title(item, words)
+    kind = {"node": " dra-hw-frame-node", "unknown": " dra-hw-frame-unknown"}.get(frame.branch.level, "")
+    element(
+        item,
+        "rect",
+        x=frame.x,
+        y=frame.y,
+        width=frame.width,
+        height=frame.height,
+        rx=6.0 if level < 3 else 4.0,
+        class_="dra-hw-frame" + kind,
+    )
+    strong = " dra-hw-strong" if level == 1 else ""
+    text(item, frame.caption, frame.x + 7, frame.y + 13.5, "dra-hw-heading" + strong)
+    if frame.source:
+        text(item, frame.source, frame.x + 7, frame.y + 25.5, "dra-hw-heading dra-hw-under")
+    if frame.frames or frame.marks:
+        group = element(item, "g", role="group")
+        for inner in frame.frames:
+            _frame(group, inner, ink, level + 1)
+        for mark in frame.marks:
+            _device(group, mark, ink, level + 1)
+
+
+def _count(frame: Frame) -> str:
+    number = sum(1 for _ in frame.all_marks())
+    return "1 device" if number == 1 else f"{number} devices"
+
+
+def _device(parent: Element, mark: Mark, ink: _Ink, level: int) -> None:
+    state = ink.states[mark.locality.device]
+    words = _words(mark, state, ink)
+    reference = state.chosen or state.scheduler
+    item = element(parent, "g", role="treeitem", aria_level=str(level), tabindex="-1")
+    item.set("class", " ".join(["dra-hw-device", *_classes(state, compared=ink.compared)]))
+    item.set("data-id", str(mark.locality.device))
+    item.set("data-kind", mark.locality.kind)
+    item.set("data-state", state.state.value)
+    if reference:
+        item.set("data-request", split_request(reference)[0])
+    item.set("aria-label", words)
+    title(item, words)
+    place = (mark.shape, mark.x, mark.y, mark.width, mark.height)
+    shape = outline(item, *place, class_="dra-hw-shape")
+    if state.chosen:
+        colour = ink.colour(state.chosen)
+        shape.set("style", f"fill:{colour.fill}")
+        item.set("style", f"fill:{colour.text}")
+    elif state.state in _PATTERN:
+        outline(item, *place, class_="dra-hw-pattern", fill=f"url(#{ink.prefix}-{_PATTERN[state.state]})")
+    _caption(item, mark, _over(state, ink), backed=not state.chosen and state.state in _PATTERN)
+
+
+def _classes(state: DeviceState, *, compared: bool) -> list[str]:
+    if state.chosen:
+        same = not compared or state.scheduler
+        return ["dra-hw-chosen"] if same else ["dra-hw-chosen", "dra-hw-only-best"]
+    classes = [f"dra-hw-{_CLASS[state.state]}"]
+    return [*classes, "dra-hw-only-k"] if state.scheduler else classes
+
+
+def _over(state: DeviceState, ink: _Ink) -> str:
+    """Return the sign over a device's name: the letter, "K" where only kube-scheduler takes it, "!" for a taint."""
+    if state.chosen:
+        return ink.letter(state.chosen)
+    if state.scheduler:
+        return f"K {ink.letter(state.scheduler)}"
+    return "!" if state.state is State.TAINTED else ""
+
+
+def _caption(item: Element, mark: Mark, over: str, *, backed: bool) -> None:
+    x, middle = mark.x + mark.width / 2, mark.y + mark.height / 2
+    if mark.small:
+        lines = [(over[:1] or mark.caption, 0.0, 9.0, "dra-hw-small" + (" dra-hw-strong" if over else ""))]
+    elif over:
+        name = mark.caption.replace("\n", " ") if text_width(mark.caption, 9.5) <= mark.width - 6 else mark.caption
+        lines = [(over, -6.5, 13.0, "dra-hw-letter"), (name.split("\n")[0], 7.5, 9.5, "dra-hw-under")]
+    else:
+        names = mark.caption.split("\n")
+        size, class_ = (9.5, "dra-hw-under") if mark.shape == "circle" else (11.0, "")
+        lines = [(name, (at - (len(names) - 1) / 2) * 12, size, class_) for at, name in enumerate(names)]
+    for words, shift, size, class_ in lines:
+        if backed:
+            backing(item, words, x, middle + shift, size)
+        text(item, words, x, middle + shift, class_)
+
+
+def _words(mark: Mark, state: DeviceState, ink: _Ink) -> str:
+    """Return everything about a device in words: what it is, its state, where it sits and who says so."""
+    parts = []
+    if state.chosen:
+        parts.append(f"chosen for request {state.chosen} ({ink.letter(state.chosen)})")
+    if ink.compared and state.chosen and not state.scheduler:
+        parts.append("not taken by kube-scheduler")
+    if state.scheduler and not state.chosen:
+        parts.append(f"taken by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
+    parts.extend(state.why or ([] if state.chosen else [state.state.value]))
+    device = mark.locality.device
+    return (
+        f"{device_words(mark.locality)}: {'; '.join(parts)}. {locality_words(mark.locality)}. "
+        f"Driver {device.driver}, pool {device.pool}"
+    )

@@ -1,0 +1,60 @@
+"""The legend under the hardware picture: what shapes, patterns and letters mean. Always there."""
+
+from __future__ import annotations
+
+from dra_lab.pictures.captions import text_width
+from dra_lab.pictures.letters import PALETTE
+from dra_lab.pictures.shapes import Element, element, outline, text
+
+_STATES = (
+    ("free", "free", ""),
+    ("in-use", "in use", "hatch"),
+    ("shared", "partly in use", "sparse"),
+    ("tainted", "tainted", "cross"),
+    ("ineligible", "not eligible", ""),
+    ("chosen", "chosen", ""),
+)
+_KINDS = (("square", 14.0, "GPU"), ("pill", 22.0, "NIC"), ("circle", 14.0, "CPU"), ("hexagon", 18.0, "other"))
+_ROW = 20.0
+_ICON = 18.0
+
+
+def add_legend(root: Element, prefix: str, width: float, top: float, *, compared: bool, known: bool) -> float:
+    """Add the legend below `top` and return where it ends.
+
+    `compared` adds the signs of the comparison with kube-scheduler; without `known` claims it says that devices in use
+    are not known. Screen readers get the same from the labels of the devices.
+    """
+    group = element(root, "g", class_="dra-hw-legend", aria_hidden="true")
+    x, y = 2.0, top
+    entries = [(*entry, _ICON, "square") for entry in _STATES]
+    if compared:
+        entries += [("chosen dra-hw-only-best", "only best", "", _ICON, "square")]
+        entries += [("free dra-hw-only-k", "only kube-scheduler", "", _ICON, "square")]
+    kinds = [("free", words, "", icon, shape) for shape, icon, words in _KINDS]
+    for class_, words, pattern, icon, shape in (*entries, *kinds):
+        room = icon + 5 + text_width(words, 11) + 12
+        if x + room > width:
+            x, y = 2.0, y + _ROW
+        _entry(group, (class_, words, pattern, icon, shape), prefix, x, y)
+        x += room
+    if not known:
+        y += _ROW
+        text(group, "No claims were read: which devices are in use is not known.", 2.0, y + 11, "dra-hw-heading")
+    return y + _ROW
+
+
+def _entry(group: Element, entry: tuple[str, str, str, float, str], prefix: str, x: float, y: float) -> None:
+    class_, words, pattern, icon, shape = entry
+    item = element(group, "g", class_=f"dra-hw-{class_}")
+    made = outline(item, shape, x, y, icon, 14.0, class_="dra-hw-shape")
+    if "chosen" in class_:
+        made.set("style", f"fill:{PALETTE[0].fill}")
+        sign = text(item, "A", x + icon / 2, y + 7.5, "dra-hw-small dra-hw-strong")
+        sign.set("style", f"fill:{PALETTE[0].text}")
+    if "only-k" in class_:
+        text(item, "K", x + icon / 2, y + 7.5, "dra-hw-small dra-hw-strong")
+    if pattern:
+        outline(item, shape, x, y, icon, 14.0, class_="dra-hw-pattern", fill=f"url(#{prefix}-{pattern})")
+    # outside the item, so that the text is not dimmed or coloured with the sign
+    text(group, words, x + icon + 5, y + 11, "dra-hw-heading")

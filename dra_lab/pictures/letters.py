@@ -1,0 +1,63 @@
+"""The letter and the colour of each request: the same on the canvas, on the picture, in tables and in the YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dra_lab.model.sketch import ClaimSketch
+
+
+@dataclass(frozen=True, slots=True)
+class Colour:
+    """A fill and the colour of text on it (contrast of at least 4.5:1), both as `#rrggbb`."""
+
+    name: str
+    fill: str
+    text: str
+
+
+PALETTE: tuple[Colour, ...] = (
+    Colour("blue", "#0072b2", "#ffffff"),
+    Colour("vermilion", "#d55e00", "#000000"),
+    Colour("green", "#009e73", "#000000"),
+    Colour("purple", "#cc79a7", "#000000"),
+    Colour("orange", "#e69f00", "#000000"),
+    Colour("sky", "#56b4e9", "#000000"),
+    Colour("yellow", "#f0e442", "#000000"),
+)
+"""The colours of Okabe and Ito ("Color Universal Design", 2008) without black, which is the ink of the light theme."""
+
+
+def letter(index: int) -> str:
+    """Return A to Z for 0 to 25, then AA, AB, ...; raises ValueError below 0."""
+    if index < 0:
+        raise ValueError(f"{index} is below 0; the first request has the index 0")
+    text = ""
+    while index >= 0:
+        text = chr(ord("A") + index % 26) + text
+        index = index // 26 - 1
+    return text
+
+
+def letters(sketch: ClaimSketch) -> Mapping[str, str]:
+    """Return the letter of every request by its name, in the order of the drawing."""
+    return {request.name: letter(index) for index, request in enumerate(sketch.requests)}
+
+
+def colours(sketch: ClaimSketch) -> Mapping[str, Colour]:
+    """Return the colour of every request by its name; after seven requests they repeat, the letters do not."""
+    return {request.name: PALETTE[index % len(PALETTE)] for index, request in enumerate(sketch.requests)}
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of `#rrggbb`, 0 to 1 (WCAG 2.2)."""
+    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colours `#rrggbb`, 1 to 21 (WCAG 2.2)."""
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)

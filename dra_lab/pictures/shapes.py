@@ -1,0 +1,100 @@
+"""SVG elements: escaping by construction, and one function a thing that is drawn."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from dra_lab.pictures.captions import clean, text_width
+
+Element = ET.Element
+
+
+def element(parent: Element | None, tag: str, **attributes: str | float) -> Element:
+    """Add an element; `_` in attribute names stands for `-` (`class_` for `class`), numbers are written short."""
+    named = {
+        name.rstrip("_").replace("_", "-"): value if isinstance(value, str) else number(value)
+        for name, value in attributes.items()
+    }
+    return ET.Element(tag, named) if parent is None else ET.SubElement(parent, tag, named)
+
+
+def number(value: float) -> str:
+    """Return a number with at most two decimals and no idle zeros."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def text(parent: Element, words: str, x: float, y: float, class_: str = "") -> Element:
+    """Add text; it is shown as it stands, whatever is in it. Screen readers get it from the label of its owner."""
+    made = element(parent, "text", x=x, y=y, aria_hidden="true")
+    if class_:
+        made.set("class", class_)
+    made.text = clean(words)
+    return made
+
+
+def title(parent: Element, words: str) -> None:
+    """Add a tooltip."""
+    element(parent, "title").text = clean(words)
+
+
+def outline(parent: Element, shape: str, x: float, y: float, width: float, height: float, **more: str) -> Element:
+    """Add the outline of a kind of device: "square", "pill", "circle" or "hexagon"."""
+    if shape == "circle":
+        return element(parent, "circle", cx=x + width / 2, cy=y + height / 2, r=width / 2, **more)
+    if shape == "hexagon":
+        edge = min(10.0, width / 4)
+        corners = (
+            (x + edge, y),
+            (x + width - edge, y),
+            (x + width, y + height / 2),
+            (x + width - edge, y + height),
+            (x + edge, y + height),
+            (x, y + height / 2),
+        )
+        points = " ".join(f"{number(px)},{number(py)}" for px, py in corners)
+        return element(parent, "polygon", points=points, stroke_linejoin="round", **more)
+    radius = height / 2 if shape == "pill" else 3.0
+    return element(parent, "rect", x=x, y=y, width=width, height=height, rx=radius, **more)
+
+
+def backing(parent: Element, words: str, x: float, y: float, size: float) -> None:
+    """Add the plain ground that keeps text readable on a pattern; `x`, `y` is the middle of the text."""
+    width = text_width(clean(words), size) + 3
+    element(
+        parent,
+        "rect",
+        x=x - width / 2,
+        y=y - size * 0.62,
+        width=width,
+        height=size * 1.24,
+        rx=2.0,
+        class_="dra-hw-backing",
+    )
+
+
+def patterns(parent: Element, prefix: str) -> None:
+    """Add the patterns of the states: `<prefix>-hatch` (in use), `-sparse` (partly), `-cross` (tainted), `-worse`."""
+    made = element(parent, "defs")
+    _lines(made, f"{prefix}-hatch", 5.0, "dra-hw-line", both_ways=False)
+    _lines(made, f"{prefix}-sparse", 11.0, "dra-hw-line", both_ways=False)
+    _lines(made, f"{prefix}-cross", 6.0, "dra-hw-warn-line", both_ways=True)
+
+
+def _lines(parent: Element, name: str, step: float, class_: str, *, both_ways: bool) -> None:
+    pattern = element(
+        parent,
+        "pattern",
+        id=name,
+        width=step,
+        height=step,
+        patternUnits="userSpaceOnUse",
+        patternTransform="rotate(45)",
+    )
+    element(pattern, "line", x1=0.0, y1=0.0, x2=0.0, y2=step, class_=class_)
+    if both_ways:
+        element(pattern, "line", x1=0.0, y1=0.0, x2=step, y2=0.0, class_=class_)
+
+
+def to_text(root: Element) -> str:
+    """Return an element as text, the same for the same element."""
+    return ET.tostring(root, encoding="unicode")

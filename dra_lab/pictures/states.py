@@ -1,0 +1,177 @@
+"""What state each device of a node is in, for a drawing and its plan: the meaning behind patterns and letters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dra_lab.errors import DraLabError
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID, split_request
+from dra_lab.model.plan import FirstFit, Placement, Plan
+from dra_lab.model.pools import devices_on, gather_pools
+from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.topology.locality import skipped_devices
+
+SHOWN = ("best", "scheduler", "plain", "both")
+"""What a picture shows: the plan, kube-scheduler with its manifest, with counts and selectors only, or best and it."""
+
+
+class State(StrEnum):
+    """What can be seen of a device before anything is chosen."""
+
+    FREE = "free"
+    SHARED = "partly in use"
+    IN_USE = "in use"
+    TAINTED = "tainted"
+    INELIGIBLE = "not eligible"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceState:
+    """A device's state; `chosen` and `scheduler` are requests of the drawing (`gpu`, `gpu/aligned`) or "".
+
+    `why` says more in words: who holds it, which taint, why it is not eligible.
+    """
+
+    state: State = State.FREE
+    chosen: str = ""
+    scheduler: str = ""
+    why: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is drawn on top: the requests of the filled devices, and of those that only kube-scheduler takes."""
+
+    filled: Mapping[DeviceID, str] = field(default_factory=dict)
+    scheduler: Mapping[DeviceID, str] = field(default_factory=dict)
+    compared: bool = False
+
+
+def shown(plan: Plan | None, node_name: str, show: str) -> Shown:
+    """Return which devices of a node are chosen, by what `show` asks for. Raises ValueError for an unknown `show`."""
+    if show not in SHOWN:
+        raise ValueError(f"show={show!r}: use one of {', '.join(SHOWN)}")
+    if plan is None or plan.node != node_name:
+        return Shown()
+    fits = {"scheduler": plan.first_fit, "plain": plan.first_fit_plain}
+    if show in fits:
+        return Shown(_by_device(_taken(fits[show])))
+    if show == "both":
+        return Shown(_by_device(plan.placements), _by_device(_taken(plan.first_fit)), compared=True)
+    return Shown(_by_device(plan.placements))
+
+
+def _taken(first_fit: FirstFit | None) -> Sequence[Placement]:
+    return first_fit.placements if first_fit is not None else ()
+
+
+def _by_device(placements: Sequence[Placement]) -> Mapping[DeviceID, str]:
+    return {placement.device: placement.request for placement in placements}
+
+
+def device_states(
+    cluster: Cluster,
+    node_name: str,
+    *,
+    sketch: ClaimSketch | None = None,
+    request: str = "",
+    on_top: Shown | None = None,
+    release: str = "",
+) -> Mapping[DeviceID, DeviceState]:
+    """Return the state of every device that a node has.
+
+    With a sketch, devices that none of its requests can take are not eligible; with `request` only that one counts.
+    `release` decides which taints count, "" for the cluster's own. Raises KeyError for an unknown node.
+    """
+    on_top = on_top or Shown()
+    target = _release(release or cluster.default_release)
+    seen = [(found.id, found.device) for found in devices_on(gather_pools(cluster, node_name))]
+    unfit = _ineligible(cluster, seen, sketch, request, target) if sketch is not None else {}
+    unfit |= {skipped.id: skipped.reason for skipped in skipped_devices(cluster, node_name)}
+    seen += [(skipped.id, skipped.device) for skipped in skipped_devices(cluster, node_name)]
+    rules = target.enabled("DRADeviceTaintRules")
+    states = {}
+    for device_id, device in seen:
+        state, why = _basic(cluster, device_id, device, unfit, rules=rules)
+        chosen, scheduler = on_top.filled.get(device_id, ""), on_top.scheduler.get(device_id, "")
+        states[device_id] = DeviceState(state, chosen, scheduler, why)
+    return states
+
+
+def _release(text: str) -> KubernetesRelease:
+    # a plan's release may print its gates behind the version: "1.36 (Gate=true)"
+    version = text.split(" ", 1)[0]
+    return KubernetesRelease(version) if version in RELEASES else KubernetesRelease()
+
+
+def _basic(
+    cluster: Cluster, device_id: DeviceID, device: Device, unfit: Mapping[DeviceID, str], *, rules: bool
+) -> tuple[State, tuple[str, ...]]:
+    holder = cluster.allocated.exclusive.get(device_id)
+    sharers = cluster.allocated.shares.get(device_id, ())
+    taints = [t for t in cluster.taints_of(device_id, device, rules=rules) if t.effect in ("NoSchedule", "NoExecute")]
+    why = []
+    if holder is not None:
+        why.append(f"in use by {holder}")
+    elif sharers:
+        why.append(f"partly in use by {', '.join(dict.fromkeys(sharers))}")
+    if taints:
+        why.append(f"tainted {', '.join(str(taint) for taint in taints)}")
+    if device_id in unfit:
+        why.append(unfit[device_id])
+    if taints:
+        return State.TAINTED, tuple(why)
+    if holder is not None:
+        return State.IN_USE, tuple(why)
+    if device_id in unfit:
+        return State.INELIGIBLE, tuple(why)
+    return (State.SHARED if sharers else State.FREE), tuple(why)
+
+
+def _ineligible(
+    cluster: Cluster,
+    seen: Sequence[tuple[DeviceID, Device]],
+    sketch: ClaimSketch,
+    request: str,
+    release: KubernetesRelease,
+) -> dict[DeviceID, str]:
+    """Return the devices that no wanted request matches, each with the reason."""
+    # The selector engine is started only for pictures that need it.
+    from dra_lab.authoring.palette import with_documented_classes
+    from dra_lab.cel.matching import Matching
+
+    wanted = [part for part in sketch.requests if not request or part.name == split_request(request)[0]]
+    if not wanted:
+        return {}
+    matching = Matching(with_documented_classes(cluster), release)
+    found = {}
+    for device_id, device in seen:
+        reasons = []
+        for ask in (ask for part in wanted for ask in asks(part)):
+            try:
+                match = matching.match(ask, device_id.driver, device)
+            except DraLabError as error:
+                # A selector that does not compile says nothing about devices; the drawing's findings tell of it.
+                reasons.append(f"not eligible for {ask.reference}: {error}")
+                continue
+            if match.stage == "match":
+                break
+            reasons.append(_reason(ask.reference, match.stage, match.expression, match.error))
+        else:
+            found[device_id] = reasons[0] if len(wanted) == 1 and reasons else "not eligible for any request"
+    return found
+
+
+def _reason(reference: str, stage: str, expression: str, error: str) -> str:
+    words = {
+        "class": "not of its device class",
+        "selector": f"its selector is false: {expression}",
+        "error": f"its selector fails: {error}",
+        "no-class": "its device class is not in this cluster",
+    }
+    return f"not eligible for {reference}: {words.get(stage, stage)}"

@@ -1,0 +1,84 @@
+"""The look of the hardware picture: one style sheet for JupyterLab's themes, other hosts, and files without a host.
+
+Two colours come from the host, ink and paper; the others are chosen so that they fit any light or any dark theme.
+Without a host the browser's preference decides. With forced colours the system's own pairs are used.
+"""
+
+from __future__ import annotations
+
+LIGHT = {"paper": "#ffffff", "ink": "#1f2328", "warn": "#8a5a00", "focus": "#0b62c4", "ok": "#0f6b4a"}
+DARK = {"paper": "#16191d", "ink": "#e8eaed", "warn": "#e3b341", "focus": "#6cb2ff", "ok": "#4cc38a"}
+"""The colours of a picture without a host, by what they are for."""
+
+DIM = 0.78
+"""Opacity of the text on devices that are not eligible."""
+
+_THEMED = """
+.dra-hw {
+  --dra-hw-paper: var(--jp-layout-color1, var(--vscode-editor-background, %(light_paper)s));
+  --dra-hw-ink: var(--jp-ui-font-color1, var(--vscode-editor-foreground, %(light_ink)s));
+  --dra-hw-warn: %(light_warn)s; --dra-hw-focus: %(light_focus)s; --dra-hw-ok: %(light_ok)s;
+  font-family: var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif);
+  font-size: 11px; max-width: 100%%; height: auto; display: block;
+}
+@media (prefers-color-scheme: dark) {
+  .dra-hw {
+    --dra-hw-paper: var(--jp-layout-color1, var(--vscode-editor-background, %(dark_paper)s));
+    --dra-hw-ink: var(--jp-ui-font-color1, var(--vscode-editor-foreground, %(dark_ink)s));
+    --dra-hw-warn: %(dark_warn)s; --dra-hw-focus: %(dark_focus)s; --dra-hw-ok: %(dark_ok)s;
+  }
+}
+[data-jp-theme-light="true"] .dra-hw {
+  --dra-hw-warn: %(light_warn)s; --dra-hw-focus: %(light_focus)s; --dra-hw-ok: %(light_ok)s;
+}
+[data-jp-theme-light="false"] .dra-hw {
+  --dra-hw-warn: %(dark_warn)s; --dra-hw-focus: %(dark_focus)s; --dra-hw-ok: %(dark_ok)s;
+}
+"""
+
+_RULES = """
+.dra-hw text { fill: var(--dra-hw-ink); text-anchor: middle; dominant-baseline: central; stroke: none;
+  pointer-events: none; font-variant-numeric: tabular-nums; }
+.dra-hw .dra-hw-heading { text-anchor: start; dominant-baseline: auto; }
+.dra-hw .dra-hw-strong { font-weight: 600; }
+.dra-hw .dra-hw-frame { fill: var(--dra-hw-ink); fill-opacity: .025; stroke: var(--dra-hw-ink); stroke-opacity: .28; }
+.dra-hw .dra-hw-frame-node { fill: var(--dra-hw-paper); fill-opacity: 1; }
+.dra-hw .dra-hw-frame-unknown { stroke-dasharray: 1.5 3; stroke-linecap: round; stroke-opacity: .8; }
+.dra-hw .dra-hw-shape { fill: var(--dra-hw-paper); stroke: var(--dra-hw-ink); stroke-width: 1.25; }
+.dra-hw .dra-hw-pattern { stroke: none; pointer-events: none; }
+.dra-hw .dra-hw-line { stroke: var(--dra-hw-ink); stroke-opacity: .55; stroke-width: 1.2; }
+.dra-hw .dra-hw-warn-line { stroke: var(--dra-hw-warn); stroke-width: 1.2; }
+.dra-hw .dra-hw-backing { fill: var(--dra-hw-paper); stroke: none; }
+.dra-hw .dra-hw-tainted .dra-hw-shape { stroke: var(--dra-hw-warn); }
+.dra-hw .dra-hw-ineligible .dra-hw-shape { stroke-width: 1; stroke-dasharray: 1.5 2.5; stroke-opacity: .8; }
+.dra-hw .dra-hw-ineligible text { fill-opacity: %(dim)s; }
+.dra-hw .dra-hw-chosen .dra-hw-shape { stroke-width: 3; stroke: var(--dra-hw-ink); stroke-dasharray: none;
+  stroke-opacity: 1; }
+.dra-hw .dra-hw-chosen text { fill: inherit; fill-opacity: 1; }
+.dra-hw .dra-hw-only-best .dra-hw-shape { stroke-dasharray: 6 3; }
+.dra-hw .dra-hw-only-k .dra-hw-shape { stroke-width: 3; stroke: var(--dra-hw-ink); stroke-dasharray: 6 3;
+  stroke-opacity: 1; }
+.dra-hw .dra-hw-letter { font-size: 13px; font-weight: 700; }
+.dra-hw .dra-hw-under { font-size: 9.5px; }
+.dra-hw .dra-hw-small { font-size: 9px; }
+.dra-hw .dra-hw-device { cursor: default; }
+.dra-hw .dra-hw-device:hover .dra-hw-shape, .dra-hw .dra-hw-lit .dra-hw-shape { stroke: var(--dra-hw-focus);
+  stroke-width: 3; stroke-opacity: 1; }
+.dra-hw [tabindex]:focus { outline: none; }
+.dra-hw [tabindex]:focus-visible { outline: 2px solid var(--dra-hw-focus); outline-offset: 2px; border-radius: 4px; }
+.dra-hw .dra-hw-fits { fill: var(--dra-hw-ok); }
+@media (forced-colors: active) {
+  .dra-hw { --dra-hw-paper: Canvas; --dra-hw-ink: CanvasText; --dra-hw-warn: CanvasText; --dra-hw-focus: Highlight;
+    --dra-hw-ok: CanvasText; forced-color-adjust: none; }
+  .dra-hw .dra-hw-chosen .dra-hw-shape { fill: Highlight; }
+  .dra-hw .dra-hw-chosen text { fill: HighlightText; }
+  .dra-hw .dra-hw-ineligible text { fill-opacity: 1; }
+}
+"""
+
+
+def style_sheet() -> str:
+    """Return the style sheet that every picture carries; it touches nothing outside `.dra-hw`."""
+    colours = {f"light_{name}": value for name, value in LIGHT.items()}
+    colours |= {f"dark_{name}": value for name, value in DARK.items()}
+    return _THEMED % colours + _RULES % {"dim": DIM}
