@@ -45,10 +45,15 @@ class DraLabBuild(BuildHookInterface[Any]):
 
 
 def _shipped_files() -> dict[str, str]:
-    """Return file -> place in the wheel, without what running a notebook leaves behind."""
+    """Return file -> place in the wheel."""
     return {
         str(path): f"{target}/{path.relative_to(ROOT / folder).as_posix()}"
         for folder, pattern, target in SHIPPED
         for path in sorted((ROOT / folder).glob(pattern))
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+        if path.is_file() and not _stays_here(path.relative_to(ROOT))
     }
+
+
+def _stays_here(path: Path) -> bool:
+    """Say whether a file only makes samples (scripts, their folder) or was left behind by running something."""
+    return path.suffix in (".py", ".pyc") or any(part.startswith((".", "_")) for part in path.parts)

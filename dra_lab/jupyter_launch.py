@@ -1,0 +1,97 @@
+"""Open JupyterLab on a planner notebook: what `dra-lab` and `dra-lab lab` do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+
+from dra_lab.shipped import notebooks_dir
+
+TEMPLATE = "01_plan.ipynb"
+MISSING_JUPYTERLAB = """\
+dra-lab: JupyterLab is not installed in this Python environment. Install it, then run `dra-lab` again:
+    pip install 'dra-lab[lab]'        (from a clone: pip install '.[lab]')"""
+
+
+def open_lab(args: list[str], folder: Path) -> int:
+    """Start JupyterLab in `folder` on its planner notebook, which runs when it opens; return the exit status.
+
+    The notebook is copied from the shipped template unless the folder has one; a person's file is never overwritten.
+    `args` go to JupyterLab as they are (`--port=9999`, `--no-browser`, ...). Where JupyterLab or the template is
+    missing, a line on standard error says what to do, and the status is 2.
+    """
+    if find_spec("jupyterlab") is None:
+        print(MISSING_JUPYTERLAB, file=sys.stderr)
+        return 2
+    try:
+        notebook = planner_notebook(folder)
+    except OSError as error:
+        print(f"dra-lab: cannot make a planner notebook in {folder}: {error}", file=sys.stderr)
+        return 2
+    print(f"dra-lab: opening {notebook} in JupyterLab; Ctrl+C here ends it", flush=True)
+    return _replace_by([sys.executable, "-m", "jupyterlab", *_options(notebook), *args])
+
+
+def planner_notebook(folder: Path) -> Path:
+    """Return the planner notebook of a folder, after copying the template there when it has none.
+
+    It is called `plan.ipynb`, or `plan-2.ipynb` and so on where a notebook of that name is not ours. Raises OSError.
+    """
+    for number in count(1):
+        path = folder / ("plan.ipynb" if number == 1 else f"plan-{number}.ipynb")
+        if not path.exists():
+            break
+        if _is_planner(path):
+            return path
+    notebook = json.loads((notebooks_dir() / TEMPLATE).read_text(encoding="utf-8"))
+    notebook["metadata"]["dra_lab"] = {"run_on_open": True}
+    unfinished = path.with_suffix(".ipynb.new")
+    unfinished.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    unfinished.rename(path)
+    _sign(path)
+    return path
+
+
+def _sign(notebook: Path) -> None:
+    """Let Jupyter trust our own template, so that it may run when it opens; unsigned, it waits for a click."""
+    subprocess.run([sys.executable, "-m", "nbformat.sign", str(notebook)], capture_output=True, check=False)
+
+
+def _is_planner(path: Path) -> bool:
+    """Say whether a notebook is one of ours; one that cannot be read is somebody's, so it is left alone."""
+    try:
+        return "dra_lab" in json.loads(path.read_text(encoding="utf-8"))["metadata"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _options(notebook: Path) -> list[str]:
+    options = [
+        f"--ServerApp.root_dir={notebook.parent.resolve()}",
+        f"--LabApp.default_url=/lab/tree/{notebook.name}",
+        # Nothing leaves the machine by itself: no look for news and updates of JupyterLab.
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        "--LabApp.news_url=None",
+    ]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        # In a container everybody is root. The server listens on this machine only and asks for its token.
+        options.append("--allow-root")
+    return options
+
+
+def _replace_by(command: list[str]) -> int:
+    """Become the command, so that signals reach it; where a process cannot do that, wait for it."""
+    if os.name != "nt":
+        os.execv(command[0], command)  # noqa: S606  no shell is meant
+    process = subprocess.Popen(command)
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            # JupyterLab has heard it too, and asks or ends by itself.
+            continue

@@ -1,0 +1,78 @@
+"""Rules of the house as a whole: what an import costs, and that the two halves and the texts agree."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+HEAVY = ("anywidget", "cel_expr_python", "highspy", "kubernetes", "networkx", "numpy", "pandas", "pulp", "pyvis")
+
+
+def fresh_python(code: str) -> str:
+    """Run code in a new interpreter and return what it prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    return done.stdout.strip()
+
+
+def test_importing_the_front_door_imports_nothing_heavy():
+    """`import dra_lab` brings no solver, no tables, no cluster client, no widgets."""
+    loaded = fresh_python(f"import dra_lab, sys; print(*[name for name in {HEAVY!r} if name in sys.modules])")
+    assert loaded == ""
+
+
+def test_starting_jupyter_imports_nothing_but_the_standard_library():
+    """`dra-lab` must be on the screen within seconds, so its way there is short."""
+    code = "import sys; before = set(sys.modules); import dra_lab.jupyter_launch; print(*set(sys.modules) - before)"
+    added = {name.split(".")[0] for name in fresh_python(code).split()}
+    assert added - set(sys.stdlib_module_names) == {"dra_lab"}
+
+
+@pytest.mark.parametrize("manifest", ["widgets/package.json", "widgets/labextension/package.json"])
+def test_both_halves_have_one_version(manifest):
+    """The browser half carries the version of the Python half."""
+    assert json.loads((ROOT / manifest).read_text())["version"] == PROJECT["project"]["version"]
+
+
+def test_the_package_says_the_version_of_the_project():
+    """`dra_lab.__version__` is the version in pyproject.toml."""
+    assert fresh_python("import dra_lab; print(dra_lab.__version__)") == PROJECT["project"]["version"]
+
+
+def test_both_builds_know_the_same_widgets():
+    """The bundler and the build hook list the same stems."""
+    sys.path.insert(0, str(ROOT / "widgets"))
+    try:
+        import front_end
+    finally:
+        sys.path.remove(str(ROOT / "widgets"))
+    listed = re.search(r"const STEMS = (\[.*?\]);", (ROOT / "widgets" / "esbuild.mjs").read_text()).group(1)
+    assert json.loads(listed) == list(front_end.STEMS)
+
+
+def test_the_lock_file_names_no_registry():
+    """The lock file works behind any mirror, so it says which packages, not from where."""
+    packages = json.loads((ROOT / "widgets" / "package-lock.json").read_text())["packages"]
+    assert [name for name, entry in packages.items() if "://" in entry.get("resolved", "")] == []
+
+
+def test_every_room_stands_in_the_readme():
+    """A newcomer finds each room of the package in the README's table."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = " ".join(line.split("|")[1] for line in readme.splitlines() if line.startswith("| `"))
+    rooms = {path.parent.name for path in (ROOT / "dra_lab").glob("*/__init__.py")}
+    assert {room for room in rooms if f"`{room}`" not in table} == set()
+
+
+def test_no_module_is_longer_than_its_ceiling():
+    """A module of more than 400 lines is a room that wants a wall."""
+    sources = [path for path in (ROOT / "dra_lab").rglob("*.py") if "_generated" not in path.name]
+    long = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in sources}
+    assert {name: lines for name, lines in long.items() if lines > 400} == {}

@@ -1,0 +1,95 @@
+"""Opening JupyterLab: which notebook, and what is told when something is missing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dra_lab import jupyter_launch
+
+
+@pytest.fixture
+def template(tmp_path, monkeypatch):
+    """A template of our own, so that these tests do not depend on what the shipped one says."""
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    cell = {"cell_type": "code", "id": "plan", "metadata": {}, "outputs": [], "execution_count": None, "source": "lab"}
+    content = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
+    (folder / jupyter_launch.TEMPLATE).write_text(json.dumps(content))
+    monkeypatch.setattr(jupyter_launch, "notebooks_dir", lambda: folder)
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    return content
+
+
+@pytest.fixture
+def folder(tmp_path, template, monkeypatch):
+    """An empty folder of a person; signing takes a second and has a test of its own."""
+    monkeypatch.setattr(jupyter_launch, "_sign", lambda path: None)
+    path = tmp_path / "plans"
+    path.mkdir()
+    return path
+
+
+def test_an_empty_folder_gets_a_notebook_that_runs_when_it_opens(folder, template):
+    """The template is copied as plan.ipynb, and asks to be run."""
+    path = jupyter_launch.planner_notebook(folder)
+    copied = json.loads(path.read_text())
+    assert path.name == "plan.ipynb"
+    assert copied["metadata"]["dra_lab"] == {"run_on_open": True}
+    assert copied["cells"] == template["cells"]
+
+
+def test_the_copy_is_trusted_by_jupyter(template, tmp_path):
+    """The copy is signed, for only a trusted notebook runs by itself."""
+    sign = pytest.importorskip("nbformat.sign", reason="needs nbformat, which comes with JupyterLab")
+    nbformat = pytest.importorskip("nbformat", reason="needs nbformat, which comes with JupyterLab")
+    path = jupyter_launch.planner_notebook(tmp_path)
+    notary = sign.NotebookNotary(data_dir=str(tmp_path / "data"))
+    assert notary.check_signature(nbformat.read(path, as_version=4))
+
+
+def test_a_plan_that_is_there_is_opened_as_it_is(folder):
+    """A second start opens the same file and does not touch it."""
+    path = jupyter_launch.planner_notebook(folder)
+    path.write_text(path.read_text().replace('"lab"', '"mine"'))
+    before = path.read_bytes()
+    assert jupyter_launch.planner_notebook(folder) == path
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ['{"metadata": {}, "cells": []}', "not JSON", "[]"])
+def test_a_notebook_of_that_name_that_is_not_ours_is_left_alone(folder, text):
+    """A person's own plan.ipynb stays; ours takes the next name."""
+    (folder / "plan.ipynb").write_text(text)
+    assert jupyter_launch.planner_notebook(folder).name == "plan-2.ipynb"
+    assert (folder / "plan.ipynb").read_text() == text
+
+
+def test_nothing_half_written_is_left(folder):
+    """Only the notebook is in the folder afterwards."""
+    jupyter_launch.planner_notebook(folder)
+    assert [path.name for path in folder.iterdir()] == ["plan.ipynb"]
+
+
+def test_without_jupyterlab_the_line_to_install_it_is_printed(folder, monkeypatch, capsys):
+    """The message names the extra, and the status says that there was no answer."""
+    monkeypatch.setattr(jupyter_launch, "find_spec", lambda name: None)
+    assert jupyter_launch.open_lab([], folder) == 2
+    assert "pip install 'dra-lab[lab]'" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_an_answer(folder, capsys):
+    """A missing folder is told, not thrown."""
+    assert jupyter_launch.open_lab([], folder / "absent") == 2
+    assert "cannot make a planner notebook" in capsys.readouterr().err
+
+
+def test_arguments_reach_jupyterlab_as_they_are(folder, monkeypatch):
+    """Whatever follows `dra-lab lab` is JupyterLab's, after our own options so that it wins."""
+    started = []
+    monkeypatch.setattr(jupyter_launch, "_replace_by", lambda command: started.append(command) or 0)
+    assert jupyter_launch.open_lab(["--port", "9999"], folder) == 0
+    assert started[0][1:3] == ["-m", "jupyterlab"]
+    assert started[0][-2:] == ["--port", "9999"]
+    assert "--LabApp.default_url=/lab/tree/plan.ipynb" in started[0]
