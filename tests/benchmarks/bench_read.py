@@ -1,0 +1,67 @@
+"""Reading 5,000 nodes, 15,000 slices and 90,000 devices from JSON; target 1.5 s and 600 MB (design 10)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from statistics import median
+
+from dra_lab.checks.cluster import check_cluster
+from dra_lab.sources import load_texts
+from tests.benchmarks.big_cluster import documents
+
+REPEATS = 5
+
+
+def _timed(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def import_seconds() -> float:
+    """Median time of `import dra_lab` in a fresh interpreter, less that of an empty one."""
+
+    def run(code: str) -> float:
+        return median(_timed(lambda: subprocess.run([sys.executable, "-c", code], check=True)) for _ in range(REPEATS))
+
+    return run("import dra_lab") - run("pass")
+
+
+_CHILD = """
+import resource, sys
+from dra_lab.sources import load_cluster
+cluster = load_cluster(sys.argv[1])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def peak_megabytes(text: str) -> int:
+    """Peak resident memory, in MB, of a fresh process that reads the cluster from a file."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(text)
+        file.flush()
+        done = subprocess.run([sys.executable, "-c", _CHILD, file.name], check=True, capture_output=True, text=True)
+    return int(done.stdout)
+
+
+def main() -> None:
+    """Print the medians beside their targets."""
+    text = documents(5000)
+    seconds = median(_timed(lambda: load_texts({"big.json": text})) for _ in range(REPEATS))
+    cluster = load_texts({"big.json": text})
+    devices = sum(len(s.spec.devices or ()) for s in cluster.slices)
+    size = len(text) >> 20
+    print(
+        f"read 5,000 nodes, {len(cluster.slices):,} slices, {devices:,} devices from {size} MB of JSON: {seconds:.2f} s"
+    )
+    print("  target 1.5 s")
+    print(f"  peak memory of a process that reads it: {peak_megabytes(text)} MB   (target 600 MB)")
+    print(f"check_cluster on it: {_timed(lambda: check_cluster(cluster)):.2f} s   (no target)")
+    print(f"import dra_lab: {import_seconds():.3f} s   (target 0.3 s)")
+
+
+if __name__ == "__main__":
+    main()
