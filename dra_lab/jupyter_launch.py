@@ -34,7 +34,10 @@ def open_lab(args: list[str], folder: Path) -> int:
         print(f"dra-lab: cannot make a planner notebook in {folder}: {error}", file=sys.stderr)
         return 2
     print(f"dra-lab: opening {notebook} in JupyterLab; Ctrl+C here ends it", flush=True)
-    return _replace_by([sys.executable, "-m", "jupyterlab", *_options(notebook), *args])
+    # JupyterLab refuses an option that is given twice; what the person gives is meant.
+    given = {argument.split("=")[0] for argument in args}
+    ours = [option for option in _options(notebook) if option.split("=")[0] not in given]
+    return _replace_by([sys.executable, "-m", "jupyterlab", *ours, *args])
 
 
 def planner_notebook(folder: Path) -> Path:

@@ -86,10 +86,11 @@ def test_a_folder_that_cannot_be_written_is_an_answer(folder, capsys):
 
 
 def test_arguments_reach_jupyterlab_as_they_are(folder, monkeypatch):
-    """Whatever follows `dra-lab lab` is JupyterLab's, after our own options so that it wins."""
+    """Whatever follows `dra-lab lab` is JupyterLab's, and takes the place of our own option of that name."""
     started = []
     monkeypatch.setattr(jupyter_launch, "_replace_by", lambda command: started.append(command) or 0)
-    assert jupyter_launch.open_lab(["--port", "9999"], folder) == 0
+    assert jupyter_launch.open_lab(["--LabApp.news_url=x", "--port", "9999"], folder) == 0
     assert started[0][1:3] == ["-m", "jupyterlab"]
-    assert started[0][-2:] == ["--port", "9999"]
+    assert started[0][-3:] == ["--LabApp.news_url=x", "--port", "9999"]
+    assert "--LabApp.news_url=None" not in started[0]
     assert "--LabApp.default_url=/lab/tree/plan.ipynb" in started[0]

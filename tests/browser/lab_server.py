@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -68,8 +68,9 @@ class Kernel:
 class LabServer:
     """One JupyterLab in folders of its own; nothing of the person's configuration is read or written."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, program: Sequence[str] = (sys.executable, "-m", "jupyterlab")) -> None:
         self.base = base
+        self.program = list(program)
         self.token = secrets.token_hex(16)
         self.port = _free_port()
         self.root = base / "work"
@@ -169,7 +170,7 @@ class LabServer:
             "--expose-app-in-browser",
             "--JupyterNotebookApp.expose_app_in_browser=True",
         ]
-        return [sys.executable, "-m", "jupyterlab", *options]
+        return [*self.program, *options]
 
 
 def _free_port() -> int:

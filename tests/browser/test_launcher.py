@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import nbformat
 import pytest
-from lab_page import wait_for_cells, write_notebook
-from lab_server import until
+from lab_page import LabPage, wait_for_cells, write_notebook
+from lab_server import LabServer, until
 
 pytestmark = pytest.mark.browser
 
@@ -25,6 +26,9 @@ def clean_folder(server):
     """A new plan takes the first free name, so every test begins without plans."""
     for path in server.root.glob("plan*"):
         path.unlink()
+
+
+DRA_LAB = [sys.executable, "-c", "import sys; from dra_lab.cli import main; sys.exit(main(['lab', *sys.argv[1:]]))"]
 
 
 def code_of(server, name):
@@ -136,3 +140,17 @@ def test_open_in_a_tab_shows_the_output_without_the_code(open_notebook):
     assert (
         page.page.evaluate("() => window.jupyterapp.shell.currentWidget.node.querySelectorAll('.jp-Cell').length") == 0
     )
+
+
+def test_dra_lab_opens_a_planner_that_has_run(chromium, tmp_path):
+    """`dra-lab` in an empty folder: JupyterLab opens on a planner notebook that has run, without a click."""
+    server = LabServer(tmp_path / "lab", program=DRA_LAB)
+    page = LabPage(chromium.new_context(), server)
+    try:
+        page.goto("")
+        assert opened(page) == "plan.ipynb"
+        assert page.foreign == []
+    finally:
+        page.close()
+        server.end_sessions()
+        server.close()

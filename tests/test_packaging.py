@@ -1,0 +1,135 @@
+"""What pip installs: a wheel with everything in it, an sdist that needs no Node.js, commands that work after it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BIN = "Scripts" if os.name == "nt" else "bin"
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    """Run a command and return what it prints; fail with all of it when it fails."""
+    words = [str(part) for part in command]
+    env = {**os.environ, **environment}
+    done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def sdist(tmp_path_factory):
+    """The source distribution, built from the checkout."""
+    folder = tmp_path_factory.mktemp("sdist")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, cwd=ROOT)
+    (built,) = folder.glob("*.tar.gz")
+    return built
+
+
+@pytest.fixture(scope="session")
+def wheel(sdist, tmp_path_factory):
+    """The wheel, built from the sdist, far from the checkout and without any Node.js on PATH."""
+    folder = tmp_path_factory.mktemp("wheel")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    (source,) = folder.glob("dra_lab-*")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=source, PATH=str(folder))
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="session")
+def wheel_names(wheel):
+    """The files in the wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+def test_the_wheel_holds_the_built_widgets(wheel_names):
+    """Each widget has its bundle and its style sheet."""
+    stems = ("claim_canvas", "cluster_bar", "plan_view", "hardware_view")
+    wanted = {f"dra_lab/widgets/static/{stem}.{ending}" for stem in stems for ending in ("js", "css")}
+    assert wanted - set(wheel_names) == set()
+
+
+def test_the_wheel_holds_the_extension_once(wheel_names):
+    """The extension lies where JupyterLab looks for it, and nowhere else."""
+    place = ".data/data/share/jupyter/labextensions/dra-lab/"
+    extension = [name for name in wheel_names if "labextension" in name]
+    assert all(place in name for name in extension)
+    assert {"package.json", "install.json"} <= {name.split(place)[1] for name in extension}
+    assert len([name for name in extension if "remoteEntry" in name]) == 1
+
+
+def test_the_wheel_holds_every_sample_and_notebook(wheel_names):
+    """Each sample cluster and each notebook template of the checkout is in the wheel."""
+    samples = [path for path in (ROOT / "sample_clusters").glob("*/*") if path.suffix in (".yaml", ".json")]
+    kept = [path for path in samples if not path.parent.name.startswith(("_", "."))]
+    wanted = {f"dra_lab/_samples/{path.relative_to(ROOT / 'sample_clusters').as_posix()}" for path in kept}
+    wanted |= {f"dra_lab/_notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert len(kept) > 0
+    assert wanted - set(wheel_names) == set()
+
+
+def test_the_wheel_holds_nothing_else(wheel_names):
+    """No sources of the front end, no tests, no caches, no generators go to a person's machine."""
+    strange = [
+        name
+        for name in wheel_names
+        if not name.startswith(("dra_lab/", "dra_lab-"))
+        or any(part in name for part in ("node_modules", "__pycache__", "/tests/", ".ipynb_checkpoints", ".ts"))
+        or (name.startswith("dra_lab/_samples/") and name.endswith(".py"))
+    ]
+    assert strange == []
+
+
+@pytest.fixture(scope="session")
+def installed(wheel, tmp_path_factory):
+    """A fresh environment with the wheel and its extra `lab`, as `pip install '.[lab]'` makes it."""
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    venv.create(folder, with_pip=True)
+    python = folder / BIN / "python"
+    run(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", f"{wheel}[lab]", cwd=folder)
+    return folder / BIN
+
+
+def test_a_fresh_install_lists_and_answers_the_samples(installed, tmp_path):
+    """After `pip install`, far from the checkout, the samples are there."""
+    listed = run(installed / "dra-lab", "samples", cwd=tmp_path)
+    assert "sample:eks-p4d" in listed
+
+
+def test_a_fresh_install_has_the_extension_enabled(installed, tmp_path):
+    """JupyterLab of the fresh environment finds our extension and is content with it."""
+    done = subprocess.run(
+        [installed / "python", "-m", "jupyter", "labextension", "list"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (line,) = [line for line in (done.stdout + done.stderr).splitlines() if "dra-lab v" in line]
+    assert "enabled" in line
+    assert "OK" in line
+
+
+def test_a_fresh_install_has_every_name_of_the_front_door(installed, tmp_path):
+    """Every name in `dra_lab.__all__` can be had without the checkout."""
+    code = "import dra_lab; print(len([getattr(dra_lab, name) for name in dra_lab.__all__]) == len(dra_lab.__all__))"
+    assert run(installed / "python", "-c", code, cwd=tmp_path).strip() == "True"
+
+
+def test_a_fresh_install_makes_a_planner_notebook(installed, tmp_path):
+    """The template comes with the wheel."""
+    code = "from dra_lab.jupyter_launch import planner_notebook as make; from pathlib import Path; make(Path())"
+    run(installed / "python", "-c", code, cwd=tmp_path, JUPYTER_DATA_DIR=str(tmp_path / "data"))
+    assert (tmp_path / "plan.ipynb").is_file()
