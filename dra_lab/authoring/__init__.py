@@ -1,0 +1,1 @@
+"""A drawing and a claim, each written as the other, and what to suggest."""

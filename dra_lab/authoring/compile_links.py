@@ -1,0 +1,162 @@
+"""Links to constraints: what of a link can be written for a release, and how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dra_lab.authoring.ladder import Soft
+from dra_lab.authoring.links import LEVEL_WORDS, AttributeChoice, attribute_for
+from dra_lab.authoring.pieces import Piece, Pieces, Written
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.claims import DeviceConstraint, DeviceRequest
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import split_request
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, asks, covers
+
+
+def writable_links(
+    sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease
+) -> tuple[tuple[Written, ...], tuple[Finding, ...]]:
+    """Return the links that can be written for a release, in the order of the drawing, and why the others cannot."""
+    written, findings = [], []
+    for link in sketch.links:
+        choice = attribute_for(cluster, sketch, link, release)
+        found = [*_unwritable(link, choice, release), *_uncountable(sketch, link)]
+        if not link.must and not found:
+            found = [*_unpreferable(sketch, link, choice)]
+        if found:
+            findings += found
+            continue
+        groups = _groups(sketch, link) if link.how is How.PAIRWISE else 1
+        written.append(Written(link, choice.name, groups))
+        findings += _notes(sketch, link, choice, release)
+    return tuple(written), tuple(findings)
+
+
+def must_constraints(item: Written, pieces: Pieces) -> Iterator[DeviceConstraint]:
+    """Yield the constraints of a must-link: one, or one a group of a pairwise link."""
+    for index in range(item.groups):
+        ends = tuple(reference(piece, end) for end in item.link.requests for piece in pieces.group(item, end, index))
+        if item.link.how is How.APART:
+            yield DeviceConstraint(requests=ends, distinct_attribute=item.attribute)
+        else:
+            yield DeviceConstraint(requests=ends, match_attribute=item.attribute)
+
+
+def softs_of(item: Written, pieces: Pieces) -> Iterator[tuple[Piece, Soft]]:
+    """Yield (head, preference) for every group of a preferred link; the head is the request that is written first."""
+    order = {piece.name: number for number, piece in enumerate(pieces.order)}
+    for index in range(item.groups):
+        ends = [(piece, end) for end in item.link.requests for piece in pieces.group(item, end, index)]
+        ends.sort(key=lambda pair: order[pair[0].name])
+        # together: all of a group must equal its head; apart: each must differ from every later one
+        heads = range(len(ends) - 1) if item.link.how is How.APART else range(1)
+        for head in heads:
+            piece, end = ends[head]
+            partners = tuple(reference(*other) for other in ends[head + 1 :])
+            alone = not partners and (piece.count or pieces.counts[piece.of]) == 1
+            if not alone:
+                distinct = item.link.how is How.APART
+                yield piece, Soft(item.link.name, item.attribute, partners, split_request(end)[1], distinct)
+
+
+def reference(piece: Piece, end: str) -> str:
+    """Return what a constraint names: the written request, with the alternative if the link's end names one."""
+    sub = split_request(end)[1]
+    return f"{piece.name}/{sub}" if sub else piece.name
+
+
+def _asks_of(sketch: ClaimSketch, end: str) -> tuple[Ask, ...]:
+    return tuple(ask for request in sketch.requests for ask in asks(request) if covers(end, ask))
+
+
+def _request(sketch: ClaimSketch, end: str) -> DeviceRequest:
+    return sketch.request(split_request(end)[0])
+
+
+def _groups(sketch: ClaimSketch, link: Link) -> int:
+    return min(_asks_of(sketch, end)[0].count for end in link.requests)
+
+
+def _unwritable(link: Link, choice: AttributeChoice, release: KubernetesRelease) -> Iterator[Finding]:
+    """Yield why kube-scheduler cannot be told a link at all: no attribute, or no gate."""
+    severity = Severity.WARNING if link.must else Severity.NOTE
+    if not choice.name:
+        place = LEVEL_WORDS.get(link.where, link.where)
+        message = f"kube-scheduler cannot be told this link at the {place}: {choice.reason}"
+        advice = "Link at a place that all ends publish, or write selectors that place them on one NUMA node."
+        yield Finding("link-not-writable", severity, link.name, message, advice)
+    elif link.how is How.APART and not release.enabled("DRAConsumableCapacity"):
+        message = f"in Kubernetes {release} distinctAttribute is refused (gate DRAConsumableCapacity is off)"
+        advice = "Target 1.36, or give each request a selector for another place."
+        yield Finding("link-not-writable", severity, link.name, message, advice)
+    elif not link.must and not release.enabled("DRAPrioritizedList"):
+        message = f"in Kubernetes {release} there are no alternatives (gate DRAPrioritizedList is off)"
+        yield Finding("link-not-writable", severity, link.name, message, "Make it a must, or leave it to the planner.")
+
+
+def _uncountable(sketch: ClaimSketch, link: Link) -> Iterator[Finding]:
+    """Yield why the devices of a pairwise link cannot be put into groups."""
+    if link.how is not How.PAIRWISE:
+        return
+    counts: dict[str, int] = {}
+    for end in link.requests:
+        whole = {0 if ask.all_devices else ask.count for ask in asks(_request(sketch, end))}
+        if len(whole) > 1 or 0 in whole:
+            message = f"{end} has no one count (All, or alternatives with different counts), so no groups can be made"
+            yield Finding("pairwise-counts", Severity.ERROR, link.name, message, "Give it one count, or use together.")
+            return
+        counts[end] = whole.pop()
+    groups = min(counts.values())
+    odd = [end for end, count in counts.items() if count % groups]
+    if odd:
+        have = ", ".join(f"{end} ×{count}" for end, count in counts.items())
+        near = "; ".join(f"{end} ×{_nearest(counts[end], groups)}" for end in odd)
+        message = f"{have}: the larger count must be a whole multiple of the smaller"
+        yield Finding("pairwise-counts", Severity.ERROR, link.name, message, f"Nearest counts that work: {near}.")
+
+
+def _nearest(count: int, groups: int) -> str:
+    below, above = count // groups * groups, (count // groups + 1) * groups
+    return f"{below} or ×{above}"
+
+
+def _unpreferable(sketch: ClaimSketch, link: Link, choice: AttributeChoice) -> Iterator[Finding]:
+    """Yield why a preference cannot become alternatives though a must could be written (design 4)."""
+    order = [request.name for request in sketch.requests]
+    head = min(link.requests, key=lambda end: order.index(split_request(end)[0]))
+    if any(ask.admin_access for end in link.requests for ask in _asks_of(sketch, end)):
+        yield _lost(link, "a request with adminAccess cannot have alternatives")
+    partners = [end for end in link.requests if end != head]
+    uncut = [end for end in partners if _uncuttable(_request(sketch, end))]
+    if link.how is How.APART and _uncuttable(_request(sketch, head)):
+        uncut.append(head)
+    if uncut:
+        yield _lost(link, f"{' and '.join(uncut)} cannot be numbered (All, or alternatives with different counts)")
+    lone = partners if link.how is How.TOGETHER else link.requests
+    lacking = [f"{choice.lacking[end]} devices of {end}" for end in lone if end in choice.lacking]
+    if lacking:
+        # after the fallback the constraint still binds its plain request, and a missing attribute never matches
+        why = f"{' and '.join(lacking)} do not publish {choice.name} and could never be chosen, preference or not"
+        yield _lost(link, why)
+
+
+def _uncuttable(request: DeviceRequest) -> bool:
+    return len({0 if ask.all_devices else ask.count for ask in asks(request)} | {0}) != 2
+
+
+def _lost(link: Link, why: str) -> Finding:
+    message = f"this preference is not written: {why}"
+    return Finding("link-not-writable", Severity.NOTE, link.name, message, "The planner keeps it where it can.")
+
+
+def _notes(sketch: ClaimSketch, link: Link, choice: AttributeChoice, release: KubernetesRelease) -> Iterator[Finding]:
+    for end, count in choice.lacking.items():
+        message = f"{count} of the devices that {end} may mean do not publish {choice.name}; they are never chosen"
+        yield Finding("attribute-missing", Severity.NOTE, link.name, message)
+    old = release.version in ("1.34", "1.35", "1.36")
+    everything = [end for end in link.requests for ask in _asks_of(sketch, end) if ask.all_devices]
+    if link.how is How.APART and old and everything:
+        message = f"up to 1.36 kube-scheduler compares only the last device of {', '.join(everything)} (All)"
+        yield Finding("distinct-defect", Severity.WARNING, link.name, message, "Ask for a count instead of All.")

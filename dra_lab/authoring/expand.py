@@ -1,0 +1,112 @@
+"""CPUs that are published as one shareable device a NUMA node: a request for more than one of them becomes several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from msgspec.structs import replace
+
+from dra_lab.authoring.candidates import candidates, common_kind
+from dra_lab.authoring.names import Names
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    DeviceClaimConfiguration,
+    DeviceRequest,
+    ExactDeviceRequest,
+)
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import split_request
+from dra_lab.model.quantity import format_quantity, parse_quantity
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, Link, asks
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A drawing after expansion; `origin` maps every request of it to the request of the drawing that it came from."""
+
+    sketch: ClaimSketch
+    origin: Mapping[str, str]
+
+
+def expand_capacity(sketch: ClaimSketch, cluster: Cluster) -> ClaimSketch:
+    """Return the drawing with every CPU request that no single device can hold split into k equal requests.
+
+    See `expand`.
+    """
+    return expand(sketch, cluster).sketch
+
+
+def expand(sketch: ClaimSketch, cluster: Cluster) -> Expansion:
+    """Split CPU requests that are larger than any shareable CPU device, and say where each part came from.
+
+    A request for N CPUs (an exact count of 1 and one capacity key) that is larger than the total of every device it
+    may mean becomes k numbered requests of N/k, k being the smallest number that divides N and for which N/k fits
+    into a device; links and configurations that named the request name all parts, so that a link which demands one
+    NUMA node for it now says truly that it cannot be had. A request that no k helps stays as it is. What is in use
+    does not matter here, so that the drawing means the same on a busy and on an idle cluster. Why the parts cannot
+    land on one device: together they are larger than any. Source: design 4, dra-semantics 3.11 rules 65 and 67.
+    """
+    release = KubernetesRelease(cluster.default_release)
+    names = Names(request.name for request in sketch.requests)
+    parts: dict[str, tuple[DeviceRequest, ...]] = {}
+    for request in sketch.requests:
+        amounts = _parts_of(request, cluster, release)
+        if amounts is None:
+            parts[request.name] = (request,)
+        else:
+            key, amount, count = amounts
+            parts[request.name] = tuple(_part(request, n, key, amount) for n in names.series(request.name, count))
+    origin = {part.name: name for name, made in parts.items() for part in made}
+    if all(len(made) == 1 for made in parts.values()):
+        return Expansion(sketch, origin)
+    expanded = replace(
+        sketch,
+        requests=tuple(part for made in parts.values() for part in made),
+        links=tuple(_retied(link, parts) for link in sketch.links),
+        config=tuple(_reconfigured(config, parts) for config in sketch.config),
+    )
+    return Expansion(expanded, origin)
+
+
+def _parts_of(request: DeviceRequest, cluster: Cluster, release: KubernetesRelease) -> tuple[str, Fraction, int] | None:
+    """Return (capacity key, amount of a part, number of parts), or None where the request stays as it is."""
+    ask = asks(request)[0]
+    if request.exactly is None or ask.all_devices or ask.count != 1 or len(ask.capacity) != 1:
+        return None
+    ((key, text),) = ask.capacity.items()
+    devices = [d for d in candidates(cluster, ask, release).devices if d.device.allow_multiple_allocations]
+    totals = [parse_quantity(d.device.capacity[key].value) for d in devices if key in d.device.capacity]
+    wanted = parse_quantity(text)
+    if not totals or wanted <= max(totals) or common_kind(devices) != "cpu":
+        return None
+    for count in range(2, MAX_DEVICES + 1):
+        amount = wanted / count
+        # CPUs are whole; a request of half a CPU more would be rounded by no driver that we know
+        if amount.denominator == 1 and amount <= max(totals):
+            return key, amount, count
+    return None
+
+
+def _part(request: DeviceRequest, name: str, key: str, amount: Fraction) -> DeviceRequest:
+    exactly: ExactDeviceRequest | None = request.exactly
+    assert exactly is not None
+    capacity = CapacityRequirements(requests={key: format_quantity(amount)})
+    return replace(request, name=name, exactly=replace(exactly, capacity=capacity))
+
+
+def _names(reference: str, parts: Mapping[str, tuple[DeviceRequest, ...]]) -> tuple[str, ...]:
+    made = parts.get(split_request(reference)[0], ())
+    return tuple(part.name for part in made) if len(made) > 1 else (reference,)
+
+
+def _retied(link: Link, parts: Mapping[str, tuple[DeviceRequest, ...]]) -> Link:
+    return replace(link, requests=tuple(name for r in link.requests for name in _names(r, parts)))
+
+
+def _reconfigured(
+    config: DeviceClaimConfiguration, parts: Mapping[str, tuple[DeviceRequest, ...]]
+) -> DeviceClaimConfiguration:
+    return replace(config, requests=tuple(name for r in config.requests for name in _names(r, parts)))

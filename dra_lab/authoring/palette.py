@@ -1,0 +1,235 @@
+"""What can be drawn: the palette, made from the device classes and the drivers of one cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from dra_lab.authoring.candidates import all_devices, candidates, common_kind, is_free, is_tainted, lookup_of
+from dra_lab.authoring.classes import is_documented_only, with_documented_classes
+from dra_lab.drivers import DriverProfile, Offer, device_label, documented_class, profile
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    CELDeviceSelector,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+)
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import PoolDevice
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Ask, asks
+
+__all__ = ["PaletteEntry", "palette", "request_of", "with_documented_classes"]
+
+_MEMO = "_palette"
+_KIND_ORDER = {"gpu": 0, "nic": 1, "cpu": 2, "memory": 3, "other": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class PaletteEntry:
+    """Something that can be drawn in this cluster.
+
+    `key` is unique and stable; `label` is for people (text from the cluster may be in it: escape it); `device_class`
+    and `selectors` are what a request of it gets; `capacity_key` is "" where whole devices are asked for, else the key
+    of which `default_capacity` (a quantity) is asked. `total` counts the devices of all nodes, `free` those not in use
+    and not tainted. `in_cluster` is False where the class is only documented and has to be created with the claim.
+    """
+
+    key: str
+    label: str
+    kind: str
+    device_class: str
+    selectors: tuple[str, ...] = ()
+    capacity_key: str = ""
+    default_count: int = 1
+    default_capacity: str = ""
+    free: int = 0
+    total: int = 0
+    in_cluster: bool = True
+    driver: str = ""
+    note: str = ""
+
+
+def palette(cluster: Cluster, release: KubernetesRelease | None = None) -> tuple[PaletteEntry, ...]:
+    """Return what can be drawn: GPUs, NICs, CPUs, memory, others; then by driver and label.
+
+    Offers of the known drivers that match a device; classes of the cluster that no offer covers and that match a
+    device; drivers without any class, under their own name. Empty for a cluster without devices. Without a release,
+    the cluster's default counts.
+    """
+    asked = release or KubernetesRelease(cluster.default_release)
+    memo: dict[str, tuple[PaletteEntry, ...]] = cluster.__dict__.setdefault(_MEMO, {})
+    found = memo.get(str(asked))
+    if found is None:
+        entries = [*_offers(cluster, asked)]
+        entries += _classes(cluster, asked, {entry.device_class for entry in entries})
+        entries += _unclassed(cluster, asked, entries)
+        found = tuple(sorted(entries, key=lambda e: (_KIND_ORDER[e.kind], e.driver)))
+        memo[str(asked)] = found
+    return found
+
+
+def request_of(entry: PaletteEntry, name: str) -> DeviceRequest:
+    """Return the request that a palette entry stands for, with its defaults written out."""
+    capacity = {entry.capacity_key: entry.default_capacity} if entry.capacity_key and entry.default_capacity else {}
+    return DeviceRequest(
+        name=name,
+        exactly=ExactDeviceRequest(
+            device_class_name=entry.device_class,
+            selectors=tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in entry.selectors),
+            allocation_mode="ExactCount",
+            count=entry.default_count,
+            capacity=CapacityRequirements(requests=dict(capacity)) if capacity else None,
+        ),
+    )
+
+
+def _offers(cluster: Cluster, release: KubernetesRelease) -> Iterator[PaletteEntry]:
+    for driver in cluster.drivers:
+        known = profile(driver)
+        meant = [item for item in all_devices(cluster) if item.driver == driver]
+        for offer in known.offers:
+            items = [item for item in meant if _applies(offer, item)]
+            if items:
+                yield _offer_entry(cluster, release, known, offer, items)
+
+
+def _applies(offer: Offer, item: PoolDevice) -> bool:
+    shareable = bool(item.device.allow_multiple_allocations)
+    return offer.applies(lookup_of(item.driver, item.device), item.device.capacity, shareable=shareable)
+
+
+def _offer_entry(
+    cluster: Cluster, release: KubernetesRelease, known: DriverProfile, offer: Offer, items: list[PoolDevice]
+) -> PaletteEntry:
+    name, exact = _class_for(cluster, release, offer, items)
+    matched = candidates(cluster, ask_for(name, offer.selectors), release).devices
+    if offer.shareable is not None:
+        # whole devices and shares have one class; the stepper of an entry only makes sense for its own sort
+        matched = tuple(item for item in matched if _applies(offer, item))
+    in_cluster = not is_documented_only(cluster, name)
+    note = _note(cluster, release, matched, in_cluster=in_cluster, name=name)
+    if not exact and in_cluster and len(matched) < len(items):
+        note = _join(note, f"{len(items) - len(matched)} devices of the driver are outside the class {name}")
+    return PaletteEntry(
+        f"{known.driver}/{offer.key}",
+        _label(offer, matched),
+        offer.kind,
+        name,
+        offer.selectors,
+        offer.capacity_key,
+        offer.default_count,
+        _fitting_default(offer, matched),
+        sum(1 for item in matched if is_free(cluster, item, release, offer.capacity_key)),
+        len(matched),
+        in_cluster,
+        known.driver,
+        note,
+    )
+
+
+def _class_for(cluster: Cluster, release: KubernetesRelease, offer: Offer, items: list[PoolDevice]) -> tuple[str, bool]:
+    """Return the class to ask for an offer with, and whether it selects exactly what the offer means.
+
+    The offer's own class if the cluster has it, else another name of the same class, else a class of the cluster that
+    together with the offer's selectors selects the same devices, else the documented one.
+    """
+    own = {device_class.name for device_class in cluster.classes if not is_documented_only(cluster, device_class.name)}
+    documented = documented_class(offer.device_class)
+    for name in (offer.device_class, *(documented[1].aliases if documented else ())):
+        if name in own:
+            return name, name == offer.device_class
+    wanted = _ids(candidates(cluster, ask_for(offer.device_class, offer.selectors), release).devices or items)
+    for name in sorted(own):
+        if _ids(candidates(cluster, ask_for(name, offer.selectors), release).devices) == wanted:
+            return name, True
+    return offer.device_class, True
+
+
+def _label(offer: Offer, items: Collection[PoolDevice]) -> str:
+    if offer.kind != "gpu" or offer.capacity_key:
+        return offer.label
+    models = {device_label(item.driver, lookup_of(item.driver, item.device)) for item in items}
+    return models.pop() if len(models) == 1 else offer.label
+
+
+def _fitting_default(offer: Offer, items: Collection[PoolDevice]) -> str:
+    """Return the offer's default amount, or the smallest device's total where that is less."""
+    if not offer.capacity_key:
+        return ""
+    totals = [i.device.capacity[offer.capacity_key].value for i in items if offer.capacity_key in i.device.capacity]
+    smallest = min(totals, key=parse_quantity, default=offer.default_capacity)
+    return min((offer.default_capacity, str(smallest)), key=parse_quantity)
+
+
+def _classes(cluster: Cluster, release: KubernetesRelease, covered: set[str]) -> Iterator[PaletteEntry]:
+    for device_class in cluster.classes:
+        name = device_class.name
+        if name in covered or is_documented_only(cluster, name):
+            continue
+        found = candidates(cluster, ask_for(name), release)
+        if not found.devices:
+            continue
+        drivers = sorted({item.driver for item in found.devices})
+        yield PaletteEntry(
+            f"class/{name}",
+            name,
+            common_kind(found.devices),
+            name,
+            free=sum(1 for item in found.devices if is_free(cluster, item, release)),
+            total=len(found.devices),
+            driver=", ".join(drivers),
+            note=_note(cluster, release, found.devices, in_cluster=True, name=name),
+        )
+
+
+def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[PaletteEntry]) -> Iterator[PaletteEntry]:
+    """Yield an entry for every driver of which no entry offers a device: under its own name, class to be created."""
+    offered: set[DeviceID] = set()
+    for entry in entries:
+        offered |= _ids(candidates(cluster, ask_for(entry.device_class, entry.selectors), release).devices)
+    for driver in cluster.drivers:
+        items = [item for item in all_devices(cluster) if item.driver == driver]
+        if not items or any(item.id in offered for item in items):
+            continue
+        note = "no DeviceClass of this cluster selects its devices; one is exported with the claim"
+        free = sum(1 for item in items if is_free(cluster, item, release))
+        yield PaletteEntry(
+            f"driver/{driver}",
+            profile(driver).title,
+            common_kind(items),
+            driver,
+            free=free,
+            total=len(items),
+            in_cluster=False,
+            driver=driver,
+            note=note,
+        )
+
+
+def ask_for(name: str, selectors: tuple[str, ...] = ()) -> Ask:
+    """Return the ask for one device of a class."""
+    texts = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in selectors)
+    request = ExactDeviceRequest(device_class_name=name, selectors=texts)
+    return asks(DeviceRequest(name="any", exactly=request))[0]
+
+
+def _ids(items: Iterable[PoolDevice]) -> frozenset[DeviceID]:
+    return frozenset(item.id for item in items)
+
+
+def _note(
+    cluster: Cluster, release: KubernetesRelease, items: Iterable[PoolDevice], *, in_cluster: bool, name: str
+) -> str:
+    found = Counter(is_tainted(cluster, item, release) for item in items)
+    tainted = f"{found[True]} tainted" if found[True] else ""
+    missing = "" if in_cluster else f"the class {name} is not in this cluster; it is exported with the claim"
+    return _join(tainted, missing)
+
+
+def _join(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,155 @@
+"""Numbered requests: how the drawn counts are cut into requests of their own, how those are named and ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+
+from dra_lab.authoring.names import Names
+from dra_lab.model.claims import DeviceRequest
+from dra_lab.model.names import split_request
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, How, Link, asks
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A link that is written, with its attribute; `groups` is 1 except for pairwise links."""
+
+    link: Link
+    attribute: str
+    groups: int = 1
+
+    @property
+    def soft(self) -> bool:
+        """Say whether it becomes alternatives."""
+        return not self.link.must
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A request that is written: `count` devices of the drawn request `of`, from its device number `start` on.
+
+    `count` is 0 for a request that is not cut (its own counts stay).
+    """
+
+    name: str
+    of: str
+    start: int = 0
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """All written requests in order, and which of them are meant by a link's end."""
+
+    order: tuple[Piece, ...]
+    by_request: Mapping[str, tuple[Piece, ...]]
+    counts: Mapping[str, int]
+
+    def group(self, written: Written, end: str, index: int) -> tuple[Piece, ...]:
+        """Return the pieces of a link's end that belong to one group of it."""
+        request = split_request(end)[0]
+        pieces = self.by_request[request]
+        if written.groups == 1:
+            return pieces
+        share = self.counts[request] // written.groups
+        return tuple(piece for piece in pieces if index * share <= piece.start < (index + 1) * share)
+
+
+def drawn_count(request: DeviceRequest) -> int:
+    """Return the number of devices of a request, or 0 where it has none of its own (All, alternatives that differ)."""
+    counts = {0 if ask.all_devices else ask.count for ask in asks(request)}
+    return counts.pop() if len(counts) == 1 else 0
+
+
+def cut(sketch: ClaimSketch, links: Iterable[Written], release: KubernetesRelease) -> Pieces:
+    """Cut requests as far as the links need it, name the pieces and put them in order.
+
+    Requests stay as drawn where no link needs a cut. A pairwise link cuts at its groups; `distinctAttribute` up to
+    1.36 compares one device of a request only, so its requests have a count of 1 there (dra-semantics D5); the partners
+    of a preference have a count of 1, because after the fallback a constraint still binds them among themselves
+    (design 4). Groups of pairwise links are written one after the other, so that kube-scheduler finds out early
+    that a device has no partner; everything else keeps the order of the drawing.
+    """
+    written = tuple(links)
+    counts = {request.name: drawn_count(request) for request in sketch.requests}
+    sizes = {request.name: 0 for request in sketch.requests}
+    rank = _ranks(sketch, written)
+    for item in written:
+        _cut_for(item, sizes, counts, rank, release)
+    _cut_partners(written, sizes, counts, rank)
+    names = Names(sizes)
+    by_request: dict[str, tuple[Piece, ...]] = {}
+    for request in sketch.requests:
+        size, count = sizes[request.name], counts[request.name]
+        if not size or size == count:
+            by_request[request.name] = (Piece(request.name, request.name),)
+        else:
+            numbered = names.series(request.name, count // size)
+            by_request[request.name] = tuple(
+                Piece(name, request.name, index * size, size) for index, name in enumerate(numbered)
+            )
+
+    def key(piece: Piece) -> tuple[int, Fraction, int]:
+        component, index = rank[piece.of]
+        return component, Fraction(piece.start, counts[piece.of] or 1), index
+
+    every = [piece for pieces in by_request.values() for piece in pieces]
+    return Pieces(tuple(sorted(every, key=key)), by_request, counts)
+
+
+def first_end(link: Link, rank: Mapping[str, tuple[int, int]]) -> str:
+    """Return the end of a link whose request is written first."""
+    return min(link.requests, key=lambda end: rank[split_request(end)[0]])
+
+
+def _ranks(sketch: ClaimSketch, written: Iterable[Written]) -> dict[str, tuple[int, int]]:
+    """Return, per request, (index of the first request of its component of pairwise links, its own index)."""
+    index = {request.name: number for number, request in enumerate(sketch.requests)}
+    component = dict(index)
+    for item in written:
+        if item.link.how is How.PAIRWISE:
+            joined = {component[split_request(end)[0]] for end in item.link.requests}
+            component = {name: min(joined) if c in joined else c for name, c in component.items()}
+    return {name: (component[name], index[name]) for name in index}
+
+
+def _cut_for(
+    item: Written,
+    sizes: dict[str, int],
+    counts: Mapping[str, int],
+    rank: Mapping[str, tuple[int, int]],
+    release: KubernetesRelease,
+) -> None:
+    head = first_end(item.link, rank)
+    single = item.link.how is How.APART and (item.soft or release.version in ("1.34", "1.35", "1.36"))
+    for end in item.link.requests:
+        name = split_request(end)[0]
+        if single or (item.soft and end != head):
+            _refine(sizes, counts, name, 1)
+        elif item.link.how is How.PAIRWISE:
+            _refine(sizes, counts, name, counts[name] // item.groups)
+
+
+def _cut_partners(
+    written: Iterable[Written],
+    sizes: dict[str, int],
+    counts: Mapping[str, int],
+    rank: Mapping[str, tuple[int, int]],
+) -> None:
+    """Cut a preference's head to single devices where another link cuts it inside a group: the rest are partners."""
+    before: dict[str, int] = {}
+    while before != sizes:
+        before = dict(sizes)
+        for item in written:
+            name = split_request(first_end(item.link, rank))[0]
+            if item.soft and 0 < sizes[name] < counts[name] // item.groups:
+                _refine(sizes, counts, name, 1)
+
+
+def _refine(sizes: dict[str, int], counts: Mapping[str, int], name: str, size: int) -> None:
+    if counts[name] and size:
+        sizes[name] = gcd(sizes[name] or counts[name], size)

@@ -1,0 +1,58 @@
+"""What a release's API server would drop in silence: left out of what is written, and told.
+
+Gates and what the server does with fields whose gate is off: dra-semantics 1.2 and 1.20.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest
+from dra_lab.model.release import KubernetesRelease
+
+Part = TypeVar("Part", ExactDeviceRequest, DeviceSubRequest)
+
+
+def fit_to_release(request: DeviceRequest, release: KubernetesRelease) -> tuple[DeviceRequest, tuple[Finding, ...]]:
+    """Return a request without the fields whose gate is off in a release, and a Finding for each of them."""
+    findings: list[Finding] = []
+    if request.exactly is not None:
+        exactly = _fit(request.exactly, request.name, release, findings)
+        if exactly.admin_access and not release.enabled("DRAAdminAccess"):
+            message = "the API server drops adminAccess, which makes this an ordinary exclusive request"
+            findings.append(_gap("admin-access", Severity.ERROR, request.name, release, message, "Remove adminAccess."))
+            exactly = replace(exactly, admin_access=None)
+        return replace(request, exactly=exactly), tuple(findings)
+    if not release.enabled("DRAPrioritizedList"):
+        message = "the API server refuses a request with firstAvailable"
+        advice = "Draw one way of asking."
+        findings.append(_gap("first-available", Severity.ERROR, request.name, release, message, advice))
+    subs = tuple(_fit(sub, f"{request.name}/{sub.name}", release, findings) for sub in request.first_available)
+    return replace(request, first_available=subs), tuple(findings)
+
+
+def _fit(part: Part, reference: str, release: KubernetesRelease, findings: list[Finding]) -> Part:
+    if part.capacity is not None and part.capacity.requests and not release.enabled("DRAConsumableCapacity"):
+        amounts = ", ".join(f"{key}: {amount}" for key, amount in part.capacity.requests.items())
+        message = f"an amount ({amounts}) cannot be asked for; the request takes whole devices"
+        advice = "Ask for whole devices by count (CPUs: the driver's mode with one device a CPU), or target 1.36."
+        findings.append(_gap("capacity", Severity.ERROR, reference, release, message, advice))
+        part = replace(part, capacity=None)
+    if part.tolerations and not release.enabled("DRADeviceTaints"):
+        message = "tolerations of device taints are left out; taints of devices are not known either"
+        advice = "Keep tainted devices away with a selector where the driver publishes health, or target 1.36."
+        findings.append(_gap("tolerations", Severity.WARNING, reference, release, message, advice))
+        part = replace(part, tolerations=())
+    if part.derived_attributes and not release.enabled("DRADerivedAttributes"):
+        message = "derivedAttributes are left out; a constraint that names one would match no device"
+        advice = "Use an attribute that the drivers publish, or selectors."
+        findings.append(_gap("derived-attributes", Severity.ERROR, reference, release, message, advice))
+        part = replace(part, derived_attributes=())
+    return part
+
+
+def _gap(what: str, severity: Severity, subject: str, release: KubernetesRelease, message: str, advice: str) -> Finding:
+    return Finding(f"release-{what}", severity, subject, f"in Kubernetes {release} {message}", advice)

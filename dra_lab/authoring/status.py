@@ -1,0 +1,137 @@
+"""What a request of a drawing finds in the cluster, shown while it is being drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dra_lab.authoring.candidates import (
+    Candidates,
+    attribute_names,
+    candidates,
+    common_kind,
+    is_free,
+    kind_of,
+)
+from dra_lab.cel.selector import compile_selector
+from dra_lab.drivers import documented_class, profile
+from dra_lab.errors import CelError
+from dra_lab.model.claims import DeviceRequest
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import PoolDevice
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Ask, ClaimSketch, asks
+
+PLURALS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory devices", "other": "devices"}
+"""The kinds of devices in sentences."""
+
+
+@dataclass(frozen=True)
+class RequestStatus:
+    """What one request finds, over all nodes and whether or not the devices are free.
+
+    `matching` are the devices that class and selectors let through (of any alternative); `total` counts those of the
+    class alone; `free` the matching ones that are not in use and not tainted. `text` says it in words ("12 of 64 match;
+    3 lack dra.net/rdma"), `error` why nothing can match or where a selector fails, "" where all is well. `attributes`
+    are the full names that every matching device publishes.
+    """
+
+    matching: tuple[DeviceID, ...] = ()
+    total: int = 0
+    text: str = ""
+    error: str = ""
+    free: int = 0
+    attributes: tuple[str, ...] = ()
+    kind: str = "other"
+
+
+def request_status(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> Mapping[str, RequestStatus]:
+    """Return the status of every request by its name. Never raises for a selector that is wrong: `error` says it."""
+    return {request.name: _status(cluster, request, release) for request in sketch.requests}
+
+
+def _status(cluster: Cluster, request: DeviceRequest, release: KubernetesRelease) -> RequestStatus:
+    ways = asks(request)
+    found = [candidates(cluster, ask, release) for ask in ways]
+    matching = _unique(item for part in found for item in part.devices)
+    in_class = _unique(item for part in found for item in part.in_class)
+    keys = {key for ask in ways for key in ask.capacity}
+    capacity_key = next(iter(keys)) if len(keys) == 1 else ""
+    return RequestStatus(
+        tuple(item.id for item in matching),
+        len(in_class),
+        _text(ways, matching, in_class),
+        "; ".join(dict.fromkeys(text for text in map(_error, ways, found) if text)),
+        sum(1 for item in matching if is_free(cluster, item, release, capacity_key)),
+        tuple(sorted(attribute_names(matching))),
+        _kind(ways, matching or in_class),
+    )
+
+
+def _unique(items: Iterable[PoolDevice]) -> tuple[PoolDevice, ...]:
+    return tuple({item.id: item for item in items}.values())
+
+
+def _kind(ways: tuple[Ask, ...], items: tuple[PoolDevice, ...]) -> str:
+    """Return the kind of the devices, or, where there are none, that of the documented class."""
+    if items:
+        return common_kind(items)
+    for ask in ways:
+        known = documented_class(ask.device_class_name)
+        if known is not None:
+            offers = profile(known[0]).offers
+            own = [offer.kind for offer in offers if offer.device_class == known[1].name]
+            kinds = dict.fromkeys(own or [offer.kind for offer in offers])
+            if len(kinds) == 1:
+                return next(iter(kinds))
+    return "other"
+
+
+def _text(ways: tuple[Ask, ...], matching: tuple[PoolDevice, ...], in_class: tuple[PoolDevice, ...]) -> str:
+    if not in_class:
+        return "no device of this class"
+    if len(matching) == len(in_class):
+        head = f"all {len(in_class)} match" if len(in_class) > 1 else "1 of 1 matches"
+    else:
+        head = f"{len(matching)} of {len(in_class)} match" + ("" if len(matching) != 1 else "es")
+    left = {item.id for item in matching}
+    others = [item for item in in_class if item.id not in left]
+    lacking = _lacking(ways, others)
+    kinds = {kind_of(item) for item in matching}
+    mixed = f"; of several kinds: {', '.join(sorted(PLURALS[k] for k in kinds))}" if len(kinds) > 1 else ""
+    return head + (f"; {lacking}" if lacking else "") + mixed
+
+
+def _lacking(ways: tuple[Ask, ...], others: list[PoolDevice]) -> str:
+    """Say how many of the devices that do not match lack an attribute that a selector names."""
+    names: set[str] = set()
+    for ask in ways:
+        for text in ask.selectors:
+            try:
+                names |= compile_selector(text).attributes
+            except CelError:
+                continue
+    parts = []
+    for name in sorted(names):
+        count = sum(1 for item in others if item.device.lookup(name, item.driver) is None)
+        if count:
+            parts.append(f"{count} lack{'s' if count == 1 else ''} {name}")
+    return ", ".join(parts)
+
+
+def _error(ask: Ask, found: Candidates) -> str:
+    where = f"{ask.reference}: " if "/" in ask.reference else ""
+    if found.error:
+        return where + found.error
+    for text in ask.selectors:
+        try:
+            compile_selector(text)
+        except CelError as error:
+            return where + error.message
+    if found.failed:
+        device, message = next(iter(found.failed.items()))
+        count = len(found.failed)
+        devices = f"{device}" if count == 1 else f"{count} devices, first {device}"
+        return f"{where}the selector fails on {devices}: {message}. kube-scheduler gives up the pod when it meets one"
+    return ""
