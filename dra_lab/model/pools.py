@@ -44,19 +44,25 @@ class Pool:
     invalid: str = ""
 
 
-def gather_pools(cluster: Cluster, node_name: str, *, partitionable_devices: bool = True) -> tuple[Pool, ...]:
+def gather_pools(
+    cluster: Cluster, node_name: str, *, partitionable_devices: bool = True, counters_everywhere: bool = True
+) -> tuple[Pool, ...]:
     """Return the pools that a node sees, in the allocator's order (dra-semantics 3.2 G1 to G9 and 3.3, for 1.36).
 
     Sorted by (driver, pool name) in byte order, pools with binding conditions after all others; slices inside a pool
-    by object name, devices in list order. `partitionable_devices` is the gate DRAPartitionableDevices.
+    by object name, devices in list order. `partitionable_devices` is the gate DRAPartitionableDevices; with
+    `counters_everywhere` every node sees every slice with shared counters, which ends with 1.37 (G3).
     """
     node = cluster.node_by_name[node_name]
+    counters = partitionable_devices and counters_everywhere
     relevant: dict[tuple[str, str], list[ResourceSlice]] = {}
     own = cluster.slices_by_node.get(node_name, ())
-    seen = (*own, *(s for s in _shared(cluster, partitionable=partitionable_devices) if s.spec.node_name != node_name))
+    seen = (*own, *(s for s in _shared(cluster, counters=counters) if s.spec.node_name != node_name))
     for slice_ in seen:
         partitioned = slice_.spec.per_device_node_selection or slice_.spec.shared_counters is not None
-        if (partitioned and not partitionable_devices) or not _is_relevant(slice_, node):
+        if (partitioned and not partitionable_devices) or not _is_relevant(
+            slice_, node, counters_everywhere=counters_everywhere
+        ):
             continue
         kept = relevant.setdefault((slice_.spec.driver, slice_.spec.pool.name), [])
         if kept and kept[0].spec.pool.generation > slice_.spec.pool.generation:
@@ -73,16 +79,18 @@ def devices_on(pools: tuple[Pool, ...]) -> Iterator[PoolDevice]:
     return (device for pool in pools for device in pool.devices if device.on_node)
 
 
-def _shared(cluster: Cluster, *, partitionable: bool) -> tuple[ResourceSlice, ...]:
+def _shared(cluster: Cluster, *, counters: bool) -> tuple[ResourceSlice, ...]:
     # in 1.36 a slice with shared counters is seen by every node, whatever its nodeName (dra-semantics 3.2 G3)
-    return (*cluster.network_slices, *(cluster.counter_slices if partitionable else ()))
+    return (*cluster.network_slices, *(cluster.counter_slices if counters else ()))
 
 
-def _is_relevant(slice_: ResourceSlice, node: Node) -> bool:
+def _is_relevant(slice_: ResourceSlice, node: Node, *, counters_everywhere: bool) -> bool:
     spec = slice_.spec
+    if counters_everywhere and spec.shared_counters is not None:
+        return True
     if spec.node_name:
-        return spec.node_name == node.name or spec.shared_counters is not None
-    if spec.all_nodes or spec.shared_counters is not None:
+        return spec.node_name == node.name
+    if spec.all_nodes:
         return True
     if spec.node_selector is not None:
         return node_matches(spec.node_selector, node)

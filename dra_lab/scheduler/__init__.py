@@ -1,0 +1,1 @@
+"""What kube-scheduler would take: first fit, with a trace of every refusal."""

@@ -1,0 +1,122 @@
+"""The devices of a node as the search sees them: in the allocator's order, with what other claims hold of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import Pool, gather_pools
+from dra_lab.model.slices import ResourceSlice
+from dra_lab.scheduler.capacity import Amounts, to_nano
+from dra_lab.scheduler.gates import Gates
+
+_BLOCKING = ("NoSchedule", "NoExecute")
+_NOTHING: Amounts = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One device at its place in the search order.
+
+    `blocked` names the claim that holds it alone ("" when none does), `consumed` is what shares took of it, `shared`
+    says that shares of it are held; `taints` are those that keep claims away.
+    """
+
+    index: int
+    id: DeviceID
+    device: Device
+    slice: ResourceSlice
+    on_node: bool
+    shareable: bool
+    hidden: bool
+    counted: bool
+    blocked: str
+    shared: bool
+    consumed: Amounts
+    taints: tuple[DeviceTaint, ...]
+
+    @property
+    def driver(self) -> str:
+        """Return the driver's name."""
+        return self.id.driver
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """What one node offers: its pools, its devices in search order, and what is held."""
+
+    node_name: str
+    pools: tuple[Pool, ...]
+    candidates: tuple[Candidate, ...]
+    allocated: AllocatedDevices
+    cluster: Cluster
+
+    def lookup(self, index: int, name: str) -> DeviceAttribute | None:
+        """Return the attribute of a full name of a candidate, or None (rule 50)."""
+        candidate = self.candidates[index]
+        return candidate.device.lookup(name, candidate.driver)
+
+    @property
+    def invalid_pool(self) -> Pool | None:
+        """Return the first pool that is invalid, or None."""
+        return next((pool for pool in self.pools if pool.invalid), None)
+
+
+def pools_of(cluster: Cluster, node_name: str, gates: Gates) -> tuple[Pool, ...]:
+    """Return the pools that a node sees under the gates of a release."""
+    return gather_pools(
+        cluster,
+        node_name,
+        partitionable_devices=gates.partitionable_devices,
+        counters_everywhere=gates.defects,
+    )
+
+
+def held_devices(cluster: Cluster, gates: Gates, *, ignore: bool = False) -> AllocatedDevices:
+    """Return what claims hold, nothing with `ignore`; with the capacity gate off shares are exclusive (rule 72)."""
+    if ignore:
+        return AllocatedDevices()
+    held = cluster.allocated
+    if gates.consumable_capacity:
+        return held
+    exclusive = {device: holders[0] for device, holders in held.shares.items()} | dict(held.exclusive)
+    return AllocatedDevices(exclusive)
+
+
+def view_node(
+    cluster: Cluster, node_name: str, pools: tuple[Pool, ...], held: AllocatedDevices, gates: Gates
+) -> NodeView:
+    """Return a node as the search sees it."""
+    found = [(pool_device, pool_device.device) for pool in pools for pool_device in pool.devices]
+    candidates = tuple(
+        Candidate(
+            index=index,
+            id=place.id,
+            device=device,
+            slice=place.slice,
+            on_node=place.on_node,
+            shareable=bool(device.allow_multiple_allocations) and gates.consumable_capacity,
+            hidden=bool(device.binding_conditions) and not gates.binding_conditions,
+            counted=bool(device.consumes_counters),
+            blocked=held.exclusive.get(place.id, ""),
+            shared=place.id in held.shares,
+            consumed=_consumed(held, place.id),
+            taints=_blocking_taints(cluster, place.id, device, gates),
+        )
+        for index, (place, device) in enumerate(found)
+    )
+    return NodeView(node_name, pools, candidates, held, cluster)
+
+
+def _consumed(held: AllocatedDevices, device_id: DeviceID) -> Amounts:
+    amounts = held.consumed.get(device_id)
+    return {key: to_nano(amount) for key, amount in amounts.items()} if amounts else _NOTHING
+
+
+def _blocking_taints(cluster: Cluster, device_id: DeviceID, device: Device, gates: Gates) -> tuple[DeviceTaint, ...]:
+    if not gates.device_taints:
+        return ()
+    taints = cluster.taints_of(device_id, device, rules=gates.taint_rules)
+    return tuple(taint for taint in taints if taint.effect in _BLOCKING)

@@ -1,0 +1,97 @@
+"""Capacity requests and consumable capacity (KEP-5075; dra-semantics 3.11): what a request takes of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+
+from dra_lab.model.device import CapacityRequestPolicyRange, Device, DeviceCapacity
+from dra_lab.model.quantity import QuantityText, parse_quantity
+
+NANO = 10**9
+"""Amounts are whole numbers of 1/NANO: a quantity has no finer value, and whole numbers are fast."""
+
+Amounts = Mapping[str, int]
+"""Amounts in 1/NANO by capacity key, keys exactly as published."""
+
+_NONE: Amounts = {}
+
+
+@lru_cache(maxsize=65536)
+def nano(text: QuantityText) -> int:
+    """Return a quantity in 1/NANO, rounded up as apimachinery does. Raises QuantityError."""
+    return to_nano(parse_quantity(text))
+
+
+def to_nano(value: Fraction) -> int:
+    """Return an amount in 1/NANO, rounded up."""
+    return ceil(value * NANO)
+
+
+def capacity_use(
+    device: Device, requests: Mapping[str, QuantityText], *, fractional: bool = False, defects: bool = True
+) -> Amounts | None:
+    """Return what a request takes of every capacity of a device, or None when the device cannot serve it.
+
+    `requests` are the amounts asked for; keys are compared literally, a key that the device lacks rules it out (rules
+    64, 65). `fractional` is the gate DRAFractionalCapacityRange; 1.37 (without `defects`) refuses negative requests.
+    """
+    if any(key not in device.capacity for key in requests):
+        return None
+    found: dict[str, int] = {}
+    for key, capacity in device.capacity.items():
+        asked = nano(requests[key]) if key in requests else None
+        if asked is not None and asked < 0 and not defects:
+            return None
+        use = _use(asked, capacity, NANO // 1000 if fractional else NANO)
+        if use is None:
+            return None
+        found[key] = use
+    return found
+
+
+def capacity_left(device: Device, use: Amounts, consumed: Amounts = _NONE, taken: Amounts = _NONE) -> bool:
+    """Say whether what is consumed, what this attempt took and the new use stay within every capacity of the device."""
+    for key, amount in use.items():
+        if consumed.get(key, 0) + taken.get(key, 0) + amount > nano(device.capacity[key].value):
+            return False
+    return True
+
+
+def _use(asked: int | None, capacity: DeviceCapacity, unit: int) -> int | None:
+    policy = capacity.request_policy
+    if asked is None:
+        default = policy.default if policy else None
+        asked = nano(capacity.value if default is None else default)
+        if policy is None or default is not None:
+            return asked
+    if policy is None:
+        return asked
+    if policy.valid_range is not None:
+        return _in_range(asked, policy.valid_range, unit)
+    if policy.valid_values:
+        return next((v for v in map(nano, policy.valid_values) if v >= asked), None)
+    return asked
+
+
+def _in_range(asked: int, allowed: CapacityRequestPolicyRange, unit: int) -> int | None:
+    use = asked
+    if allowed.min is not None:
+        low = nano(allowed.min)
+        if asked < low:
+            use = low
+        elif allowed.step is not None:
+            use = _round_up(asked, low, nano(allowed.step), unit)
+    if allowed.max is not None and use > nano(allowed.max):
+        return None
+    return use
+
+
+def _round_up(asked: int, low: int, step: int, unit: int) -> int:
+    # Quantity.Value() (MilliValue() with the fractional gate) rounds every operand up to a whole number first
+    have, base, width = (-(-amount // unit) for amount in (asked, low, step))
+    if width <= 0:
+        return asked
+    return (base + -(-(have - base) // width) * width) * unit

@@ -1,0 +1,175 @@
+"""matchAttribute and distinctAttribute, with the memory that the allocator keeps of them (dra-semantics 3.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from dra_lab.model.claims import DeviceConstraint
+from dra_lab.model.device import DeviceAttribute
+from dra_lab.scheduler.gates import Gates
+from dra_lab.scheduler.limits import AttemptAborted
+
+Lookup = Callable[[int, str], DeviceAttribute | None]
+"""Returns the attribute of a full name of the device at a position, or None."""
+
+_Key = tuple[str, frozenset[object], bool]
+"""Type of the elements, the values, whether it is a list."""
+
+
+class Constraint(Protocol):
+    """What the search needs of a constraint; `request` is the name of the request without the alternative's."""
+
+    attribute: str
+
+    def add(self, request: str, device: int, /) -> bool:
+        """Count a device in if the constraint still holds; say whether it does."""
+        ...
+
+    def remove(self, request: str, device: int, /) -> None:
+        """Take back the last `add`."""
+        ...
+
+
+def build_constraint(
+    constraint: DeviceConstraint, lookup: Lookup, devices: int, gates: Gates, where: str
+) -> Constraint:
+    """Return the working form of `constraints[]`; with both attributes set only the match is applied.
+
+    Raises AttemptAborted for an empty constraint.
+    """
+    if constraint.match_attribute is not None:
+        keys = _keys(constraint.match_attribute, lookup, devices)
+        if gates.list_attributes:
+            return _MatchList(constraint.match_attribute, keys, gates)
+        return _Match(constraint.match_attribute, keys)
+    if constraint.distinct_attribute is not None:
+        return _Distinct(constraint.distinct_attribute, _keys(constraint.distinct_attribute, lookup, devices), gates)
+    raise AttemptAborted(f"{where}: a constraint names no attribute; kube-scheduler gives up the pod")
+
+
+def covers_request(constraint: DeviceConstraint, request: str, subrequest: str) -> bool:
+    """Say whether a constraint applies to a request or to one of its alternatives (rule 48)."""
+    names = constraint.requests
+    return not names or request in names or (bool(subrequest) and f"{request}/{subrequest}" in names)
+
+
+def _keys(attribute: str, lookup: Lookup, devices: int) -> list[_Key | None]:
+    known: dict[_Key, _Key] = {}
+    found: list[_Key | None] = []
+    for device in range(devices):
+        key = _key(lookup(device, attribute))
+        found.append(key if key is None else known.setdefault(key, key))
+    return found
+
+
+def _key(attribute: DeviceAttribute | None) -> _Key | None:
+    if attribute is None:
+        return None
+    kind, value = attribute.kind, attribute.value
+    if isinstance(value, tuple):
+        return kind.removesuffix("s"), frozenset(value), True
+    return kind, frozenset((value,)), False
+
+
+class _Match:
+    """All devices have the attribute with the same type and value; a list is accepted as the first device only (M6)."""
+
+    __slots__ = ("_count", "_keys", "_value", "attribute")
+
+    def __init__(self, attribute: str, keys: Sequence[_Key | None]) -> None:
+        self.attribute = attribute
+        self._keys = keys
+        self._value: _Key | None = None
+        self._count = 0
+
+    def add(self, _request: str, device: int, /) -> bool:
+        key = self._keys[device]
+        if key is None:
+            return False
+        if self._count == 0:
+            self._value = key
+        elif key is not self._value or key[2]:
+            return False
+        self._count += 1
+        return True
+
+    def remove(self, _request: str, _device: int, /) -> None:
+        self._count -= 1
+
+
+class _MatchList:
+    """The values of all devices have an element in common; a scalar is a list of one (M7)."""
+
+    __slots__ = ("_count", "_defects", "_keys", "_saved", "_type", "_values", "attribute")
+
+    def __init__(self, attribute: str, keys: Sequence[_Key | None], gates: Gates) -> None:
+        self.attribute = attribute
+        self._keys = keys
+        self._defects = gates.defects
+        self._type = ""
+        self._values: frozenset[object] = frozenset()
+        self._saved: list[frozenset[object]] = []
+        self._count = 0
+
+    def add(self, _request: str, device: int, /) -> bool:
+        key = self._keys[device]
+        if key is None:
+            return False
+        if self._count == 0:
+            common = key[1]
+        else:
+            common = self._values & key[1] if key[0] == self._type else frozenset()
+            if not common:
+                return False
+        self._saved.append(self._values)
+        self._type, self._values = key[0], common
+        self._count += 1
+        return True
+
+    def remove(self, _request: str, _device: int, /) -> None:
+        self._count -= 1
+        saved = self._saved.pop()
+        if not self._defects:
+            self._values = saved
+
+
+class _Distinct:
+    """No two devices share a value.
+
+    Up to 1.36 the memory holds one value a request, the most recent one, and loses it when a device of the request is
+    taken back (D5); from 1.37 all devices are compared.
+    """
+
+    __slots__ = ("_count", "_defects", "_keys", "_latest", "_lists", "_seen", "attribute")
+
+    def __init__(self, attribute: str, keys: Sequence[_Key | None], gates: Gates) -> None:
+        self.attribute = attribute
+        self._keys = keys
+        self._defects = gates.defects
+        self._lists = gates.list_attributes
+        self._latest: dict[str, _Key] = {}
+        self._seen: list[_Key] = []
+        self._count = 0
+
+    def add(self, request: str, device: int, /) -> bool:
+        key = self._keys[device]
+        if key is None:
+            return False
+        remembered = self._latest.values() if self._defects else self._seen
+        if self._count and any(self._collides(key, other) for other in remembered):
+            return False
+        self._latest[request] = key
+        self._seen.append(key)
+        self._count += 1
+        return True
+
+    def remove(self, request: str, _device: int, /) -> None:
+        self._latest.pop(request, None)
+        self._seen.pop()
+        self._count -= 1
+
+    def _collides(self, key: _Key, other: _Key) -> bool:
+        if key[2] and not self._lists:
+            return True
+        return key[0] == other[0] and not key[1].isdisjoint(other[1]) and (self._lists or key[2] == other[2])

@@ -1,0 +1,95 @@
+"""Shared counters of partitionable devices (KEP-4815; dra-semantics 3.10)."""
+
+from __future__ import annotations
+
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import Pool
+from dra_lab.scheduler.candidates import Candidate, NodeView
+from dra_lab.scheduler.capacity import nano
+
+_Counter = tuple[str, str]
+"""Counter set and counter."""
+
+_OVERDRAWN: _Counter = ("", "")
+"""Stands, below zero for ever, in the books of a pool of which a counter was overdrawn before this attempt."""
+
+
+class Counters:
+    """What is left of the shared counters of every pool, and what this attempt has booked; amounts in 1/NANO.
+
+    `defects` (1.36) keys the books by the pool's name alone, so that two drivers with equal pool names share them; the
+    caller decides whether to give back what a rejected candidate booked (rule 62).
+    """
+
+    def __init__(self, view: NodeView, *, defects: bool) -> None:
+        """Compute nothing yet; a pool's books are opened when its first device asks."""
+        self._view = view
+        self._defects = defects
+        self._left: dict[tuple[str, str], dict[_Counter, int]] = {}
+        self._uses: dict[int, list[tuple[_Counter, int]]] = {}
+
+    def book(self, candidate: Candidate) -> bool:
+        """Book what a device consumes, or say no when a counter would be overdrawn or one of its pool is (rule 58)."""
+        left = self._books(candidate)
+        uses = self._consumption(candidate)
+        for counter, amount in uses:
+            if counter in left:
+                left[counter] -= amount
+        touched = left if _OVERDRAWN in left else dict(uses)
+        if all(left.get(counter, 0) >= 0 for counter in touched):
+            return True
+        self.give_back(candidate)
+        return False
+
+    def give_back(self, candidate: Candidate) -> None:
+        """Take back what `book` booked."""
+        left = self._books(candidate)
+        for counter, amount in self._consumption(candidate):
+            if counter in left:
+                left[counter] += amount
+
+    def _consumption(self, candidate: Candidate) -> list[tuple[_Counter, int]]:
+        uses = self._uses.get(candidate.index)
+        if uses is None:
+            uses = self._uses[candidate.index] = _consumption(candidate.device)
+        return uses
+
+    def _books(self, candidate: Candidate) -> dict[_Counter, int]:
+        key = ("" if self._defects else candidate.driver, candidate.id.pool)
+        left = self._left.get(key)
+        if left is None:
+            left = self._left[key] = self._open(candidate)
+        return left
+
+    def _open(self, candidate: Candidate) -> dict[_Counter, int]:
+        pool = next(p for p in self._view.pools if (p.driver, p.name) == (candidate.driver, candidate.id.pool))
+        left = {
+            (counter_set.name, name): nano(counter.value)
+            for counter_set in pool.counter_sets
+            for name, counter in counter_set.counters.items()
+        }
+        for device in self._published(pool):
+            if self._held(DeviceID(pool.driver, pool.name, device.name)):
+                for counter, amount in _consumption(device):
+                    left[counter] = left.get(counter, 0) - amount
+        if any(amount < 0 for amount in left.values()):
+            left[_OVERDRAWN] = -1
+        return left
+
+    def _published(self, pool: Pool) -> list[Device]:
+        # also in slices that are not for this node: counters are pool-wide (rule 55)
+        slices = self._view.cluster.slices_by_pool[pool.driver, pool.name]
+        return [d for s in slices if s.spec.pool.generation == pool.generation for d in s.spec.devices or ()]
+
+    def _held(self, device: DeviceID) -> bool:
+        held = self._view.allocated
+        return device in held.exclusive or device in held.shares
+
+
+def _consumption(device: Device) -> list[tuple[_Counter, int]]:
+    return [
+        ((use.counter_set, name), nano(counter.value))
+        for use in device.consumes_counters
+        for name, counter in use.counters.items()
+    ]

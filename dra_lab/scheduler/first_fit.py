@@ -1,0 +1,120 @@
+"""What kube-scheduler would take on one node: the structured allocator of Kubernetes 1.36, device by device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dra_lab.errors import CelCompileError, InputError
+from dra_lab.model.allocation import AllocationResult
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.scheduler.candidates import NodeView, held_devices, pools_of, view_node
+from dra_lab.scheduler.gates import RECORDED_RELEASE, Gates, gates_of
+from dra_lab.scheduler.judging import Judge, prepare
+from dra_lab.scheduler.limits import AttemptAborted, Limits, SearchStopped
+from dra_lab.scheduler.placing import Books
+from dra_lab.scheduler.requests import check_size, claim_needs
+from dra_lab.scheduler.result import allocation_result
+from dra_lab.scheduler.search import Search
+from dra_lab.scheduler.trace import Rejection, Trace
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What first fit ends with on one node.
+
+    `allocations` holds one result a claim, in the order of the claims, when `status` is ALLOCATED, else None. `message`
+    says why a node has none, why the whole attempt of the pod would be given up (ERROR), or where the search stopped.
+    `steps` counts the candidates that were tried. `recorded` is False for releases whose verdicts come from
+    documentation. `trace` holds the first rejections in search order, when asked for.
+    """
+
+    status: FirstFitStatus
+    allocations: tuple[AllocationResult, ...] | None = None
+    message: str = ""
+    steps: int = 0
+    recorded: bool = True
+    trace: tuple[Rejection, ...] = ()
+    invalid_pools: bool = False
+
+
+def first_fit(
+    cluster: Cluster,
+    node_name: str,
+    claims: Sequence[ResourceClaim],
+    release: KubernetesRelease,
+    *,
+    step_limit: int = 5_000_000,
+    time_limit: float = 10.0,
+    ignore_allocated: bool = False,
+    trace: int = 0,
+) -> Verdict:
+    """Return what kube-scheduler takes for the unallocated claims of one pod on a node, in the claims' order.
+
+    The search is the structured allocator's: pools by (driver, name), slices by name, devices in list order, lazy CEL,
+    full backtracking (dra-semantics 3). `time_limit` is in seconds; at a limit the verdict is STOPPED, never NONE.
+    `ignore_allocated` asks what would be taken if nothing were in use. `trace` is the number of rejections to keep.
+    Raises InputError for an unknown node.
+    """
+    gates = gates_of(release)
+    check_node(cluster, node_name)
+    pools = pools_of(cluster, node_name, gates)
+    view = view_node(cluster, node_name, pools, held_devices(cluster, gates, ignore=ignore_allocated), gates)
+    recorded = release.version == RECORDED_RELEASE
+    return search_node(view, claims, gates, Limits(step_limit, time_limit), Trace(trace), recorded=recorded)
+
+
+def check_node(cluster: Cluster, node_name: str) -> None:
+    """Raise InputError for a node that is not in the cluster."""
+    if node_name not in cluster.node_by_name:
+        some = ", ".join(cluster.node_names[:5]) or "none"
+        raise InputError(f"there is no node {node_name!r} in the cluster; its nodes begin with: {some}")
+
+
+def search_node(
+    view: NodeView, claims: Sequence[ResourceClaim], gates: Gates, limits: Limits, trace: Trace, *, recorded: bool
+) -> Verdict:
+    """Run set-up and search on a node and return the verdict; every way to give up becomes one."""
+    status, message = FirstFitStatus.NONE, ""
+    allocations: tuple[AllocationResult, ...] | None = None
+    try:
+        allocations = _allocate(view, claims, gates, limits, trace)
+    except (AttemptAborted, CelCompileError) as error:
+        status, message = FirstFitStatus.ERROR, str(error)
+    except SearchStopped as stop:
+        status, message = FirstFitStatus.STOPPED, str(stop)
+    invalid = status is FirstFitStatus.NONE and allocations is None and view.invalid_pool is not None
+    if allocations is not None:
+        status = FirstFitStatus.ALLOCATED
+    elif status is FirstFitStatus.NONE:
+        message = _why_none(view)
+    return Verdict(status, allocations, message, limits.steps, recorded, tuple(trace.rejections), invalid)
+
+
+def _allocate(
+    view: NodeView, claims: Sequence[ResourceClaim], gates: Gates, limits: Limits, trace: Trace
+) -> tuple[AllocationResult, ...] | None:
+    judge = Judge(view, gates, trace)
+    needs = [claim_needs(index, claim, view, gates) for index, claim in enumerate(claims)]
+    for claim in needs:
+        prepare(claim, judge)
+        check_size(claim)
+    books = Books(view, gates, trace, len(claims))
+    search = Search(needs, len(view.candidates), judge, books, limits)
+    if not search.run():
+        return None
+    chosen = search.chosen
+    return tuple(
+        allocation_result(claim, index, books.results[index], chosen, view.node_name, gates)
+        for index, claim in enumerate(needs)
+    )
+
+
+def _why_none(view: NodeView) -> str:
+    pool = view.invalid_pool
+    if pool is not None:
+        return f"invalid resource pools were encountered: {pool.driver}/{pool.name}: {pool.invalid}"
+    return "cannot allocate all claims"

@@ -1,0 +1,55 @@
+"""What a release changes in the search: its feature gates, and whether the known defects of 1.36 are reproduced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dra_lab.model.release import RELEASES, KubernetesRelease
+
+RECORDED_RELEASE = "1.36"
+"""The release whose allocator was recorded; verdicts of all others come from documentation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """The feature gates that the structured allocator is handed, by subject.
+
+    `defects` is True up to 1.36: counters leak while backtracking and are keyed by pool name alone (rule 62),
+    `distinctAttribute` remembers one device a request (3.9 D5), list intersections are not restored (rule 54),
+    All drops devices without remaining capacity (rule 31) and keeps what it noted of one that turns out full,
+    configurations are repeated (rule 99); rules of dra-semantics 3, see also 5.3.
+    """
+
+    prioritized_list: bool
+    admin_access: bool
+    consumable_capacity: bool
+    device_taints: bool
+    taint_rules: bool
+    partitionable_devices: bool
+    binding_conditions: bool
+    list_attributes: bool
+    fractional_range: bool
+    defects: bool
+
+
+def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None) -> Gates:
+    """Return the gates that a release's scheduler hands to its allocator.
+
+    Up to 1.36 the scheduler never passes DRAListTypeAttributes on (dra-semantics 3.9 M8); `list_attributes` overrides
+    this for verdicts of the allocator alone.
+    """
+    defects = RELEASES.index(release.version) <= RELEASES.index(RECORDED_RELEASE)
+    lists = release.enabled("DRAListTypeAttributes") and not defects if list_attributes is None else list_attributes
+    taints = release.enabled("DRADeviceTaints")
+    return Gates(
+        prioritized_list=release.enabled("DRAPrioritizedList"),
+        admin_access=release.enabled("DRAAdminAccess"),
+        consumable_capacity=release.enabled("DRAConsumableCapacity"),
+        device_taints=taints,
+        taint_rules=taints and release.enabled("DRADeviceTaintRules"),
+        partitionable_devices=release.enabled("DRAPartitionableDevices"),
+        binding_conditions=release.enabled("DRADeviceBindingConditions"),
+        list_attributes=lists,
+        fractional_range=release.enabled("DRAFractionalCapacityRange"),
+        defects=defects,
+    )

@@ -1,0 +1,103 @@
+"""Which candidates a request accepts, whatever else is taken: class, selectors, node, capacity (C2 to C6, C10)."""
+
+from __future__ import annotations
+
+from dra_lab.errors import CelError
+from dra_lab.scheduler.candidates import Candidate, NodeView
+from dra_lab.scheduler.capacity import capacity_left, capacity_use
+from dra_lab.scheduler.gates import Gates
+from dra_lab.scheduler.limits import AttemptAborted
+from dra_lab.scheduler.requests import ClaimNeeds, Need
+from dra_lab.scheduler.taints import untolerated
+from dra_lab.scheduler.trace import Check, Rejection, Trace
+
+REJECTED = 1
+FULL = 2
+TAINTED = 3
+SIMPLE = 4
+COMPLEX = 5
+"""A judged candidate: never; not with what is consumed now; tainted; in-use and constraints decide; everything does."""
+
+
+class Judge:
+    """Judges every candidate once for every need, and only when the search comes to it (rules 24, 25)."""
+
+    def __init__(self, view: NodeView, gates: Gates, trace: Trace) -> None:
+        """Judge the candidates of one node."""
+        self._candidates = view.candidates
+        self._pools = view.pools
+        self._gates = gates
+        self._trace = trace
+
+    def judge(self, need: Need, index: int) -> int:
+        """Return the verdict on a candidate. Raises AttemptAborted when a selector fails on it (rule 23)."""
+        verdict = need.verdicts[index]
+        if not verdict:
+            verdict = need.verdicts[index] = self._judge(need, self._candidates[index])
+        return verdict
+
+    def list_all(self, need: Need) -> None:
+        """Fix the devices that allocationMode All takes (rules 27, 31, 35).
+
+        Raises AttemptAborted for a pool that is incomplete or invalid, whatever its driver, and for failing selectors.
+        """
+        for pool in self._pools:
+            if pool.invalid or not pool.complete:
+                state = f"invalid: {pool.invalid}" if pool.invalid else "incomplete"
+                raise AttemptAborted(
+                    f"claim {need.claim_name}, request {need.reference}: it asks for all devices, but the pool "
+                    f"{pool.driver}/{pool.name} is {state}; wait for its driver, or ask for a count"
+                )
+        left_out = (REJECTED, FULL) if self._gates.defects else (REJECTED,)
+        wanted = range(len(self._candidates))
+        need.all_devices = tuple(index for index in wanted if self.judge(need, index) not in left_out)
+        need.count = len(need.all_devices)
+
+    def _judge(self, need: Need, candidate: Candidate) -> int:
+        if candidate.hidden:
+            return self._reject(need, candidate, Check.BINDING, "the gate DRADeviceBindingConditions is off")
+        for of_class, selector in need.selectors:
+            try:
+                matches = selector.matches(candidate.driver, candidate.device)
+            except CelError as error:
+                raise AttemptAborted(
+                    f"claim {need.claim_name}, request {need.reference}, device {candidate.id}: {error}"
+                ) from error
+            if not matches:
+                return self._reject(need, candidate, Check.CLASS if of_class else Check.SELECTOR)
+        if not candidate.on_node:
+            return self._reject(need, candidate, Check.NODE)
+        return self._judge_state(need, candidate)
+
+    def _judge_state(self, need: Need, candidate: Candidate) -> int:
+        gates = self._gates
+        if gates.consumable_capacity:
+            use = capacity_use(
+                candidate.device, need.capacity, fractional=gates.fractional_range, defects=gates.defects
+            )
+            if use is None:
+                return self._reject(need, candidate, Check.CAPACITY, "it cannot give what is asked for")
+            need.uses[candidate.index] = use
+            if not capacity_left(candidate.device, use):
+                return self._reject(need, candidate, Check.CAPACITY, "it has less than is asked for")
+            if not capacity_left(candidate.device, use, candidate.consumed):
+                self._reject(need, candidate, Check.CAPACITY, "too little is left")
+                return FULL
+        if candidate.shareable or candidate.counted:
+            return COMPLEX
+        taint = untolerated(candidate.taints, need.tolerations)
+        if taint is not None:
+            self._reject(need, candidate, Check.TAINT, str(taint))
+            return TAINTED
+        return SIMPLE
+
+    def _reject(self, need: Need, candidate: Candidate, check: Check, detail: str = "") -> int:
+        if self._trace.size:
+            self._trace.add(Rejection(need.claim_name, need.reference, candidate.id, check, detail))
+        return REJECTED
+
+
+def prepare(needs: ClaimNeeds, judge: Judge) -> None:
+    """Fix the lists of all requests with allocationMode All, alternatives included."""
+    for need in (need for request in needs.requests for need in request if need.everything):
+        judge.list_all(need)

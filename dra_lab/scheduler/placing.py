@@ -1,0 +1,145 @@
+"""Placing one candidate for a request, and taking it back: the tests that depend on what is taken (C7 to C12)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from dra_lab.scheduler.candidates import Candidate, NodeView
+from dra_lab.scheduler.capacity import Amounts, capacity_left
+from dra_lab.scheduler.counters import Counters
+from dra_lab.scheduler.gates import Gates
+from dra_lab.scheduler.judging import COMPLEX
+from dra_lab.scheduler.limits import AttemptAborted
+from dra_lab.scheduler.requests import Need
+from dra_lab.scheduler.taints import untolerated
+from dra_lab.scheduler.trace import Check, Rejection, Trace
+
+_NOTHING: Amounts = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A candidate placed for a need; `consumed` is None unless it is a share of a shareable device."""
+
+    need: Need
+    candidate: Candidate
+    consumed: Amounts | None = None
+
+
+class Books:
+    """What this attempt has taken so far: devices, shares, counters, and the results of every claim in order."""
+
+    def __init__(self, view: NodeView, gates: Gates, trace: Trace, claims: int) -> None:
+        """Start with nothing taken."""
+        self._candidates = view.candidates
+        self._gates = gates
+        self._trace = trace
+        self._counters = Counters(view, defects=gates.defects)
+        self._taken_by = [0] * len(view.candidates)
+        self._amounts: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self._shares: dict[int, int] = defaultdict(int)
+        self.results: tuple[list[Taken], ...] = tuple([] for _ in range(claims))
+
+    def in_use(self, need: Need, index: int) -> bool:
+        """Say whether a candidate is taken: by anybody, or for admin access by the same claim in this attempt (C1)."""
+        if need.admin_access:
+            return bool(self._taken_by[index] >> need.claim & 1)
+        return bool(self._taken_by[index] or self._candidates[index].blocked)
+
+    def place(self, need: Need, index: int, verdict: int) -> bool:
+        """Place a judged candidate, or say that it cannot be placed now.
+
+        Raises AttemptAborted where a constraint turns down a device of an All request (rule 29).
+        """
+        candidate = self._candidates[index]
+        if verdict == COMPLEX and not self._place_complex(need, candidate):
+            return False
+        if not self._add_constraints(need, candidate):
+            self._undo_counters(candidate)
+            return False
+        if not candidate.shareable:
+            self._taken_by[index] |= 1 << need.claim
+            self.results[need.claim].append(Taken(need, candidate))
+            return True
+        if need.everything and not self._has_capacity(need, candidate):
+            # All looks at capacity last, and up to 1.36 leaves constraints and counters as if the device was placed
+            if not self._gates.defects:
+                self._remove_constraints(need, candidate, len(need.constraints))
+            self._undo_counters(candidate)
+            return False
+        self._share(need, candidate)
+        return True
+
+    def take_back(self, need: Need, index: int) -> None:
+        """Undo the last placement of a claim, which was this one."""
+        candidate = self._candidates[index]
+        taken = self.results[need.claim].pop()
+        self._remove_constraints(need, candidate, len(need.constraints))
+        if taken.consumed is None:
+            self._taken_by[index] &= ~(1 << need.claim)
+            if candidate.counted:
+                self._counters.give_back(candidate)
+            return
+        for key, amount in taken.consumed.items():
+            self._amounts[index][key] -= amount
+        self._shares[index] -= 1
+        self._undo_counters(candidate)
+
+    def _share(self, need: Need, candidate: Candidate) -> None:
+        consumed = need.uses.get(candidate.index, _NOTHING)
+        for key, amount in consumed.items():
+            self._amounts[candidate.index][key] += amount
+        self._shares[candidate.index] += 1
+        self.results[need.claim].append(Taken(need, candidate, consumed))
+
+    def _has_capacity(self, need: Need, candidate: Candidate) -> bool:
+        use = need.uses.get(candidate.index, _NOTHING)
+        if capacity_left(candidate.device, use, candidate.consumed, self._amounts[candidate.index]):
+            return True
+        return self._reject(need, candidate, Check.CAPACITY, "too little is left")
+
+    def _place_complex(self, need: Need, candidate: Candidate) -> bool:
+        if candidate.shareable and not need.everything and not self._has_capacity(need, candidate):
+            return False
+        if candidate.counted:
+            if not self._gates.partitionable_devices:
+                return self._reject(need, candidate, Check.COUNTERS, "the gate DRAPartitionableDevices is off")
+            if self._pays(candidate) and not self._counters.book(candidate):
+                return self._reject(need, candidate, Check.COUNTERS, "a shared counter of its pool is used up")
+        taint = untolerated(candidate.taints, need.tolerations)
+        if taint is None:
+            return True
+        self._undo_counters(candidate)
+        return self._reject(need, candidate, Check.TAINT, str(taint))
+
+    def _add_constraints(self, need: Need, candidate: Candidate) -> bool:
+        for position, constraint in enumerate(need.constraints):
+            if constraint.add(need.request, candidate.index):
+                continue
+            if need.everything:
+                raise AttemptAborted(
+                    f"claim {need.claim_name}, request {need.reference}: it asks for all devices, and {candidate.id} "
+                    f"does not satisfy the constraint on {constraint.attribute}; kube-scheduler gives up the pod"
+                )
+            self._remove_constraints(need, candidate, position)
+            return self._reject(need, candidate, Check.CONSTRAINT, constraint.attribute)
+        return True
+
+    def _remove_constraints(self, need: Need, candidate: Candidate, number: int) -> None:
+        for constraint in need.constraints[:number]:
+            constraint.remove(need.request, candidate.index)
+
+    def _pays(self, candidate: Candidate) -> bool:
+        # a shareable device pays its counters once, with its first share (rule 60)
+        return not (candidate.shareable and (candidate.shared or self._shares[candidate.index]))
+
+    def _undo_counters(self, candidate: Candidate) -> None:
+        # up to 1.36 what a rejected or undone candidate booked stays booked (rule 62)
+        if candidate.counted and not self._gates.defects and self._pays(candidate):
+            self._counters.give_back(candidate)
+
+    def _reject(self, need: Need, candidate: Candidate, check: Check, detail: str = "") -> bool:
+        if self._trace.size:
+            self._trace.add(Rejection(need.claim_name, need.reference, candidate.id, check, detail))
+        return False

@@ -1,0 +1,87 @@
+"""Replays recorded cases of the structured allocator, one JSON document a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from dra_lab.errors import InputError, ManifestError
+from dra_lab.model.claims import DeviceClass, ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.nodes import Node
+from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.slices import ResourceSlice
+from dra_lab.scheduler.candidates import held_devices, pools_of, view_node
+from dra_lab.scheduler.first_fit import search_node
+from dra_lab.scheduler.gates import RECORDED_RELEASE, Gates, gates_of
+from dra_lab.scheduler.limits import Limits
+from dra_lab.scheduler.trace import Trace
+
+STEP_LIMIT = 5_000_000
+TIME_LIMIT = 10.0
+
+
+class _Case(msgspec.Struct, frozen=True):
+    id: str
+    slices: tuple[ResourceSlice, ...] = ()
+    classes: tuple[DeviceClass, ...] = ()
+    claims: tuple[ResourceClaim, ...] = ()
+    allocated: tuple[ResourceClaim, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    features: dict[str, bool] = {}
+
+
+def replay_allocation(
+    case: Mapping[str, Any], *, step_limit: int = STEP_LIMIT, time_limit: float = TIME_LIMIT
+) -> dict[str, Any]:
+    """Answer a recorded case: `{"id", "results": {node: {"allocation", "error"}}}`, one AllocationResult a claim.
+
+    `case` has `id`, `slices`, `classes`, `claims`, `allocated`, `nodes` (Kubernetes objects) and `features` (gates by
+    name; what is missing has the default of 1.36). Follows the allocator, so list-typed attributes count when their
+    gate is given. A search that stops at a limit (steps, seconds a node) answers with an error. Raises ManifestError
+    for a case of another form.
+    """
+    try:
+        read = msgspec.convert(case, _Case)
+    except msgspec.ValidationError as error:
+        raise ManifestError(f"this is no recorded allocation case: {error}") from error
+    release = KubernetesRelease(RECORDED_RELEASE, read.features)
+    gates = gates_of(release, list_attributes=release.enabled("DRAListTypeAttributes"))
+    cluster = Cluster(read.slices, read.classes, read.nodes, read.allocated)
+    results = {}
+    for node in read.nodes:
+        limits = Limits(step_limit, time_limit)
+        results[node.name] = _answer(cluster, node.name, read.claims, gates, limits)
+    return {"id": read.id, "results": results}
+
+
+def replay_lines(lines: Iterable[str | bytes], kind: str = "allocation") -> Iterator[dict[str, Any]]:
+    """Yield the answer to every line of a file of recorded cases; `kind` must be `allocation`.
+
+    Raises InputError for another kind, ManifestError for a line that is no case.
+    """
+    if kind != "allocation":
+        raise InputError(f"the scheduler replays allocation cases, not {kind!r}")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            case = json.loads(line)
+        except ValueError as error:
+            raise ManifestError(f"line {number} is no JSON document: {error}") from error
+        yield replay_allocation(case)
+
+
+def _answer(
+    cluster: Cluster, node_name: str, claims: tuple[ResourceClaim, ...], gates: Gates, limits: Limits
+) -> dict[str, Any]:
+    pools = pools_of(cluster, node_name, gates)
+    view = view_node(cluster, node_name, pools, held_devices(cluster, gates), gates)
+    verdict = search_node(view, claims, gates, limits, Trace(0), recorded=True)
+    given_up = verdict.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED) or verdict.invalid_pools
+    allocation = None if verdict.allocations is None else msgspec.to_builtins(verdict.allocations)
+    return {"allocation": allocation, "error": verdict.message if given_up else ""}

@@ -1,0 +1,172 @@
+"""The set-up of an attempt: what every request needs, checked before any search (dra-semantics 3.4, S1 to S9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dra_lab.cel.selector import Selector, compile_selector
+from dra_lab.model.claims import (
+    ALL,
+    EXACT_COUNT,
+    DeviceClass,
+    DeviceRequest,
+    DeviceSelector,
+    DeviceSubRequest,
+    DeviceToleration,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
+from dra_lab.model.quantity import QuantityText
+from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.scheduler.candidates import NodeView
+from dra_lab.scheduler.capacity import Amounts
+from dra_lab.scheduler.constraints import Constraint, build_constraint, covers_request
+from dra_lab.scheduler.gates import Gates
+from dra_lab.scheduler.limits import AttemptAborted
+
+
+@dataclass(slots=True, eq=False)
+class Need:
+    """One way to serve a request of a claim: an exact request or one alternative.
+
+    `reference` is the name in the result (`request` or `request/subrequest`). `count` is the number of devices, once
+    known; `all_devices` are the positions that All takes. `verdicts` and `uses` are the search's memory by position.
+    """
+
+    claim: int
+    claim_name: str
+    request: str
+    subrequest: str
+    device_class: DeviceClass
+    selectors: tuple[tuple[bool, Selector], ...]
+    everything: bool
+    count: int
+    admin_access: bool
+    tolerations: tuple[DeviceToleration, ...]
+    capacity: dict[str, QuantityText]
+    constraints: tuple[Constraint, ...] = ()
+    all_devices: tuple[int, ...] = ()
+    verdicts: list[int] = field(default_factory=list)
+    uses: dict[int, Amounts] = field(default_factory=dict)
+
+    @property
+    def reference(self) -> str:
+        """Return `request` or `request/subrequest`."""
+        return f"{self.request}/{self.subrequest}" if self.subrequest else self.request
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimNeeds:
+    """A claim with its requests; each has one way to be served, or its alternatives in order."""
+
+    claim: ResourceClaim
+    requests: tuple[tuple[Need, ...], ...]
+
+    @property
+    def label(self) -> str:
+        """Return how messages call the claim."""
+        return self.claim.metadata.name or "claim"
+
+
+def claim_needs(index: int, claim: ResourceClaim, view: NodeView, gates: Gates) -> ClaimNeeds:
+    """Return what a claim needs on a node, its requests checked and its selectors compiled.
+
+    Raises AttemptAborted where the allocator gives up (S1 to S6) and CelCompileError for a selector.
+    """
+    requests = []
+    for request in claim.spec.devices.requests:
+        if request.first_available and not gates.prioritized_list:
+            raise AttemptAborted(
+                f"claim {claim.metadata.name}, request {request.name}: it has alternatives (firstAvailable), but the "
+                "gate DRAPrioritizedList is off"
+            )
+        needs = tuple(_need(index, claim, request, part, view, gates) for part in _parts(claim, request))
+        requests.append(needs)
+    found = ClaimNeeds(claim, tuple(requests))
+    _add_constraints(found, view, gates)
+    return found
+
+
+def check_size(needs: ClaimNeeds) -> None:
+    """Raise AttemptAborted when even the smallest alternatives exceed 32 devices (S9)."""
+    least = sum(min(need.count for need in request) for request in needs.requests)
+    if least > MAX_DEVICES:
+        raise AttemptAborted(
+            f"claim {needs.label}: it asks for at least {least} devices, more than the {MAX_DEVICES} that a claim can "
+            "be given; split it into several claims"
+        )
+
+
+def _parts(claim: ResourceClaim, request: DeviceRequest) -> Sequence[ExactDeviceRequest | DeviceSubRequest]:
+    if request.first_available:
+        return request.first_available
+    if request.exactly is None:
+        raise AttemptAborted(f"claim {claim.metadata.name}, request {request.name}: neither exactly nor firstAvailable")
+    return (request.exactly,)
+
+
+def _need(
+    index: int,
+    claim: ResourceClaim,
+    request: DeviceRequest,
+    part: ExactDeviceRequest | DeviceSubRequest,
+    view: NodeView,
+    gates: Gates,
+) -> Need:
+    subrequest = part.name if isinstance(part, DeviceSubRequest) else ""
+    where = f"claim {claim.metadata.name}, request {request.name}{'/' if subrequest else ''}{subrequest}"
+    _check_part(part, where, gates)
+    device_class = view.cluster.class_by_name.get(part.device_class_name)
+    if device_class is None:
+        raise AttemptAborted(
+            f"{where}: the DeviceClass {part.device_class_name!r} does not exist; the pod waits until it does"
+        )
+    selectors = [(True, s) for s in _compiled(device_class.spec.selectors, where, gates)]
+    selectors += [(False, s) for s in _compiled(part.selectors, where, gates)]
+    return Need(
+        claim=index,
+        claim_name=claim.metadata.name,
+        request=request.name,
+        subrequest=subrequest,
+        device_class=device_class,
+        selectors=tuple(selectors),
+        everything=part.allocation_mode == ALL,
+        count=0 if part.allocation_mode == ALL else part.count or 1,
+        admin_access=bool(_admin_access(part)),
+        tolerations=part.tolerations,
+        capacity=part.capacity.requests if part.capacity and gates.consumable_capacity else {},
+        verdicts=[0] * len(view.candidates),
+    )
+
+
+def _check_part(part: ExactDeviceRequest | DeviceSubRequest, where: str, gates: Gates) -> None:
+    if part.capacity is not None and not gates.consumable_capacity:
+        raise AttemptAborted(f"{where}: it asks for capacity, but the gate DRAConsumableCapacity is off")
+    if _admin_access(part) is not None and not gates.admin_access:
+        raise AttemptAborted(f"{where}: it sets adminAccess, but the gate DRAAdminAccess is off")
+    if part.allocation_mode not in ("", EXACT_COUNT, ALL):
+        mode = part.allocation_mode
+        raise AttemptAborted(f"{where}: the allocation mode {mode!r} is not known; use ExactCount or All")
+
+
+def _admin_access(part: ExactDeviceRequest | DeviceSubRequest) -> bool | None:
+    return part.admin_access if isinstance(part, ExactDeviceRequest) else None
+
+
+def _compiled(selectors: tuple[DeviceSelector, ...], where: str, gates: Gates) -> list[Selector]:
+    found = []
+    for selector in selectors:
+        if selector.cel is None:
+            raise AttemptAborted(f"{where}: a selector without cel; only CEL selectors are known")
+        found.append(compile_selector(selector.cel.expression, list_type_attributes=gates.list_attributes))
+    return found
+
+
+def _add_constraints(needs: ClaimNeeds, view: NodeView, gates: Gates) -> None:
+    where = f"claim {needs.label}"
+    written = needs.claim.spec.devices.constraints
+    built = [build_constraint(c, view.lookup, len(view.candidates), gates, where) for c in written]
+    for need in (need for request in needs.requests for need in request):
+        pairs = zip(written, built, strict=True)
+        need.constraints = tuple(b for c, b in pairs if covers_request(c, need.request, need.subrequest))

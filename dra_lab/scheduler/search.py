@@ -1,0 +1,155 @@
+"""The depth-first search for devices; the first complete assignment wins (dra-semantics 3.5 to 3.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.scheduler.judging import SIMPLE, Judge
+from dra_lab.scheduler.limits import Limits
+from dra_lab.scheduler.placing import Books
+from dra_lab.scheduler.requests import ClaimNeeds, Need
+
+_DESCEND, _FAILED, _OVERFLOW, _DONE = range(4)
+
+
+@dataclass(slots=True, eq=False)
+class _ClaimFrame:
+    """Begins a claim after the first; an overflow inside counts as "no" for the claim before it (rule 41)."""
+
+
+@dataclass(slots=True, eq=False)
+class _ChoiceFrame:
+    """Stands at an alternative of a request; `failed` once one failed for another reason than the limit of 32."""
+
+    claim: int
+    request: int
+    alternative: int = -1
+    failed: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _DeviceFrame:
+    """Looks for the k-th device of a request from `position` on; `placed` is the one taken, or -1."""
+
+    need: Need
+    request: int
+    k: int
+    position: int
+    placed: int = -1
+
+
+class Search:
+    """One search on one node. It keeps its own stack, so that its depth is not Python's."""
+
+    def __init__(
+        self, claims: Sequence[ClaimNeeds], candidates: int, judge: Judge, books: Books, limits: Limits
+    ) -> None:
+        """Take the claims in the pod's order; their All lists are fixed already."""
+        self._claims = claims
+        self._candidates = candidates
+        self._judge = judge
+        self._books = books
+        self._limits = limits
+        self._stack: list[_ClaimFrame | _ChoiceFrame | _DeviceFrame] = []
+
+    def run(self) -> bool:
+        """Search; say whether everything was placed. The result is in the books.
+
+        Raises AttemptAborted where the allocator gives up, and SearchStopped at a limit.
+        """
+        signal = self._enter_request(0, 0)
+        while signal != _DONE:
+            if not self._stack:
+                return False
+            frame = self._stack[-1]
+            if isinstance(frame, _DeviceFrame):
+                signal = self._resume_device(frame, signal)
+            elif isinstance(frame, _ChoiceFrame):
+                signal = self._resume_choice(frame, signal)
+            else:
+                self._stack.pop()
+                signal = _FAILED
+        return True
+
+    @property
+    def chosen(self) -> dict[tuple[int, int], int]:
+        """Return the alternative taken by (claim, request), for requests that have alternatives."""
+        choices = (frame for frame in self._stack if isinstance(frame, _ChoiceFrame))
+        return {(frame.claim, frame.request): frame.alternative for frame in choices}
+
+    def _enter_request(self, claim: int, request: int) -> int:
+        while True:
+            if claim >= len(self._claims):
+                return _DONE
+            requests = self._claims[claim].requests
+            if request < len(requests):
+                break
+            claim, request = claim + 1, 0
+            self._stack.append(_ClaimFrame())
+        needs = requests[request]
+        if needs[0].subrequest:
+            self._stack.append(_ChoiceFrame(claim, request))
+            return _DESCEND
+        return self._enter_device(needs[0], request, 0, 0)
+
+    def _enter_device(self, need: Need, request: int, k: int, position: int) -> int:
+        if need.everything and not need.all_devices:
+            return _FAILED
+        if k >= need.count:
+            return self._enter_request(need.claim, request + 1)
+        if len(self._books.results[need.claim]) + need.count - k > MAX_DEVICES:
+            return _OVERFLOW
+        self._stack.append(_DeviceFrame(need, request, k, position))
+        return _DESCEND
+
+    def _resume_choice(self, frame: _ChoiceFrame, signal: int) -> int:
+        needs = self._claims[frame.claim].requests[frame.request]
+        frame.failed |= signal == _FAILED
+        frame.alternative += 1
+        if frame.alternative >= len(needs):
+            self._stack.pop()
+            return _FAILED if frame.failed else _OVERFLOW
+        return self._enter_device(needs[frame.alternative], frame.request, 0, 0)
+
+    def _resume_device(self, frame: _DeviceFrame, signal: int) -> int:
+        need = frame.need
+        if frame.placed >= 0:
+            self._books.take_back(need, frame.placed)
+            frame.placed = -1
+            if signal == _OVERFLOW or need.everything:
+                self._stack.pop()
+                return _OVERFLOW if signal == _OVERFLOW else _FAILED
+        placed = self._place_listed(frame) if need.everything else self._place_next(frame)
+        if not placed:
+            self._stack.pop()
+            return _FAILED
+        return self._enter_device(need, frame.request, frame.k + 1, frame.position)
+
+    def _place_listed(self, frame: _DeviceFrame) -> bool:
+        need = frame.need
+        index = need.all_devices[frame.k]
+        if self._books.in_use(need, index):
+            return False
+        self._limits.step()
+        verdict = need.verdicts[index]
+        if verdict < SIMPLE or not self._books.place(need, index, verdict):
+            return False
+        frame.placed = index
+        return True
+
+    def _place_next(self, frame: _DeviceFrame) -> bool:
+        need, books, limits = frame.need, self._books, self._limits
+        for index in range(frame.position, self._candidates):
+            if books.in_use(need, index):
+                continue
+            verdict = need.verdicts[index] or self._judge.judge(need, index)
+            if verdict < SIMPLE:
+                continue
+            limits.step()
+            if books.place(need, index, verdict):
+                frame.placed = index
+                frame.position = index + 1
+                return True
+        return False

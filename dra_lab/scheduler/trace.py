@@ -1,0 +1,58 @@
+"""Why candidates were rejected: a bounded list, in the order in which the search met them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dra_lab.model.names import DeviceID
+
+
+class Check(StrEnum):
+    """The tests that a candidate goes through, in the allocator's order (dra-semantics 3.5, C1 to C12)."""
+
+    IN_USE = "in-use"
+    BINDING = "binding-conditions"
+    CLASS = "class"
+    SELECTOR = "selector"
+    NODE = "node"
+    CAPACITY = "capacity"
+    COUNTERS = "counters"
+    TAINT = "taint"
+    CONSTRAINT = "constraint"
+    LIMIT = "limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One candidate that was turned down: for which claim and request (`request` or `request/subrequest`), and why."""
+
+    claim: str
+    request: str
+    device: DeviceID
+    check: Check
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """Return one line for a terminal."""
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"{self.claim} {self.request}: {self.device}: {self.check}{detail}"
+
+
+class Trace:
+    """Keeps the first `size` rejections and counts the rest in `dropped`."""
+
+    __slots__ = ("dropped", "rejections", "size")
+
+    def __init__(self, size: int) -> None:
+        """Keep at most `size` rejections; 0 keeps none."""
+        self.size = size
+        self.dropped = 0
+        self.rejections: list[Rejection] = []
+
+    def add(self, rejection: Rejection) -> None:
+        """Keep a rejection, or count it when the list is full."""
+        if len(self.rejections) < self.size:
+            self.rejections.append(rejection)
+        else:
+            self.dropped += 1
