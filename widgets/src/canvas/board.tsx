@@ -1,0 +1,96 @@
+// The board: React Flow with our boxes and knots. Mouse here, keys in canvas_keys.ts; both end in the same edits.
+import {
+  Background, BackgroundVariant, ConnectionMode, ReactFlow, SelectionMode, useReactFlow,
+  type Connection, type FinalConnectionState, type OnNodeDrag,
+} from "@xyflow/react";
+import { useCallback, type DragEvent, type FocusEvent, type ReactNode } from "react";
+import type { PaletteRow } from "../generated/models";
+import { useCanvas } from "./editor";
+import { EndLine } from "./end_edge";
+import { isRequestId, nameOf, placesOf, type CanvasNode, type EndEdge } from "./flow";
+import { BOX } from "./layout";
+import { LinkKnot, RequestBox } from "./nodes";
+import { DRAGGED } from "./palette";
+import type { Flow } from "./use_flow";
+
+const NODE_TYPES = { request: RequestBox, link: LinkKnot };
+const EDGE_TYPES = { end: EndLine };
+
+interface Props {
+  flow: Flow;
+  onAdd(row: PaletteRow, at?: { x: number; y: number }): void;
+  onJoin(from: string, to: string): void;
+  /** Whether the focus comes from the mouse: then React Flow decides what is selected. */
+  byMouse: { current: boolean };
+  children?: ReactNode;
+}
+
+/** The box or knot under the mouse at the end of a drag. */
+function nodeUnder(event: MouseEvent | TouchEvent): string {
+  const point = "changedTouches" in event ? event.changedTouches[0] : event;
+  const hit = point && document.elementFromPoint(point.clientX, point.clientY);
+  return hit?.closest<HTMLElement>(".react-flow__node")?.dataset.id ?? "";
+}
+
+export function Board({ flow, onAdd, onJoin, byMouse, children }: Props) {
+  const editor = useCanvas();
+  const { screenToFlowPosition } = useReactFlow();
+  const { palette, readOnly, light, place } = editor;
+  const empty = flow.nodes.length === 0;
+
+  const onDrop = (event: DragEvent) => {
+    const row = palette.find(({ key }) => key === event.dataTransfer.getData(DRAGGED));
+    if (!row) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const at = screenToFlowPosition({ x: event.clientX, y: event.clientY });
+    onAdd(row, { x: Math.round(at.x - BOX.width / 2), y: Math.round(at.y - BOX.height / 2) });
+  };
+  const onDragOver = (event: DragEvent) => {
+    if (readOnly || !event.dataTransfer.types.includes(DRAGGED)) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = "copy";
+  };
+  const onDragStop: OnNodeDrag<CanvasNode> = useCallback(
+    (_event, _node, moved) => {
+      const at = new Map(moved.map((node) => [node.id, node]));
+      place({ ...editor.positions, ...placesOf(editor, flow.nodes.map((node) => at.get(node.id) ?? node)) });
+    },
+    [editor, flow.nodes, place],
+  );
+  const onConnect = ({ source, target }: Connection) => onJoin(source, target);
+  // A drag may end anywhere on a box, not only on one of its dots.
+  const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
+    const [from, to] = [state.fromNode?.id ?? "", nodeUnder(event)];
+    if (!state.isValid && from && to && from !== to) onJoin(from, to);
+  };
+  const onFocus = (event: FocusEvent) => {
+    const id = (event.target as HTMLElement).closest<HTMLElement>(".react-flow__node")?.dataset.id;
+    if (!id) return;
+    flow.setActive(id);
+    if (isRequestId(id)) light(nameOf(id));
+    if (!byMouse.current && !flow.selected.some((node) => node.id === id)) flow.select([id]);
+  };
+  return (
+    <div
+      className="dra-board" tabIndex={empty ? 0 : -1} role="group" aria-label={empty ? "Drawing, empty. Press N to add a device." : "Drawing"}
+      onDrop={onDrop} onDragOver={onDragOver} onFocus={onFocus} onBlur={() => light("")}
+    >
+      <ReactFlow<CanvasNode, EndEdge>
+        nodes={flow.nodes} edges={flow.edges} nodeTypes={NODE_TYPES} edgeTypes={EDGE_TYPES} aria-label="Requests and links"
+        onNodesChange={flow.onNodesChange} onEdgesChange={flow.onEdgesChange} onNodeDragStop={onDragStop}
+        onSelectionDragStop={(event, nodes) => { if (nodes[0]) onDragStop(event as never, nodes[0], nodes); }}
+        onConnect={onConnect} onConnectEnd={onConnectEnd} isValidConnection={({ source, target }) => source !== target}
+        onNodeMouseEnter={(_event, node) => { if (isRequestId(node.id)) light(nameOf(node.id)); }} onNodeMouseLeave={() => light("")}
+        connectionMode={ConnectionMode.Loose} connectOnClick={false} connectionRadius={24} nodesConnectable={!readOnly} nodesDraggable={!readOnly}
+        deleteKeyCode={null} disableKeyboardA11y edgesFocusable={false} selectionOnDrag panOnDrag={[1, 2]} selectionMode={SelectionMode.Partial}
+        panActivationKeyCode={null} preventScrolling={false} zoomOnScroll={false} zoomOnDoubleClick={false} nodeDragThreshold={2}
+        zoomActivationKeyCode="Control" minZoom={0.25} maxZoom={2} elevateNodesOnSelect
+      >
+        <Background variant={BackgroundVariant.Dots} gap={18} size={1.2} />
+      </ReactFlow>
+      {empty && <p className="dra-empty">{palette.length ? <>Drag a device here, or press <kbd>N</kbd></> : "Nothing to draw with yet"}</p>}
+      {children}
+    </div>
+  );
+}

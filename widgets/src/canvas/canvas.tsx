@@ -1,0 +1,104 @@
+// The whole canvas: palette, board, form; one editor behind all of them.
+import { ReactFlowProvider } from "@xyflow/react";
+import { useCallback, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
+import type { PaletteRow } from "../generated/models";
+import { Board } from "./board";
+import { onCanvasKey } from "./canvas_keys";
+import { EditorProvider, useEditor, useTrait, type Model } from "./editor";
+import { linkId, placesOf, requestId } from "./flow";
+import { Icon } from "./icons";
+import { Inspector } from "./inspector";
+import { candidateWords, join as joined, type Linking } from "./linking";
+import { Palette } from "./palette";
+import { addRequest, linksOf, requestsOf } from "./sketch";
+import { KeysPanel, Toolbar } from "./toolbar";
+import { useFlow } from "./use_flow";
+import { useView } from "./use_view";
+
+export function Canvas({ model }: { model: Model }) {
+  return (
+    <ReactFlowProvider>
+      <Desk model={model} />
+    </ReactFlowProvider>
+  );
+}
+
+function Desk({ model }: { model: Model }) {
+  const root = useRef<HTMLElement>(null);
+  const byMouse = useRef(false);
+  const editor = useEditor(model);
+  const height = useTrait(model, "height");
+  const [linking, setLinking] = useState<Linking | null>(null);
+  const [keysShown, setKeysShown] = useState(false);
+  const flow = useFlow(editor, linking?.candidates[linking.index] ?? "", root);
+  const fit = useView(flow.nodes, root);
+  const find = useCallback((selector: string) => root.current?.querySelector<HTMLElement>(selector)?.focus(), []);
+
+  const add = (row: PaletteRow, at?: { x: number; y: number }) => {
+    let name = "";
+    const draw = (sketch: typeof editor.sketch) => {
+      const added = addRequest(sketch, row);
+      name = added.name;
+      return added.sketch;
+    };
+    const places = at && { ...editor.positions, ...placesOf(editor, flow.nodes), [addRequest(editor.sketch, row).name]: [at.x, at.y] as const };
+    editor.edit(draw, places);
+    if (name) flow.focus(requestId(name));
+  };
+  const join = (from: string, to: string) => {
+    const { link } = joined(editor.sketch, editor.status, from, to);
+    if (!link) return editor.say("A link ties requests: end the line at a box");
+    const before = editor.sketch;
+    if (editor.edit((sketch) => joined(sketch, editor.status, from, to).sketch) === before) editor.say("They are tied already");
+    else flow.focus(linkId(link));
+  };
+  const clear = () => editor.edit((sketch) => ({ ...sketch, requests: [], links: [], config: [] }));
+  const onKeyDown = (event: KeyboardEvent) => {
+    const targets = {
+      editor, flow, linking, setLinking, join,
+      choosePalette: () => (editor.readOnly ? undefined : find(".dra-chips button[tabindex='0']")),
+      toggleKeys: () => setKeysShown((shown) => !shown),
+      editForm: () => find(".dra-inspector input, .dra-inspector select"),
+    };
+    if (event.key === "Tab") setLinking(null);
+    if (event.key === "Escape" && keysShown) setKeysShown(false);
+    if (!onCanvasKey(event, targets)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const style = useMemo(() => ({ height: height ? `${height}px` : "100%" }) as CSSProperties, [height]);
+  const toBoard = () => (flow.active ? flow.focus(flow.active) : find(".dra-board"));
+
+  return (
+    <EditorProvider value={editor}>
+      <section
+        ref={root} className="dra-canvas" aria-label="Claim canvas" style={style} data-requests={requestsOf(editor.sketch).length}
+        data-links={linksOf(editor.sketch).length} onKeyDown={onKeyDown}
+        onPointerDownCapture={() => { byMouse.current = true; }} onPointerUpCapture={() => { byMouse.current = false; }}
+        onKeyDownCapture={() => { byMouse.current = false; }}
+      >
+        <Palette onAdd={add} onLeave={toBoard} />
+        <Board flow={flow} onAdd={add} onJoin={join} byMouse={byMouse}>
+          <Toolbar onFit={fit} onTidy={() => editor.place({})} onClear={clear} onKeys={() => setKeysShown(!keysShown)} keysShown={keysShown} />
+          {linking && <p className="dra-banner">{candidateWords(linking)}</p>}
+          {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
+          {keysShown && <KeysPanel onClose={() => { setKeysShown(false); toBoard(); }} />}
+        </Board>
+        <Inspector
+          selected={flow.selected} ends={flow.selectedEnds.length} onSelect={(id) => flow.select([id])}
+          onDelete={flow.deleteSelected} onLink={(name) => join(requestId(name), requestId(name))}
+        />
+        <div className="dra-sr" role="status" aria-live="polite">{editor.spoken}</div>
+      </section>
+    </EditorProvider>
+  );
+}
+
+function Problem({ text, onClose }: { text: string; onClose(): void }) {
+  return (
+    <p className="dra-banner is-problem">
+      <Icon name="warn" /> <span>{text}</span>
+      <button type="button" className="dra-tool" aria-label="Close this message" onClick={onClose}><Icon name="cross" /></button>
+    </p>
+  );
+}

@@ -1,0 +1,110 @@
+// What the keys do on the board. While a link is being made the arrows choose its other end.
+import type { KeyboardEvent } from "react";
+import type { Editor } from "./editor";
+import { isRequestId, nameOf, placesOf } from "./flow";
+import { actionOf, neighbour, strideTo, type Action, type Direction } from "./keyboard";
+import { candidatesFrom, candidateWords, type Linking } from "./linking";
+import { step } from "./sketch";
+import type { Flow } from "./use_flow";
+
+export interface KeyTargets {
+  editor: Editor;
+  flow: Flow;
+  linking: Linking | null;
+  setLinking(linking: Linking | null): void;
+  join(from: string, to: string): void;
+  choosePalette(): void;
+  toggleKeys(): void;
+  editForm(): void;
+}
+
+const isTyping = (target: EventTarget | null) => target instanceof HTMLElement && target.matches("input, textarea, select");
+
+/** Handle a key of the canvas; returns whether it was one. */
+export function onCanvasKey(event: KeyboardEvent, targets: KeyTargets): boolean {
+  const action = isTyping(event.target) ? null : actionOf(event);
+  if (!action) return false;
+  const onBoard = (event.target as HTMLElement).closest(".dra-board") !== null && !(event.target as HTMLElement).closest("button");
+  const anywhere = action.do === "undo" || action.do === "redo" || action.do === "keys";
+  if (!anywhere && !onBoard) return false;
+  return targets.linking && onBoard ? chooseEnd(action, targets, targets.linking) : act(action, targets);
+}
+
+function chooseEnd(action: Action, { setLinking, editor, join }: KeyTargets, linking: Linking): boolean {
+  if (action.do === "go") {
+    const by = action.to === "right" || action.to === "down" ? 1 : -1;
+    const next = { ...linking, index: (linking.index + by + linking.candidates.length) % linking.candidates.length };
+    setLinking(next);
+    editor.say(candidateWords(next));
+  } else if (action.do === "confirm" || action.do === "link") {
+    setLinking(null);
+    join(linking.from, linking.candidates[linking.index] ?? linking.from);
+  } else if (action.do === "cancel") {
+    setLinking(null);
+    editor.say("No link made");
+  }
+  return true;
+}
+
+function act(action: Action, targets: KeyTargets): boolean {
+  const { editor, flow } = targets;
+  switch (action.do) {
+    case "undo": editor.undo(); break;
+    case "redo": editor.redo(); break;
+    case "keys": targets.toggleKeys(); break;
+    case "add": targets.choosePalette(); break;
+    case "link": beginLink(targets); break;
+    case "count": changeCount(targets, action.by); break;
+    case "delete": if (!editor.readOnly) flow.deleteSelected(); break;
+    case "go": go(targets, action.to); break;
+    case "move": move(targets, action.to); break;
+    case "first": focusAt(flow, 0); break;
+    case "last": focusAt(flow, -1); break;
+    case "confirm": targets.editForm(); break;
+    case "cancel": editor.say(""); break;
+  }
+  return true;
+}
+
+const focusAt = (flow: Flow, index: number) => {
+  const node = flow.nodes.at(index);
+  if (node) flow.focus(node.id);
+};
+
+function beginLink({ editor, flow, setLinking }: KeyTargets): void {
+  const from = flow.active;
+  if (!from || editor.readOnly) return;
+  const candidates = candidatesFrom(editor.sketch, from);
+  if (!candidates.length) return editor.say(`${nameOf(from)} ties every request already`);
+  const linking = { from, candidates, index: 0 };
+  setLinking(linking);
+  editor.say(candidateWords(linking));
+}
+
+function changeCount({ editor, flow }: KeyTargets, by: 1 | -1): void {
+  const name = nameOf(flow.active);
+  if (!isRequestId(flow.active)) return;
+  const before = editor.sketch;
+  if (editor.edit((sketch) => step(sketch, name, by)) === before) editor.say(`The count of ${name} stays`);
+}
+
+function go({ flow }: KeyTargets, to: Direction): void {
+  const spots = flow.nodes.map(({ id, position, measured }) => ({
+    id, x: position.x + (measured?.width ?? 0) / 2, y: position.y + (measured?.height ?? 0) / 2,
+  }));
+  const linked = new Set(flow.edges.flatMap((e) => (e.source === flow.active ? [e.target] : e.target === flow.active ? [e.source] : [])));
+  const next = neighbour(spots, flow.active, to, linked);
+  if (next) flow.focus(next);
+}
+
+function move({ editor, flow }: KeyTargets, to: Direction): void {
+  if (editor.readOnly) return;
+  const [dx, dy] = strideTo(to);
+  const ids = new Set(flow.selected.length ? flow.selected.map((node) => node.id) : [flow.active]);
+  const moved = flow.nodes.map((node) =>
+    ids.has(node.id) ? { ...node, position: { x: node.position.x + dx, y: node.position.y + dy } } : node,
+  );
+  editor.place({ ...editor.positions, ...placesOf(editor, moved) });
+  editor.say(`Moved ${to}`);
+}
+

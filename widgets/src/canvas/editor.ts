@@ -1,0 +1,155 @@
+// The canvas and its model: what is shown comes from the traits, every change goes through one door and is spoken.
+import type { AnyModel } from "@anywidget/types";
+import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import type { CanvasHistory, CanvasStatus, ClaimCanvasModel, ClaimSketch, PaletteRow } from "../generated/models";
+import type { Place, Places } from "./layout";
+import { describeChange } from "./wording";
+
+export type Model = AnyModel<ClaimCanvasModel>;
+
+export function useTrait<K extends keyof ClaimCanvasModel & string>(model: Model, name: K): ClaimCanvasModel[K] {
+  const subscribe = useCallback(
+    (changed: () => void) => {
+      model.on(`change:${name}`, changed);
+      return () => model.off(`change:${name}`, changed);
+    },
+    [model, name],
+  );
+  return useSyncExternalStore(subscribe, () => model.get(name));
+}
+
+export interface Editor {
+  sketch: ClaimSketch;
+  status: CanvasStatus;
+  palette: readonly PaletteRow[];
+  positions: Places;
+  history: CanvasHistory;
+  problem: string;
+  highlight: string;
+  readOnly: boolean;
+  spoken: string;
+  /** Change the drawing, and where boxes stand if given, in one message. Returns the new sketch. */
+  edit(change: (sketch: ClaimSketch) => ClaimSketch, places?: Places): ClaimSketch;
+  /** Keep where boxes stand. */
+  place(places: Places): void;
+  undo(): void;
+  redo(): void;
+  say(words: string): void;
+  light(subject: string): void;
+  forget(): void;
+}
+
+type Origin = "own" | "undo" | "redo" | "python";
+const LEAD: Readonly<Record<Origin, string>> = { own: "", undo: "Undone: ", redo: "Redone: ", python: "Changed from Python: " };
+
+export function useEditor(model: Model): Editor {
+  const [sketch, status, palette] = [useTrait(model, "sketch"), useTrait(model, "status"), useTrait(model, "palette")];
+  const [positions, history, problem] = [useTrait(model, "positions"), useTrait(model, "history"), useTrait(model, "problem")];
+  const readOnly = useTrait(model, "read_only");
+  const [spoken, say] = useSpeech();
+  const origin = useRef<Origin>("python");
+  const { highlight, light } = useHighlight(model);
+
+  const edit = useCallback(
+    (change: (sketch: ClaimSketch) => ClaimSketch, places?: Places) => {
+      const before = model.get("sketch");
+      const after = model.get("read_only") ? before : change(before);
+      if (after === before) return before;
+      origin.current = "own";
+      if (places) model.set("positions", mutable(places));
+      model.set("sketch", after);
+      model.save_changes();
+      return after;
+    },
+    [model],
+  );
+  const place = useCallback(
+    (places: Places) => {
+      if (model.get("read_only")) return;
+      model.set("positions", mutable(places));
+      model.save_changes();
+    },
+    [model],
+  );
+  const travel = useCallback(
+    (type: "undo" | "redo") => {
+      if (model.get("read_only")) return;
+      const { canUndo, canRedo } = model.get("history");
+      if (!(type === "undo" ? canUndo : canRedo)) return say(`Nothing to ${type}`);
+      origin.current = type;
+      model.send({ type });
+    },
+    [model, say],
+  );
+  const forget = useCallback(() => {
+    model.set("problem", "");
+    model.save_changes();
+  }, [model]);
+  useSpokenChanges(sketch, problem, origin, say);
+
+  return useMemo(
+    () => ({
+      sketch, status, palette, positions, history, problem, highlight, readOnly, spoken, edit, place, say, light, forget,
+      undo: () => travel("undo"), redo: () => travel("redo"),
+    }),
+    [sketch, status, palette, positions, history, problem, highlight, readOnly, spoken, edit, place, say, light, forget, travel],
+  );
+}
+
+const mutable = (places: Places): Record<string, [number, number]> =>
+  Object.fromEntries(Object.entries(places).map(([name, [x, y]]: [string, Place]) => [name, [x, y]]));
+
+/** Words for the live region; the same words twice are told apart, or they would be spoken once. */
+function useSpeech(): [string, (words: string) => void] {
+  const [spoken, setSpoken] = useState("");
+  const say = useCallback((words: string) => setSpoken((last) => (last === words ? `${words}\u00a0` : words)), []);
+  return [spoken, say];
+}
+
+function useSpokenChanges(sketch: ClaimSketch, problem: string, origin: { current: Origin }, say: (words: string) => void): void {
+  const before = useRef(sketch);
+  useEffect(() => {
+    if (before.current === sketch) return;
+    const words = describeChange(before.current, sketch);
+    const lead = problem && origin.current === "python" ? "Taken back: " : LEAD[origin.current];
+    before.current = sketch;
+    origin.current = "python";
+    if (words) say(lead + words);
+  }, [sketch, problem, origin, say]);
+  useEffect(() => {
+    if (problem) say(problem);
+  }, [problem, say]);
+}
+
+const QUIET = 80;
+
+/** What is lit up: shown here at once, told to the others when the mouse has come to rest. */
+function useHighlight(model: Model): Pick<Editor, "highlight" | "light"> {
+  const told = useTrait(model, "highlight");
+  const [own, setOwn] = useState<string | null>(null);
+  const timer = useRef(0);
+  useEffect(() => setOwn(null), [told]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const light = useCallback(
+    (subject: string) => {
+      setOwn(subject);
+      clearTimeout(timer.current);
+      timer.current = window.setTimeout(() => {
+        if (model.get("highlight") === subject) return;
+        model.set("highlight", subject);
+        model.save_changes();
+      }, QUIET);
+    },
+    [model],
+  );
+  return { highlight: own ?? told, light };
+}
+
+const Context = createContext<Editor | null>(null);
+export const EditorProvider = Context.Provider;
+
+export function useCanvas(): Editor {
+  const editor = useContext(Context);
+  if (!editor) throw new Error("used outside of the canvas");
+  return editor;
+}

@@ -1,0 +1,123 @@
+// The drawing as nodes and edges of React Flow: a box for each request, a knot for each link, an edge for each end.
+import type { Edge, Node } from "@xyflow/react";
+import type { DeviceRequest, Link } from "../generated/models";
+import type { Editor } from "./editor";
+import { BOX, KNOT, linkKey, placeAll, type Place, type Places } from "./layout";
+import { linksOf, mustOf, partsOf, requestOf, requestsOf, selectorsOf } from "./sketch";
+import { badgeOf, describeLink, describeRequest, type Badge } from "./wording";
+
+export interface BoxData extends Record<string, unknown> {
+  request: DeviceRequest;
+  badge: Badge;
+  kind: string;
+  title: string;
+  text: string;
+  error: string;
+  lit: boolean;
+  candidate: boolean;
+}
+export interface KnotData extends Record<string, unknown> {
+  link: Link;
+  problem: string;
+  candidate: boolean;
+}
+export interface EndData extends Record<string, unknown> {
+  must: boolean;
+  alternative: string;
+  problem: boolean;
+}
+export type BoxNode = Node<BoxData, "request">;
+export type KnotNode = Node<KnotData, "link">;
+export type CanvasNode = BoxNode | KnotNode;
+export type EndEdge = Edge<EndData, "end">;
+
+export const requestId = (name: string): string => `r:${name}`;
+export const linkId = (name: string): string => `l:${name}`;
+export const endId = (link: string, reference: string): string => `e:${link}:${reference}`;
+export const nameOf = (id: string): string => id.slice(2);
+export const isRequestId = (id: string): boolean => id.startsWith("r:");
+
+export interface Shown {
+  /** The node that Tab enters at. */
+  active: string;
+  /** The node that a link would be tied to next. */
+  candidate: string;
+}
+
+type Known = Pick<Editor, "sketch" | "status" | "palette" | "positions" | "highlight" | "readOnly">;
+
+export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[]): CanvasNode[] {
+  const before = new Map(old.map((node) => [node.id, node]));
+  const places = placeAll(editor.sketch, editor.positions);
+  const common = (id: string, [x, y]: Place) => {
+    const known = before.get(id);
+    const position = known?.dragging ? known.position : { x, y };
+    return {
+      id, position, draggable: !editor.readOnly, connectable: !editor.readOnly,
+      ...(known?.measured ? { measured: known.measured } : {}),
+      selected: known?.selected ?? false, dragging: known?.dragging ?? false,
+      domAttributes: { tabIndex: id === shown.active ? 0 : -1 },
+    };
+  };
+  const boxes = requestsOf(editor.sketch).map((request): BoxNode => {
+    const id = requestId(request.name);
+    return {
+      ...common(id, places[request.name] ?? [0, 0]), type: "request", initialWidth: BOX.width, initialHeight: BOX.height,
+      ariaLabel: describeRequest(editor.sketch, editor.status, request), data: boxData(editor, request, shown.candidate === id),
+    };
+  });
+  const knots = linksOf(editor.sketch).map((link): KnotNode => {
+    const id = linkId(link.name);
+    const problem = editor.status.links?.[link.name]?.problem ?? "";
+    return {
+      ...common(id, places[linkKey(editor.sketch, link.name)] ?? [0, 0]), type: "link", initialWidth: KNOT.width, initialHeight: KNOT.height,
+      ariaLabel: describeLink(link, editor.status), data: { link, problem, candidate: shown.candidate === id },
+    };
+  });
+  return [...boxes, ...knots];
+}
+
+function boxData(editor: Known, request: DeviceRequest, candidate: boolean): BoxData {
+  const told = editor.status.requests?.[request.name];
+  const [part] = partsOf(request);
+  const asked = JSON.stringify(part ? selectorsOf(part) : []);
+  const offer = editor.palette.find((row) => row.deviceClass === part?.deviceClassName && JSON.stringify(row.selectors ?? []) === asked);
+  const { highlight } = editor;
+  return {
+    request,
+    badge: badgeOf(editor.sketch, editor.status, request.name),
+    kind: (told?.kind !== "other" && told?.kind) || offer?.kind || told?.kind || "other",
+    title: told?.label || offer?.label || part?.deviceClassName || "",
+    text: told?.text || (told?.total ? `${told.matching ?? 0} of ${told.total} match` : "counting \u2026"),
+    error: told?.error ?? "",
+    lit: highlight !== "" && (highlight === request.name || (told?.matchingIds ?? []).includes(highlight)),
+    candidate,
+  };
+}
+
+export function toEdges(editor: Known, old: readonly EndEdge[]): EndEdge[] {
+  const selected = new Set(old.filter((edge) => edge.selected).map((edge) => edge.id));
+  return linksOf(editor.sketch).flatMap((link) =>
+    link.requests.map((reference): EndEdge => {
+      const id = endId(link.name, reference);
+      return {
+        id, type: "end", source: linkId(link.name), target: requestId(requestOf(reference)), selected: selected.has(id), focusable: false,
+        ariaLabel: `Link ${link.name} ties ${reference}`,
+        data: {
+          must: mustOf(link), alternative: reference.split("/")[1] ?? "",
+          problem: Boolean(editor.status.links?.[link.name]?.problem),
+        },
+      };
+    }),
+  );
+}
+
+/** Where all boxes stand now, to be kept: one moved box must not make the others jump. */
+export function placesOf(editor: Pick<Editor, "sketch">, nodes: readonly CanvasNode[]): Places {
+  return Object.fromEntries(
+    nodes.map(({ id, position }) => [
+      isRequestId(id) ? nameOf(id) : linkKey(editor.sketch, nameOf(id)),
+      [Math.round(position.x), Math.round(position.y)] as const,
+    ]),
+  );
+}

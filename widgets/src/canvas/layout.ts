@@ -1,0 +1,68 @@
+// Where boxes stand that have no place yet: a whole drawing by dagre, single new boxes beside what stands already.
+import dagre from "@dagrejs/dagre";
+import type { ClaimSketch } from "../generated/models";
+import { linksOf, requestOf, requestsOf } from "./sketch";
+
+export type Place = readonly [number, number];
+export type Places = Readonly<Record<string, Place>>;
+
+/** Sizes in pixels for placing; the real ones are measured by the browser later and differ by little. */
+export const BOX = { width: 212, height: 82 };
+export const KNOT = { width: 168, height: 30 };
+const GAP = 32;
+
+/** The key of a link's place; a link that shares its name with a request has a key of its own. */
+export const linkKey = (sketch: ClaimSketch, name: string): string =>
+  requestsOf(sketch).some((request) => request.name === name) ? `link/${name}` : name;
+
+export function placeAll(sketch: ClaimSketch, known: Places): Places {
+  const names = [...requestsOf(sketch).map((r) => r.name), ...linksOf(sketch).map((l) => linkKey(sketch, l.name))];
+  if (!names.some((name) => known[name])) return arrange(sketch);
+  const places: Record<string, Place> = {};
+  for (const name of names) if (known[name]) places[name] = known[name];
+  for (const { name } of requestsOf(sketch)) places[name] ??= below(places);
+  for (const link of linksOf(sketch)) places[linkKey(sketch, link.name)] ??= between(link.requests.map(requestOf), places);
+  return places;
+}
+
+function arrange(sketch: ClaimSketch): Places {
+  const graph = new dagre.graphlib.Graph();
+  graph.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 40 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const { name } of requestsOf(sketch)) graph.setNode(`r:${name}`, { ...BOX });
+  for (const link of linksOf(sketch)) {
+    graph.setNode(`l:${link.name}`, { ...KNOT });
+    link.requests.map(requestOf).forEach((name, i) => {
+      if (i === 0) graph.setEdge(`r:${name}`, `l:${link.name}`);
+      else graph.setEdge(`l:${link.name}`, `r:${name}`);
+    });
+  }
+  dagre.layout(graph);
+  const places: Record<string, Place> = {};
+  const corner = (id: string, size: typeof BOX): Place => {
+    const at = graph.node(id);
+    return [Math.round((at.x ?? 0) - size.width / 2), Math.round((at.y ?? 0) - size.height / 2)];
+  };
+  for (const { name } of requestsOf(sketch)) places[name] = corner(`r:${name}`, BOX);
+  for (const { name } of linksOf(sketch)) places[linkKey(sketch, name)] = corner(`l:${name}`, KNOT);
+  return places;
+}
+
+/** Under everything that stands already, at its left edge. */
+function below(places: Readonly<Record<string, Place>>): Place {
+  const all = Object.values(places);
+  if (!all.length) return [0, 0];
+  return [Math.min(...all.map(([x]) => x)), Math.max(...all.map(([, y]) => y)) + BOX.height + GAP];
+}
+
+/** In the middle of the boxes a link ties, beside what stands there; under the box where it ties only one. */
+function between(names: readonly string[], places: Readonly<Record<string, Place>>): Place {
+  const centres = names.flatMap((name) => (places[name] ? [places[name]] : [])).map(([x, y]) => [x + BOX.width / 2, y + BOX.height / 2]);
+  if (!centres.length) return below(places);
+  const mean = (axis: 0 | 1) => centres.reduce((sum, at) => sum + (at[axis] ?? 0), 0) / centres.length;
+  const x = Math.round(mean(0) - KNOT.width / 2);
+  let y = Math.round(centres.length === 1 ? mean(1) + BOX.height / 2 + GAP : mean(1) - KNOT.height / 2);
+  const taken = (at: number) => Object.values(places).some(([px, py]) => Math.abs(px - x) < KNOT.width / 2 && Math.abs(py - at) < KNOT.height + 4);
+  while (taken(y)) y += KNOT.height + 12;
+  return [x, y];
+}

@@ -1,0 +1,88 @@
+// The form of a link: where, how, must or prefer, and which requests it ties.
+import type { Link, LinkOptionRow } from "../generated/models";
+import { useCanvas } from "./editor";
+import { Choice, Field, TextField } from "./fields";
+import { Icon, Strength } from "./icons";
+import { wrongName } from "./request_form";
+import { changeLink, freeName, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf, type How } from "./sketch";
+import { LEVELS, placeLabel } from "./wording";
+
+const HOWS: readonly { value: How; label: string; reason: string }[] = [
+  { value: "together", label: "together", reason: "All devices share the place." },
+  { value: "pairwise", label: "pairwise", reason: "Each device of the one has its own partner at the same place." },
+  { value: "apart", label: "apart", reason: "No two devices share the place." },
+];
+
+function placesFor(link: Link, told: readonly LinkOptionRow[] | undefined): readonly LinkOptionRow[] {
+  const options = told?.length ? told : Object.entries(LEVELS).map(([where, label]) => ({ where, label }));
+  const here = whereOf(link);
+  return options.some((option) => option.where === here) ? options : [...options, { where: here, label: placeLabel(here) }];
+}
+
+export function LinkForm({ link, onRenamed }: { link: Link; onRenamed(to: string): void }) {
+  const { edit, status, sketch, readOnly } = useCanvas();
+  const told = status.links?.[link.name];
+  const options = placesFor(link, told?.options);
+  const greyed = options.filter((option) => option.enabled === false && option.reason);
+  const change = (next: Partial<Link>) => edit((s) => changeLink(s, link.name, next));
+  const taken = (name: string) => freeName(sketch, name) !== name;
+  return (
+    <div className="dra-form">
+      <Field label="where">
+        <select value={whereOf(link)} disabled={readOnly} onChange={(event) => change({ where: event.target.value })}>
+          {options.map((option) => (
+            <option key={option.where} value={option.where} disabled={option.enabled === false} title={option.reason}>
+              {option.label || option.where}{option.enabled === false ? ` \u2013 ${option.reason || "not possible"}` : ""}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <TextField label="name" value={link.name} check={(name) => wrongName(taken, link.name, name)} onDone={onRenamed} />
+      <Choice
+        label="how" value={howOf(link)} onChoose={(how) => change({ how })}
+        options={HOWS.map((how) => ({ ...how, disabled: how.value === "pairwise" && link.requests.length < 2 }))}
+      />
+      <Choice
+        label="how much" value={mustOf(link) ? "must" : "prefer"} onChoose={(word) => change({ must: word === "must" })}
+        options={[
+          { value: "must", label: <><Strength must /> must</>, reason: "A node without it does not fit." },
+          { value: "prefer", label: <><Strength must={false} /> prefer</>, reason: "Taken where it can be had; never makes a claim impossible." },
+        ]}
+      />
+      <Ends link={link} />
+      {told?.problem && <p className="dra-field is-wide dra-wrong"><Icon name="warn" /> {told.problem}</p>}
+      {told?.note && <p className="dra-field is-wide dra-hint">{told.note}</p>}
+      {greyed.length > 0 && (
+        <ul className="dra-field is-wide dra-hint dra-reasons" aria-label="Places that are not possible">
+          {greyed.map((option) => <li key={option.where}><b>{option.label}</b>: {option.reason}</li>)}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Ends({ link }: { link: Link }) {
+  const { edit, sketch, readOnly } = useCanvas();
+  const free = requestsOf(sketch).filter((request) => !link.requests.some((reference) => requestOf(reference) === request.name));
+  return (
+    <div className="dra-field is-wide dra-row" role="group" aria-label="Ties">
+      <span className="dra-label">ties</span>
+      {link.requests.map((reference) => (
+        <span key={reference} className="dra-tag">
+          {reference}
+          {!readOnly && (
+            <button type="button" aria-label={`Untie ${reference}`} onClick={() => edit((s) => remove(s, { ends: [{ link: link.name, reference }] }))}>
+              <Icon name="cross" />
+            </button>
+          )}
+        </span>
+      ))}
+      {!readOnly && free.length > 0 && (
+        <select aria-label="Tie a further request" value="" onChange={(event) => edit((s) => tie(s, link.name, event.target.value))}>
+          <option value="" disabled>tie {"\u2026"}</option>
+          {free.map((request) => <option key={request.name} value={request.name}>{request.name}</option>)}
+        </select>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+// Links by keyboard and by mouse: where one can go from a box, and what joining two things of the drawing means.
+import type { CanvasStatus, ClaimSketch } from "../generated/models";
+import { isRequestId, linkId, nameOf, requestId } from "./flow";
+import { startLink } from "./new_link";
+import { addLink, linkNamed, linksOf, requestOf, requestsOf, tie } from "./sketch";
+
+/** A link being made by keyboard: from a box or knot, to one of the candidates. */
+export interface Linking {
+  from: string;
+  candidates: readonly string[];
+  index: number;
+}
+
+const ties = (sketch: ClaimSketch, link: string, request: string): boolean =>
+  linkNamed(sketch, link)?.requests.some((reference) => requestOf(reference) === request) ?? false;
+
+/** What can be tied to a box: the other boxes, links that do not tie it yet, and at last itself alone. */
+export function candidatesFrom(sketch: ClaimSketch, from: string): readonly string[] {
+  const requests = requestsOf(sketch).map((request) => request.name);
+  if (!isRequestId(from)) return requests.filter((name) => !ties(sketch, nameOf(from), name)).map(requestId);
+  const name = nameOf(from);
+  const links = linksOf(sketch).filter((link) => !ties(sketch, link.name, name));
+  return [...requests.filter((other) => other !== name).map(requestId), ...links.map((link) => linkId(link.name)), from];
+}
+
+export function candidateWords(linking: Linking): string {
+  const to = linking.candidates[linking.index] ?? "";
+  const [from, name] = [nameOf(linking.from), nameOf(to)];
+  const what = to === linking.from ? `the devices of ${from} with each other` : isRequestId(to) ? `${from} with ${name}` : `${from} into ${name}`;
+  return `Link ${what} (${linking.index + 1} of ${linking.candidates.length}). Enter ties, arrow keys choose, Esc cancels.`;
+}
+
+export interface Joined {
+  sketch: ClaimSketch;
+  /** The link that was made or tied further; "" where the two cannot be joined. */
+  link: string;
+}
+
+/** Join two ends of a drag: two boxes make a link, a box and a knot tie the box, one box alone links its own devices. */
+export function join(sketch: ClaimSketch, status: CanvasStatus, a: string, b: string): Joined {
+  const requests = [...new Set([a, b])].filter(isRequestId).map(nameOf);
+  const knot = [a, b].find((id) => !isRequestId(id));
+  if (knot === undefined) {
+    const { sketch: next, name } = addLink(sketch, startLink(sketch, status, requests));
+    return { sketch: next, link: name };
+  }
+  const [request] = requests;
+  if (request === undefined) return { sketch, link: "" };
+  return { sketch: tie(sketch, nameOf(knot), request), link: nameOf(knot) };
+}

@@ -1,0 +1,77 @@
+// What a request and a link look like on the canvas.
+import { Handle, Position, type NodeProps } from "@xyflow/react";
+import type { CSSProperties } from "react";
+import { useCanvas } from "./editor";
+import type { BoxNode, KnotNode } from "./flow";
+import { Icon, KindIcon, Strength } from "./icons";
+import { amountOf, isAll, mustOf, partsOf, step } from "./sketch";
+import { amountLabel, linkWords } from "./wording";
+
+const SIDES = [Position.Top, Position.Right, Position.Bottom, Position.Left] as const;
+
+function Handles({ sides }: { sides: readonly Position[] }) {
+  return sides.map((side) => <Handle key={side} id={side} type="source" position={side} aria-hidden="true" />);
+}
+
+export function RequestBox({ data, selected }: NodeProps<BoxNode>) {
+  const { badge, request, error, text, title, kind } = data;
+  const marks = [selected && "is-selected", data.lit && "is-lit", data.candidate && "is-candidate", error && "is-wrong"];
+  const colours = { "--dra-badge": badge.colour, "--dra-on-badge": badge.textColour } as CSSProperties;
+  return (
+    <div className={["dra-box", ...marks.filter(Boolean)].join(" ")} style={colours}>
+      <Handles sides={SIDES} />
+      <div className="dra-box-head">
+        <span className="dra-letter" aria-hidden="true">{badge.letter}</span>
+        <span className="dra-box-name" title={request.name}>{request.name}</span>
+        <Stepper name={request.name} />
+      </div>
+      <div className="dra-box-class" title={partsOf(request)[0]?.deviceClassName}>
+        <KindIcon kind={kind} />
+        <span>{title}</span>
+      </div>
+      <div className="dra-box-text">
+        {error ? <><Icon name="warn" /> {error}</> : text}
+      </div>
+    </div>
+  );
+}
+
+function Stepper({ name }: { name: string }) {
+  const { sketch, edit, readOnly } = useCanvas();
+  const request = sketch.requests?.find((r) => r.name === name);
+  const part = request && partsOf(request)[0];
+  if (!request || !part) return null;
+  const amount = amountOf(part);
+  const fixed = readOnly || isAll(part) || partsOf(request).length > 1;
+  const shown = partsOf(request).length > 1 ? `1 of ${partsOf(request).length}` : isAll(part) ? "all" : (amount?.amount ?? amountLabel(request));
+  const button = (by: 1 | -1) => (
+    <button
+      type="button" className="nodrag" tabIndex={-1} disabled={step(sketch, name, by) === sketch}
+      aria-label={`${by > 0 ? "More" : "Less"} ${name}`} onClick={(event) => { event.stopPropagation(); edit((s) => step(s, name, by)); }}
+    >
+      {by > 0 ? "+" : "\u2212"}
+    </button>
+  );
+  return (
+    <span className="dra-stepper" title={amount ? `${amount.amount} ${amount.key}` : undefined}>
+      {!fixed && button(-1)}
+      <span className="dra-count">{shown}</span>
+      {!fixed && button(1)}
+    </span>
+  );
+}
+
+export function LinkKnot({ data, selected }: NodeProps<KnotNode>) {
+  const { status } = useCanvas();
+  const { link, problem } = data;
+  const { how, where } = linkWords(link, status);
+  const must = mustOf(link);
+  const marks = [must ? "is-must" : "is-prefer", selected && "is-selected", data.candidate && "is-candidate", problem && "is-wrong"];
+  return (
+    <div className={["dra-knot", ...marks.filter(Boolean)].join(" ")} title={problem || undefined}>
+      <Handles sides={[Position.Left, Position.Right]} />
+      {problem ? <Icon name="warn" /> : <Strength must={must} />}
+      <span className="dra-knot-words">{how} <i aria-hidden="true">·</i> {where}</span>
+    </div>
+  );
+}

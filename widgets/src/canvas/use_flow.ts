@@ -1,0 +1,121 @@
+// The nodes and edges that React Flow works on, rebuilt whenever the drawing changes; selection and focus live here.
+import { applyEdgeChanges, applyNodeChanges, type EdgeChange, type NodeChange } from "@xyflow/react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from "react";
+import type { Editor } from "./editor";
+import { isRequestId, nameOf, toEdges, toNodes, type CanvasNode, type EndEdge } from "./flow";
+import { linkNamed, remove, type Removal } from "./sketch";
+
+export interface Flow {
+  nodes: CanvasNode[];
+  edges: EndEdge[];
+  active: string;
+  selected: readonly CanvasNode[];
+  selectedEnds: readonly EndEdge[];
+  onNodesChange(changes: NodeChange<CanvasNode>[]): void;
+  onEdgesChange(changes: EdgeChange<EndEdge>[]): void;
+  setNodes(change: (nodes: CanvasNode[]) => CanvasNode[]): void;
+  select(ids: readonly string[]): void;
+  /** Select one node and give it the focus, at once or as soon as it is drawn. */
+  focus(id: string): void;
+  deleteSelected(): void;
+  setActive(id: string): void;
+}
+
+const isNotRemoval = (change: { type: string }) => change.type !== "remove";
+
+export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLElement | null>): Flow {
+  const [wanted, setActive] = useState("");
+  const [nodes, setNodes] = useState<CanvasNode[]>([]);
+  const [edges, setEdges] = useState<EndEdge[]>([]);
+  const active = useMemo(() => (nodes.some((node) => node.id === wanted) ? wanted : (nodes[0]?.id ?? "")), [nodes, wanted]);
+  const { sketch, status, palette, positions, highlight, readOnly } = editor;
+  const renamed = useRef("");
+
+  useLayoutEffect(() => {
+    const known = { sketch, status, palette, positions, highlight, readOnly };
+    setNodes((old) => {
+      const next = toNodes(known, { active, candidate }, old);
+      const due = renamed.current;
+      if (!due || !next.some((node) => node.id === due)) return next;
+      renamed.current = "";
+      return next.map((node) => ({ ...node, selected: node.id === due }));
+    });
+    setEdges((old) => toEdges(known, old));
+  }, [sketch, status, palette, positions, highlight, readOnly, active, candidate]);
+
+  const onNodesChange = useCallback((changes: NodeChange<CanvasNode>[]) => {
+    setNodes((now) => applyNodeChanges(changes.filter(isNotRemoval), now));
+  }, []);
+  const onEdgesChange = useCallback((changes: EdgeChange<EndEdge>[]) => {
+    setEdges((now) => applyEdgeChanges(changes.filter(isNotRemoval), now));
+  }, []);
+  const select = useCallback((ids: readonly string[]) => {
+    // A box that was just renamed is not drawn yet: it is selected when it is.
+    renamed.current = ids.length === 1 ? (ids[0] ?? "") : "";
+    setNodes((now) => now.map((node) => (node.selected === ids.includes(node.id) ? node : { ...node, selected: !node.selected })));
+    setEdges((now) => now.map((edge) => (edge.selected ? { ...edge, selected: false } : edge)));
+  }, []);
+  const { focus } = useFocus(nodes, root, select, setActive);
+  const selected = useMemo(() => nodes.filter((node) => node.selected), [nodes]);
+  const selectedEnds = useMemo(() => edges.filter((edge) => edge.selected), [edges]);
+
+  const deleteSelected = useCallback(() => {
+    const removal = removalOf(selected, selectedEnds);
+    const survivor = survivorOf(editor, nodes, selected, removal);
+    const had = root.current?.querySelector(".react-flow")?.contains(document.activeElement);
+    if (editor.edit((before) => (isEmpty(removal) ? before : remove(before, removal))) === sketch) return;
+    if (!had) return;
+    if (survivor) focus(survivor);
+    else root.current?.querySelector<HTMLElement>(".dra-board")?.focus();
+  }, [editor, nodes, selected, selectedEnds, sketch, root, focus]);
+
+  return { nodes, edges, active, selected, selectedEnds, onNodesChange, onEdgesChange, setNodes, select, focus, deleteSelected, setActive };
+}
+
+function removalOf(selected: readonly CanvasNode[], ends: readonly EndEdge[]): Removal {
+  const names = (request: boolean) => selected.filter((node) => isRequestId(node.id) === request).map((node) => nameOf(node.id));
+  return {
+    requests: names(true),
+    links: names(false),
+    ends: ends.map((edge) => ({ link: nameOf(edge.source), reference: edge.id.slice(`e:${nameOf(edge.source)}:`.length) })),
+  };
+}
+
+const isEmpty = ({ requests, links, ends }: Removal) => !requests?.length && !links?.length && !ends?.length;
+
+/** Where the focus goes when what has it is deleted: the next box that stays, else the one before. */
+function survivorOf(editor: Editor, nodes: readonly CanvasNode[], selected: readonly CanvasNode[], removal: Removal): string | null {
+  const after = remove(editor.sketch, removal);
+  const stays = (id: string) => (isRequestId(id) ? after.requests?.some((r) => r.name === nameOf(id)) : Boolean(linkNamed(after, nameOf(id))));
+  const from = nodes.findIndex((node) => node.id === (selected[0]?.id ?? ""));
+  const order = [...nodes.slice(from + 1), ...nodes.slice(0, Math.max(0, from)).reverse()];
+  return order.find((node) => stays(node.id))?.id ?? null;
+}
+
+function useFocus(
+  nodes: readonly CanvasNode[],
+  root: RefObject<HTMLElement | null>,
+  select: (ids: readonly string[]) => void,
+  setActive: (id: string) => void,
+): { focus: (id: string) => void } {
+  const waiting = useRef("");
+  const reach = useCallback(() => {
+    const element = root.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(waiting.current)}"]`);
+    element?.focus();
+    if (!element || document.activeElement !== element) return;
+    select([waiting.current]);
+    setActive(waiting.current);
+    waiting.current = "";
+  }, [root, select, setActive]);
+  useEffect(() => {
+    if (waiting.current) reach();
+  }, [nodes, reach]);
+  const focus = useCallback(
+    (id: string) => {
+      waiting.current = id;
+      reach();
+    },
+    [reach],
+  );
+  return { focus };
+}

@@ -1,0 +1,41 @@
+// What part of the drawing is seen: the whole of it when the board first has a size, and again when something lies outside.
+import { useReactFlow } from "@xyflow/react";
+import { useCallback, useEffect, useRef, type RefObject } from "react";
+import { BOX } from "./layout";
+import type { CanvasNode } from "./flow";
+
+const VIEW = { maxZoom: 1, padding: 0.12, duration: 0 } as const;
+
+/** Returns the function that shows the whole drawing. */
+export function useView(nodes: readonly CanvasNode[], root: RefObject<HTMLElement | null>): () => void {
+  const flow = useReactFlow();
+  const seen = useRef("");
+  const board = () => root.current?.querySelector(".react-flow")?.getBoundingClientRect();
+  const fit = useCallback(() => void flow.fitView(VIEW), [flow]);
+
+  const showAll = useCallback(() => {
+    const size = board();
+    if (!size?.width || !size.height || !nodes.length || nodes.some((node) => !node.measured?.width)) return;
+    const names = nodes.map((node) => node.id).join("\n");
+    const first = seen.current === "";
+    if (names === seen.current) return;
+    seen.current = names;
+    if (first || nodes.some((node) => isOutside(node, flow.getViewport(), size))) fit();
+  }, [nodes, flow, fit]);
+
+  useEffect(showAll, [showAll]);
+  useEffect(() => {
+    if (!root.current) return;
+    const watch = new ResizeObserver(showAll);
+    watch.observe(root.current);
+    return () => watch.disconnect();
+  }, [root, showAll]);
+  return fit;
+}
+
+function isOutside(node: CanvasNode, view: { x: number; y: number; zoom: number }, board: DOMRect): boolean {
+  const [x, y] = [node.position.x * view.zoom + view.x, node.position.y * view.zoom + view.y];
+  const width = (node.measured?.width ?? BOX.width) * view.zoom;
+  const height = (node.measured?.height ?? BOX.height) * view.zoom;
+  return x < 0 || y < 0 || x + width > board.width || y + height > board.height;
+}

@@ -1,0 +1,106 @@
+// The words of the canvas: what is written on it, and what is spoken when it changes.
+import type { CanvasStatus, ClaimSketch, DeviceRequest, Link } from "../generated/models";
+import { amountOf, countOf, howOf, isAll, linksOf, mustOf, partsOf, requestOf, requestsOf, whereOf } from "./sketch";
+
+/** The levels of a node, nearest first, in words; every other place is an attribute's full name. */
+export const LEVELS: Readonly<Record<string, string>> = {
+  switch: "PCIe switch",
+  pcieRoot: "PCIe root",
+  numaNode: "NUMA node",
+  socket: "socket",
+};
+
+export const placeLabel = (where: string): string => LEVELS[where] ?? where;
+
+/** A count in words: "2", "all", "16 dra.cpu/cpu", or "1 of 3 ways" for alternatives. */
+export function amountLabel(request: DeviceRequest): string {
+  const parts = partsOf(request);
+  const [part] = parts;
+  if (!part) return "nothing";
+  if (parts.length > 1) return `first of ${parts.length} ways`;
+  if (isAll(part)) return "all";
+  const amount = amountOf(part);
+  return amount ? `${amount.amount} ${amount.key}` : String(countOf(part));
+}
+
+const FALLBACK_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+/** Okabe-Ito, used until Python has said which colour a request has. */
+const FALLBACK_COLOURS = [
+  ["#0072B2", "#ffffff"],
+  ["#D55E00", "#000000"],
+  ["#009E73", "#000000"],
+  ["#CC79A7", "#000000"],
+  ["#E69F00", "#000000"],
+  ["#56B4E9", "#000000"],
+  ["#F0E442", "#000000"],
+] as const;
+
+export interface Badge {
+  letter: string;
+  colour: string;
+  textColour: string;
+}
+
+export function badgeOf(sketch: ClaimSketch, status: CanvasStatus, name: string): Badge {
+  const told = status.requests?.[name];
+  const index = Math.max(0, requestsOf(sketch).findIndex((request) => request.name === name));
+  const [colour, textColour] = FALLBACK_COLOURS[index % FALLBACK_COLOURS.length] ?? FALLBACK_COLOURS[0];
+  return {
+    letter: told?.letter || (FALLBACK_LETTERS[index] ?? String(index + 1)),
+    colour: told?.colour || colour,
+    textColour: told?.textColour || textColour,
+  };
+}
+
+export function linkWords(link: Link, status: CanvasStatus): { how: string; where: string } {
+  const told = status.links?.[link.name]?.options?.find((option) => option.where === whereOf(link));
+  return { how: howOf(link), where: told?.label || placeLabel(whereOf(link)) };
+}
+
+export function describeRequest(sketch: ClaimSketch, status: CanvasStatus, request: DeviceRequest): string {
+  const told = status.requests?.[request.name];
+  const ties = linksOf(sketch).filter((link) => link.requests.some((r) => requestOf(r) === request.name)).length;
+  return [
+    `Request ${badgeOf(sketch, status, request.name).letter}, ${request.name}`,
+    told?.label ?? partsOf(request)[0]?.deviceClassName ?? "",
+    `count ${amountLabel(request)}`,
+    told?.error ? `error: ${told.error}` : (told?.text ?? ""),
+    ties ? `${ties} ${ties === 1 ? "link" : "links"}` : "no links",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+export function describeLink(link: Link, status: CanvasStatus): string {
+  const { how, where } = linkWords(link, status);
+  const problem = status.links?.[link.name]?.problem;
+  const strength = mustOf(link) ? "must" : "prefer";
+  return `Link ${link.name}: ${strength} be ${how}, ${where}; ties ${link.requests.join(", ")}${problem ? `; problem: ${problem}` : ""}`;
+}
+
+const byName = <T extends { name: string }>(items: readonly T[]) => new Map(items.map((item) => [item.name, item]));
+const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+
+/** What is different in `after`, in one sentence for the live region; "" where nothing is. */
+export function describeChange(before: ClaimSketch, after: ClaimSketch): string {
+  const [oldRequests, newRequests] = [byName(requestsOf(before)), byName(requestsOf(after))];
+  const [oldLinks, newLinks] = [byName(linksOf(before)), byName(linksOf(after))];
+  const said: string[] = [];
+  for (const [name, request] of newRequests) {
+    const old = oldRequests.get(name);
+    if (!old) said.push(`added request ${name}, count ${amountLabel(request)}`);
+    else if (amountLabel(old) !== amountLabel(request)) said.push(`${name}: count ${amountLabel(request)}`);
+    else if (!same(old, request)) said.push(`changed request ${name}`);
+  }
+  for (const name of oldRequests.keys()) if (!newRequests.has(name)) said.push(`removed request ${name}`);
+  for (const [name, link] of newLinks) {
+    const old = oldLinks.get(name);
+    const words = `${mustOf(link) ? "must" : "prefer"}, ${howOf(link)}, ${placeLabel(whereOf(link))}, ties ${link.requests.join(" and ")}`;
+    if (!old) said.push(`added link ${name}: ${words}`);
+    else if (!same(old, link)) said.push(`link ${name}: ${words}`);
+  }
+  for (const name of oldLinks.keys()) if (!newLinks.has(name)) said.push(`removed link ${name}`);
+  if (!said.length && (before.name ?? "claim") !== (after.name ?? "claim")) said.push(`claim is now named ${after.name ?? "claim"}`);
+  const sentence = said.join("; ");
+  return sentence && sentence[0]!.toUpperCase() + sentence.slice(1);
+}
