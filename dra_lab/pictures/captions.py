@@ -54,7 +54,7 @@ def short_name(locality: Locality) -> str:
 
 
 def heading(branch: Branch, node_title: str = "") -> tuple[str, str]:
-    """Return what to write over a place: its name, and what to add (machine type, or source of a derived place) or ""."""
+    """Return what to write over a place: its name, and the machine type or the source of a derived place, or ""."""
     value = clean(str(branch.value))
     if branch.level == "node":
         return value, clean(node_title)

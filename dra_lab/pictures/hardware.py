@@ -10,7 +10,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pictures.captions import device_words, locality_words, place_words, text_width
+from dra_lab.pictures.captions import device_words, locality_words, place_words, shorten
 from dra_lab.pictures.legend import add_legend
 from dra_lab.pictures.letters import PALETTE, Colour, colours, letters
 from dra_lab.pictures.scene import WIDTH, Frame, Mark, node_scene
@@ -61,8 +61,8 @@ def hardware_svg(
     `show` is "best" (the plan), "scheduler" (kube-scheduler with the plan's manifest), "plain" (with counts and
     selectors only) or "both" (best and scheduler over each other: where they differ the border is dashed, and what
     only kube-scheduler takes says K). `sketch` (else the plan's) decides which devices are eligible; with `request`
-    only that request counts. `prefix` must differ between pictures on one page; "" makes one from the content. Devices carry
-    `data-id` (driver/pool/device) and `data-request`; role tree with roving tabindex, the first item 0, others -1.
+    only that request counts. `prefix` must differ between pictures on one page; "" makes one from the content.
+    Devices carry `data-id` (driver/pool/device) and `data-request`. Role tree, roving tabindex: the first item has 0.
     Raises KeyError for an unknown node and ValueError for an unknown `show`.
     """
     on_top = shown(plan, node_name, show)
@@ -171,15 +171,16 @@ def _over(state: DeviceState, ink: _Ink) -> str:
 
 def _caption(item: Element, mark: Mark, over: str, *, backed: bool) -> None:
     x, middle = mark.x + mark.width / 2, mark.y + mark.height / 2
+    names = mark.caption.split("\n")
     if mark.small:
         lines = [(over[:1] or mark.caption, 0.0, 9.0, "dra-hw-small" + (" dra-hw-strong" if over else ""))]
     elif over:
-        name = mark.caption.replace("\n", " ") if text_width(mark.caption, 9.5) <= mark.width - 6 else mark.caption
-        lines = [(over, -6.5, 13.0, "dra-hw-letter"), (name.split("\n")[0], 7.5, 9.5, "dra-hw-under")]
+        name = shorten(mark.caption.replace("\n", " "), 9.5, mark.width - 8)
+        lines = [(over, -6.5, 13.0, "dra-hw-letter"), (name, 7.5, 9.5, "dra-hw-under")]
+    elif len(names) > 1 or mark.shape == "circle":
+        lines = [(name, (at - (len(names) - 1) / 2) * 12, 9.5, "dra-hw-under") for at, name in enumerate(names)]
     else:
-        names = mark.caption.split("\n")
-        size, class_ = (9.5, "dra-hw-under") if mark.shape == "circle" else (11.0, "")
-        lines = [(name, (at - (len(names) - 1) / 2) * 12, size, class_) for at, name in enumerate(names)]
+        lines = [(mark.caption, 0.0, 11.0, "")]
     for words, shift, size, class_ in lines:
         if backed:
             backing(item, words, x, middle + shift, size)

@@ -29,7 +29,7 @@ _NAME_SIZE = 11.0
 _SMALL_SIZE = 9.0
 _SUB_SIZE = 9.5
 _MANY = 12
-_NARROWEST = {"socket": 210.0, "numaNode": 210.0, "pcieRoot": 100.0, "switch": 84.0, UNKNOWN: 300.0}
+_NARROWEST = {"socket": 200.0, "numaNode": 200.0, "pcieRoot": 96.0, "switch": 84.0, UNKNOWN: 300.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,10 @@ def node_title(cluster: Cluster, node_name: str) -> str:
     return labels.get("node.kubernetes.io/instance-type") or labels.get("beta.kubernetes.io/instance-type") or ""
 
 
-def _lay(branch: Branch, width: float, title: str = "", outer: Branch | None = None) -> Frame:
-    if branch.level == "socket" and len(branch.branches) == 1 and not branch.devices:
-        return _lay(branch.branches[0], width, title, branch)
+def _lay(branch: Branch, width: float, title: str = "", columns: int = 0) -> Frame:
+    """Lay out a place at the origin; `columns` is how many boxes go side by side in it, 0 for as many as are best."""
+    outer = None if _inner(branch) is branch else branch
+    branch = _inner(branch)
     inner = width - 2 * _PAD
     caption, source = _heading(branch, inner, title, outer)
     top = _HEAD + (_SUB if source else 0.0)
@@ -101,7 +102,7 @@ def _lay(branch: Branch, width: float, title: str = "", outer: Branch | None = N
     frames: list[Frame] = []
     for level in dict.fromkeys(child.level for child in branch.branches):
         group = [child for child in branch.branches if child.level == level]
-        placed = _grid(group, inner, bottom)
+        placed = _grid(group, inner, bottom, columns)
         frames += placed
         bottom = max(frame.y + frame.height for frame in placed) + _GAP
     marks = _flow(branch.devices, inner, bottom)
@@ -126,17 +127,39 @@ def _heading(branch: Branch, room: float, title: str, outer: Branch | None) -> t
     return shorten(name if branch.level == "node" else f"{name} (derived)", _HEAD_SIZE, room), ""
 
 
-def _grid(group: Sequence[Branch], inner: float, top: float) -> list[Frame]:
-    """Put boxes of one level into as many equal columns as give the least height."""
+def _inner(branch: Branch) -> Branch:
+    """Return the NUMA node of a socket that has only this one, else the branch itself: one box less to look through."""
+    alone = branch.level == "socket" and len(branch.branches) == 1 and not branch.devices
+    return branch.branches[0] if alone else branch
+
+
+def _grid(group: Sequence[Branch], inner: float, top: float, wanted: int = 0) -> list[Frame]:
+    """Put boxes of one level into the equal columns that give the least height, the boxes in them alike."""
+    most = max(len(_inner(branch).branches) for branch in group)
     best: list[Frame] = []
-    for columns in range(1, len(group) + 1):
+    for columns in (wanted,) if wanted else range(1, len(group) + 1):
         width = (inner - (columns - 1) * _GAP) / columns
-        if columns > 1 and width < _NARROWEST[group[0].level]:
+        if columns > 1 and width < _narrowest(group):
             break
-        placed = _rows([_lay(branch, width) for branch in group], columns, width, top)
-        if not best or placed[-1].y + placed[-1].height < best[-1].y + best[-1].height - 1:
-            best = placed
+        for deeper in range(min(1, most), most + 1):
+            room = (width - 2 * _PAD - (deeper - 1) * _GAP) / max(deeper, 1)
+            if deeper > 1 and room < max(_narrowest(_inner(branch).branches) for branch in group):
+                break
+            placed = _rows([_lay(branch, width, columns=deeper) for branch in group], columns, width, top)
+            if not best or _bottom(placed) < _bottom(best) - 1:
+                best = placed
     return best
+
+
+def _narrowest(group: Sequence[Branch]) -> float:
+    """Return how narrow the boxes of one level may be: wide enough for every device in them."""
+    devices = (locality for branch in group for locality in branch.all_devices())
+    widest = max((_mark(locality, small=False, room=WIDTH).width for locality in devices), default=0.0)
+    return max((widest + 2 * _PAD, *(_NARROWEST[branch.level] for branch in group)))
+
+
+def _bottom(frames: Sequence[Frame]) -> float:
+    return frames[-1].y + frames[-1].height
 
 
 def _rows(frames: Sequence[Frame], columns: int, width: float, top: float) -> list[Frame]:
@@ -185,18 +208,25 @@ def _centred(marks: Sequence[Mark]) -> list[Mark]:
 
 
 def _mark(locality: Locality, *, small: bool, room: float) -> Mark:
-    name = short_name(locality)
+    lines = _lines(short_name(locality), small=small)
     if locality.kind == "cpu":
         side = 26.0 if small else 42.0
-        lines = name.split(" ")[:1] if small else name.split(" ")[:2]
         caption = "\n".join(shorten(line, _SMALL_SIZE, side - 4) for line in lines)
         return Mark(locality, "circle", 0.0, 0.0, side, side, caption, small=small)
     shape, margin, least, most, height = {
         "gpu": ("square", 10.0, 42.0, 78.0, 40.0),
-        "nic": ("pill", 22.0, 58.0, 104.0, 34.0),
-    }.get(locality.kind, ("hexagon", 30.0, 58.0, 116.0, 34.0))
+        "nic": ("pill", 22.0, 58.0, 124.0, 34.0),
+    }.get(locality.kind, ("hexagon", 30.0, 58.0, 124.0, 34.0))
     if small:
         margin, least, most, height = margin / 2 + 2, 28.0, 64.0, 24.0
-    size = _SMALL_SIZE if small else _NAME_SIZE
-    width = min(max(math.ceil(text_width(name, size) + margin), least), most, room)
-    return Mark(locality, shape, 0.0, 0.0, width, height, shorten(name, size, width - margin), small=small)
+    size = _SMALL_SIZE if small else _SUB_SIZE if len(lines) > 1 else _NAME_SIZE
+    widest = max(text_width(line, size) for line in lines)
+    width = min(max(math.ceil(widest + margin), least), most, room)
+    caption = "\n".join(shorten(line, size, width - margin) for line in lines)
+    return Mark(locality, shape, 0.0, 0.0, width, height, caption, small=small)
+
+
+def _lines(name: str, *, small: bool) -> list[str]:
+    """Return the one or two lines of a name: `112 CPUs` and `ens3f0np0 vf0` are two, where there is room for two."""
+    first, _, rest = name.partition(" ")
+    return [first, rest] if rest and not small and len(name) > 7 else [name]

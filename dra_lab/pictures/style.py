@@ -6,8 +6,24 @@ Without a host the browser's preference decides. With forced colours the system'
 
 from __future__ import annotations
 
-LIGHT = {"paper": "#ffffff", "ink": "#1f2328", "warn": "#8a5a00", "focus": "#0b62c4", "ok": "#0f6b4a"}
-DARK = {"paper": "#16191d", "ink": "#e8eaed", "warn": "#e3b341", "focus": "#6cb2ff", "ok": "#4cc38a"}
+from collections.abc import Mapping
+
+LIGHT = {
+    "paper": "#ffffff",
+    "ink": "#1f2328",
+    "warn": "#8a5a00",
+    "focus": "#0b62c4",
+    "ok": "#0f6b4a",
+    "on-ok": "#ffffff",
+}
+DARK = {
+    "paper": "#16191d",
+    "ink": "#e8eaed",
+    "warn": "#e3b341",
+    "focus": "#6cb2ff",
+    "ok": "#4cc38a",
+    "on-ok": "#0b1f16",
+}
 """The colours of a picture without a host, by what they are for."""
 
 DIM = 0.78
@@ -17,7 +33,7 @@ _THEMED = """
 .dra-hw {
   --dra-hw-paper: var(--jp-layout-color1, var(--vscode-editor-background, %(light_paper)s));
   --dra-hw-ink: var(--jp-ui-font-color1, var(--vscode-editor-foreground, %(light_ink)s));
-  --dra-hw-warn: %(light_warn)s; --dra-hw-focus: %(light_focus)s; --dra-hw-ok: %(light_ok)s;
+  %(light)s
   font-family: var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif);
   font-size: 11px; max-width: 100%%; height: auto; display: block;
 }
@@ -25,14 +41,14 @@ _THEMED = """
   .dra-hw {
     --dra-hw-paper: var(--jp-layout-color1, var(--vscode-editor-background, %(dark_paper)s));
     --dra-hw-ink: var(--jp-ui-font-color1, var(--vscode-editor-foreground, %(dark_ink)s));
-    --dra-hw-warn: %(dark_warn)s; --dra-hw-focus: %(dark_focus)s; --dra-hw-ok: %(dark_ok)s;
+    %(dark)s
   }
 }
 [data-jp-theme-light="true"] .dra-hw {
-  --dra-hw-warn: %(light_warn)s; --dra-hw-focus: %(light_focus)s; --dra-hw-ok: %(light_ok)s;
+  %(light)s
 }
 [data-jp-theme-light="false"] .dra-hw {
-  --dra-hw-warn: %(dark_warn)s; --dra-hw-focus: %(dark_focus)s; --dra-hw-ok: %(dark_ok)s;
+  %(dark)s
 }
 """
 
@@ -58,6 +74,7 @@ _RULES = """
 .dra-hw .dra-hw-only-best .dra-hw-shape { stroke-dasharray: 6 3; }
 .dra-hw .dra-hw-only-k .dra-hw-shape { stroke-width: 3; stroke: var(--dra-hw-ink); stroke-dasharray: 6 3;
   stroke-opacity: 1; }
+.dra-hw .dra-hw-only-k text { fill-opacity: 1; }
 .dra-hw .dra-hw-letter { font-size: 13px; font-weight: 700; }
 .dra-hw .dra-hw-under { font-size: 9.5px; }
 .dra-hw .dra-hw-small { font-size: 9px; }
@@ -66,10 +83,11 @@ _RULES = """
   stroke-width: 3; stroke-opacity: 1; }
 .dra-hw [tabindex]:focus { outline: none; }
 .dra-hw [tabindex]:focus-visible { outline: 2px solid var(--dra-hw-focus); outline-offset: 2px; border-radius: 4px; }
-.dra-hw .dra-hw-fits { fill: var(--dra-hw-ok); }
+.dra-hw .dra-hw-fits { fill: var(--dra-hw-ok); stroke: var(--dra-hw-ok); stroke-width: 1.25; }
+.dra-hw .dra-hw-on-fit { fill: var(--dra-hw-on-ok); font-size: 10px; }
 @media (forced-colors: active) {
   .dra-hw { --dra-hw-paper: Canvas; --dra-hw-ink: CanvasText; --dra-hw-warn: CanvasText; --dra-hw-focus: Highlight;
-    --dra-hw-ok: CanvasText; forced-color-adjust: none; }
+    --dra-hw-ok: CanvasText; --dra-hw-on-ok: Canvas; forced-color-adjust: none; }
   .dra-hw .dra-hw-chosen .dra-hw-shape { fill: Highlight; }
   .dra-hw .dra-hw-chosen text { fill: HighlightText; }
   .dra-hw .dra-hw-ineligible text { fill-opacity: 1; }
@@ -79,6 +97,11 @@ _RULES = """
 
 def style_sheet() -> str:
     """Return the style sheet that every picture carries; it touches nothing outside `.dra-hw`."""
-    colours = {f"light_{name}": value for name, value in LIGHT.items()}
-    colours |= {f"dark_{name}": value for name, value in DARK.items()}
-    return _THEMED % colours + _RULES % {"dim": DIM}
+    values = {"light": _own(LIGHT), "dark": _own(DARK)}
+    for theme, colours in (("light", LIGHT), ("dark", DARK)):
+        values |= {f"{theme}_paper": colours["paper"], f"{theme}_ink": colours["ink"]}
+    return _THEMED % values + _RULES % {"dim": DIM}
+
+
+def _own(colours: Mapping[str, str]) -> str:
+    return " ".join(f"--dra-hw-{name}: {value};" for name, value in colours.items() if name not in ("paper", "ink"))

@@ -1,0 +1,205 @@
+"""A plan as one self-contained HTML page to send to a colleague: no script, no request, light and dark, printable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from dra_lab.findings import sort_findings
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import GOALS, FirstFit, Plan
+from dra_lab.model.sketch import asks
+from dra_lab.pictures.captions import clean
+from dra_lab.pictures.fleet import fleet_svg
+from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.pictures.letters import colours, letters
+from dra_lab.pictures.words import answer_sentence, first_fit_words, proof_words
+
+_CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_STYLE = """
+:root { color-scheme: light dark; --paper: #ffffff; --ink: #1f2328; --dim: #57606a; --line: #d0d7de; --soft: #f6f8fa;
+  --error: #b42318; --warning: #8a5a00; --note: #57606a; }
+@media (prefers-color-scheme: dark) { :root { --paper: #16191d; --ink: #e8eaed; --dim: #a5adb6; --line: #3a414a;
+  --soft: #1e2227; --error: #ff8a80; --warning: #e3b341; --note: #a5adb6; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+main { max-width: 1080px; margin: 0 auto; padding: 28px 24px 48px; }
+h1 { font-size: 22px; line-height: 1.35; margin: 4px 0 8px; text-wrap: balance; }
+h2 { font-size: 13px; letter-spacing: .06em; text-transform: uppercase; color: var(--dim); margin: 32px 0 10px; }
+p { margin: 0 0 8px; } .facts { color: var(--dim); }
+.columns { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 12px 32px; }
+@media (max-width: 860px) { .columns { grid-template-columns: minmax(0, 1fr); } }
+figure { margin: 0 0 12px; } figcaption { color: var(--dim); font-size: 13px; margin-bottom: 6px; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top;
+  overflow-wrap: anywhere; }
+th { font-weight: 600; } thead th { color: var(--dim); font-size: 13px; } .worse { font-weight: 700; }
+ul { list-style: none; margin: 0; padding: 0; } li { padding: 8px 0; border-bottom: 1px solid var(--line);
+  overflow-wrap: anywhere; }
+.worse, td .facts { white-space: nowrap; } .advice { color: var(--dim); } .error { color: var(--error); } .warning { color: var(--warning); }
+.note { color: var(--note); } .severity { font-weight: 700; }
+.letter { display: inline-block; min-width: 22px; padding: 0 6px; border-radius: 5px; text-align: center;
+  font-weight: 700; }
+pre { background: var(--soft); border: 1px solid var(--line); border-radius: 8px; padding: 14px 16px; overflow-x: auto;
+  font: 13px/1.55 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+@media print { main { padding: 0; max-width: none; } pre { white-space: pre-wrap; } }
+"""
+_END = """<p class="facts">Which node kube-scheduler picks is decided by other plugins as well; compared is what it
+takes on this one. Made with dra-lab.</p></main></body></html>
+"""
+
+
+def report_page(cluster: Cluster, plan: Plan, yaml_text: str) -> str:
+    """Return the page: answer, pictures, goals beside kube-scheduler's, reasons, suggestions, findings, YAML.
+
+    All text is escaped, the page's own policy forbids scripts and requests, and the same plan gives the same page.
+    """
+    title = f"{clean(plan.sketch.name)} on {clean(plan.cluster or cluster.name)}"
+    parts = [
+        _head(title),
+        f'<p class="facts">{escape(title)}</p><h1>{escape(clean(answer_sentence(plan)))}</h1>',
+        f'<p class="facts">{escape(_facts(cluster, plan))}</p>',
+        _requests(plan),
+        _pictures(cluster, plan),
+        _goals(plan),
+        _reasons(plan),
+        _suggestions(plan),
+        _findings(plan),
+        f"<h2>Manifests</h2><pre>{escape(_lines(yaml_text))}</pre>" if yaml_text else "",
+        _END,
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _head(title: str) -> str:
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="referrer" content="no-referrer">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body><main>"
+    )
+
+
+def _lines(text: str) -> str:
+    return "\n".join(clean(line) for line in text.split("\n"))
+
+
+def _facts(cluster: Cluster, plan: Plan) -> str:
+    read = f"read {cluster.read_at}" if cluster.read_at else ""
+    release = f"Kubernetes {plan.release}" if plan.release else ""
+    proof = proof_words(plan) if plan.fits or plan.shortfalls else ""
+    unknown = "" if cluster.claims_known else "no claims were read, so devices in use are not known"
+    return clean(" · ".join(part for part in (release, proof, read, unknown) if part))
+
+
+def _requests(plan: Plan) -> str:
+    signs, inks = letters(plan.sketch), colours(plan.sketch)
+    taken: dict[str, list[str]] = {}
+    for placement in plan.placements:
+        taken.setdefault(placement.request.split("/", 1)[0], []).append(str(placement.device))
+    rows = []
+    for request in plan.sketch.requests:
+        colour = inks[request.name]
+        sign = f'<span class="letter" style="background:{colour.fill};color:{colour.text}">{signs[request.name]}</span>'
+        ways = " or ".join(f"{'all' if a.all_devices else a.count} × {a.device_class_name}" for a in asks(request))
+        devices = "<br>".join(escape(clean(device)) for device in taken.get(request.name, ()))
+        rows.append([f"{sign} {escape(clean(request.name))}", escape(clean(ways)), devices or "none"])
+    return "<h2>Requests</h2>" + _table(("request", "asks for", "best devices"), rows) if rows else ""
+
+
+def _pictures(cluster: Cluster, plan: Plan) -> str:
+    parts = []
+    if plan.node and plan.node in cluster.node_by_name:
+        parts.append(_figure("best", hardware_svg(cluster, plan.node, plan=plan, prefix="best")))
+        if plan.first_fit is not None and plan.first_fit.placements:
+            both = hardware_svg(cluster, plan.node, plan=plan, show="both", prefix="both")
+            parts.append(_figure("best and kube-scheduler with this manifest", both))
+    if not parts and not plan.node_classes:
+        return ""
+    strip = ""
+    if plan.node_classes:
+        words = "solid: as well as the best; hatched: worse; outline: does not fit; dotted: not decided"
+        strip = _figure(words, fleet_svg(plan, width=960, prefix="fleet"))
+    return f'<h2>Where it fits</h2>{strip}<div class="columns">{"".join(parts)}</div>'
+
+
+def _figure(caption: str, svg: str) -> str:
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{svg}</figure>"
+
+
+def _goals(plan: Plan) -> str:
+    if not plan.goals:
+        return ""
+    rows = []
+    for goal in plan.goals:
+        proof = "proven" if goal.proven else f"bound {goal.bound}" if goal.bound is not None else "not proven"
+        unknown = f", {goal.unknown} of unknown place" if goal.unknown else ""
+        words = escape(GOALS.get(goal.goal, goal.goal))
+        columns = [_compared(goal.value, first_fit, goal.goal) for first_fit in (plan.first_fit, plan.first_fit_plain)]
+        rows.append([words, f'{goal.value} <span class="facts">{proof}{unknown}</span>', *columns])
+    head = ("goal", "best", "kube-scheduler, this manifest", "kube-scheduler, counts and selectors only")
+    told = "".join(
+        f'<p class="facts">kube-scheduler with {name}: {escape(clean(first_fit_words(first_fit)))}.</p>'
+        for name, first_fit in (
+            ("this manifest", plan.first_fit),
+            ("counts and selectors only", plan.first_fit_plain),
+        )
+        if first_fit is not None
+    )
+    return "<h2>Goals</h2>" + _table(head, rows) + told
+
+
+def _compared(best: int, first_fit: FirstFit | None, goal: str) -> str:
+    value = first_fit.goal(goal) if first_fit is not None else None
+    if value is None:
+        return "–"
+    return f'<span class="worse">{value} (+{value - best})</span>' if value > best else str(value)
+
+
+def _reasons(plan: Plan) -> str:
+    rows = []
+    for shortfall in plan.shortfalls:
+        counts = f" ({shortfall.available} of {shortfall.needed})" if shortfall.needed else ""
+        where = f"{shortfall.node}: " if shortfall.node else ""
+        rows.append(_item(f"{where}{shortfall.message}{counts}", shortfall.advice))
+    return _list("Reasons", rows)
+
+
+def _suggestions(plan: Plan) -> str:
+    rows = []
+    for suggestion in plan.suggestions:
+        source = f" ({suggestion.source})" if suggestion.source else ""
+        texts = [f"{name}: {text}" for name, selectors in suggestion.selectors.items() for text in selectors]
+        code = f"<pre>{escape(_lines(chr(10).join(texts)))}</pre>" if texts else ""
+        rows.append(_item(suggestion.title, suggestion.detail + source) + code)
+    return _list("What would help", rows)
+
+
+def _findings(plan: Plan) -> str:
+    rows = [
+        f'<span class="severity {finding.severity}">{finding.severity}</span> '
+        + _item(f"{finding.subject}: {finding.message}" if finding.subject else finding.message, finding.advice)
+        for finding in sort_findings(plan.findings)
+    ]
+    return _list("Findings", rows)
+
+
+def _item(words: str, advice: str) -> str:
+    more = f' <span class="advice">{escape(clean(advice))}</span>' if advice else ""
+    return escape(clean(words)) + more
+
+
+def _list(heading: str, rows: Iterable[str]) -> str:
+    items = "".join(f"<li>{row}</li>" for row in rows)
+    return f"<h2>{heading}</h2><ul>{items}</ul>" if items else ""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of cells that are already escaped; the first of each row is its heading."""
+    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    body = "".join(
+        f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>' for row in rows
+    )
+    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
