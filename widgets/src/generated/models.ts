@@ -1,5 +1,24 @@
 // Generated from the Python traits by widgets/generate_models.py; a test compares. Do not edit.
 
+export interface AnswerRow {
+  state?: "empty" | "error" | "fits" | "misfit" | "solving" | "stopped";
+  sentence?: string;
+  figures?: readonly FigureRow[];
+  stale?: boolean;
+  progress?: ProgressRow | null;
+}
+
+export interface AskRow {
+  text?: string;
+  options?: readonly [string, string][];
+}
+
+export interface BadgeRow {
+  letter: string;
+  colour: string;
+  textColour: string;
+}
+
 export interface CELDeviceSelector {
   expression: string;
 }
@@ -24,6 +43,12 @@ export interface ClaimSketch {
   requests?: readonly DeviceRequest[];
   links?: readonly Link[];
   config?: readonly DeviceClaimConfiguration[];
+}
+
+export interface CountsRow {
+  error?: number;
+  warning?: number;
+  note?: number;
 }
 
 export interface DeviceClaimConfiguration {
@@ -57,6 +82,14 @@ export interface DeviceSubRequest {
   derivedAttributes?: readonly DeviceDerivedAttribute[];
 }
 
+export interface DeviceTable {
+  columns?: readonly string[];
+  ids?: readonly string[];
+  rows?: readonly readonly string[][];
+  caption?: string;
+  total?: number;
+}
+
 export interface DeviceToleration {
   key?: string;
   operator?: string;
@@ -74,6 +107,49 @@ export interface ExactDeviceRequest {
   tolerations?: readonly DeviceToleration[];
   capacity?: CapacityRequirements | null;
   derivedAttributes?: readonly DeviceDerivedAttribute[];
+}
+
+export interface FigureRow {
+  value: string;
+  label?: string;
+  tone?: "error" | "ok" | "plain" | "warn";
+}
+
+export interface FindingRow {
+  severity: string;
+  message: string;
+  subject?: string;
+  advice?: string;
+  origin?: string;
+  rule?: string;
+}
+
+export interface Fleet {
+  kind?: "classes" | "tiles";
+  items?: readonly FleetItem[];
+  total?: number;
+  best?: string;
+}
+
+export interface FleetItem {
+  id: string;
+  label: string;
+  nodes?: number;
+  fit?: "best" | "no" | "unknown" | "worse";
+  pinned?: boolean;
+  detail?: string;
+}
+
+export interface GoalRow {
+  goal: string;
+  label: string;
+  best: number;
+  bound?: number | null;
+  proven?: boolean;
+  unknown?: number;
+  manifest?: string;
+  plain?: string;
+  better?: string;
 }
 
 export interface Link {
@@ -119,6 +195,19 @@ export interface PaletteRow {
   note?: string;
 }
 
+export interface ProgressRow {
+  text: string;
+  stage?: string;
+  bestText?: string;
+}
+
+export interface ReasonRow {
+  rule: string;
+  message: string;
+  subject?: string;
+  advice?: string;
+}
+
 export interface RequestRow {
   letter?: string;
   colour?: string;
@@ -133,6 +222,20 @@ export interface RequestRow {
   free?: number;
 }
 
+export interface SourceRow {
+  value: string;
+  label: string;
+  group?: string;
+  detail?: string;
+}
+
+export interface SuggestionRow {
+  title: string;
+  detail?: string;
+  source?: string;
+  id?: string;
+}
+
 export interface ClaimCanvasModel {
   height: number;
   highlight: string;
@@ -143,4 +246,55 @@ export interface ClaimCanvasModel {
   read_only: boolean;
   sketch: ClaimSketch;
   status: CanvasStatus;
+}
+
+export interface ClusterBarModel {
+  ask: AskRow;
+  busy: string;
+  counts: CountsRow;
+  example: boolean;
+  findings: readonly FindingRow[];
+  problem: string;
+  read_at: string;
+  release: string;
+  releases: readonly string[];
+  source: string;
+  sources: readonly SourceRow[];
+  summary: string;
+}
+
+export interface FollowingWidgetModel {
+  problem: string;
+}
+
+export interface HardwareViewModel {
+  caption: string;
+  empty: string;
+  empty_action: string;
+  fleet: Fleet;
+  graph_html: string;
+  highlight: string;
+  node: string;
+  pinned: string;
+  problem: string;
+  show: "best" | "scheduler" | "plain" | "both";
+  stale: boolean;
+  svg: string;
+}
+
+export interface PlanViewModel {
+  answer: AnswerRow;
+  badges: Readonly<Record<string, BadgeRow>>;
+  chosen: Readonly<Record<string, string>>;
+  devices: DeviceTable;
+  findings: readonly FindingRow[];
+  folder: string;
+  goals: readonly GoalRow[];
+  highlight: string;
+  problem: string;
+  reasons: readonly ReasonRow[];
+  suggestions: readonly SuggestionRow[];
+  written: readonly string[];
+  yaml: string;
+  yaml_marks: Readonly<Record<string, string>>;
 }

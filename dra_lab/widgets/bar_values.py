@@ -1,0 +1,40 @@
+"""What `ClusterBar` and the lists of findings are told, as rows that travel in synced traits."""
+
+from __future__ import annotations
+
+from dra_lab.widgets.canvas_values import Row
+
+
+class SourceRow(Row, frozen=True):
+    """A cluster that can be picked: `value` for `load_cluster`, its label, its heading, one line more."""
+
+    value: str
+    label: str
+    group: str = ""
+    detail: str = ""
+
+
+class FindingRow(Row, frozen=True):
+    """One finding in words; `severity` is error, warning or note; `origin` says where the text stands, or ""."""
+
+    severity: str
+    message: str
+    subject: str = ""
+    advice: str = ""
+    origin: str = ""
+    rule: str = ""
+
+
+class CountsRow(Row, frozen=True):
+    """How many findings there are of each severity."""
+
+    error: int = 0
+    warning: int = 0
+    note: int = 0
+
+
+class AskRow(Row, frozen=True):
+    """A question to the person and its answers as (id, label); without text there is no question."""
+
+    text: str = ""
+    options: tuple[tuple[str, str], ...] = ()

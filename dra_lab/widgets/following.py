@@ -1,0 +1,87 @@
+"""What the views of a session share: they follow its events until they are closed, and say what the person did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from dra_lab.errors import DraLabError
+from dra_lab.session import Session
+from dra_lab.widgets.claim_canvas import wire
+from dra_lab.widgets.kernel_loop import on_kernel_loop
+
+STATIC = Path(__file__).parent / "static"
+
+
+class FollowingWidget(anywidget.AnyWidget):
+    """A view that follows a session, or stands alone with traits given by hand.
+
+    Values of the model and rows are turned into what travels. Messages from the browser are `{type: ...}` dicts: the
+    method `_asked_<type>` gets them. What goes wrong is told in `problem` until the same thing goes well; the other
+    parts of the view, and the other views, stay usable.
+    """
+
+    problem = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, session: Session | None = None, **traits: Any) -> None:
+        """Show what the session knows, or the traits given by hand."""
+        self._session = session
+        self._endings: list[Callable[[], None]] = []
+        self._troubles: dict[str, str] = {}
+        inherited = anywidget.AnyWidget.class_traits()
+        super().__init__(**{name: value if name in inherited else wire(value) for name, value in traits.items()})
+        self.on_msg(self._on_message)
+        if session is not None:
+            on_kernel_loop(session)
+            self._follow(session)
+
+    def close(self) -> None:
+        """Stop following the session and take the view away."""
+        for end in self._endings:
+            end()
+        self._endings.clear()
+        super().close()
+
+    def _follow(self, session: Session) -> None:
+        raise NotImplementedError
+
+    def _when(self, session: Session, callback: Callable[[], None], *events: str) -> None:
+        """Call back after each of the events, and once now."""
+
+        def safely() -> None:
+            self._try(callback.__name__, callback)
+
+        self._endings.extend(session.on(event, safely) for event in events)
+        safely()
+
+    def _try(self, what: str, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except DraLabError as error:
+            self._blame(what, str(error))
+        except Exception as error:  # noqa: BLE001  a defect of one pane must not take the others with it
+            self._blame(what, f"this is a defect of dra_lab: {type(error).__name__}: {error}")
+        else:
+            self._blame(what, "")
+
+    def _blame(self, what: str, words: str) -> None:
+        """Tell what is wrong with one part of the view; "" when it is well again."""
+        self._troubles.pop(what, None)
+        if words:
+            self._troubles[what] = words
+        self.problem = next(reversed(self._troubles.values()), "")
+
+    def _tell(self, **values: Any) -> None:
+        """Set traits from values of the model and rows; what is equal is not sent again."""
+        for name, value in values.items():
+            setattr(self, name, wire(value))
+
+    def _on_message(self, _widget: object, content: object, _buffers: object) -> None:
+        kind = content.get("type") if isinstance(content, dict) else None
+        handler = getattr(self, f"_asked_{kind.replace('-', '_')}", None) if isinstance(kind, str) else None
+        if handler is not None:
+            self._try("asked", lambda: handler(content))

@@ -1,0 +1,121 @@
+"""HardwareView: the nodes that serve the drawing, and one of them as a picture of its hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import traitlets
+
+from dra_lab.model.plan import Plan
+from dra_lab.session import EXAMPLE_CLUSTER, Session
+from dra_lab.widgets.device_rows import equal_nodes, fleet
+from dra_lab.widgets.fleet_values import Fleet
+from dra_lab.widgets.following import STATIC, FollowingWidget
+
+SHOWN = ("best", "scheduler", "plain", "both")
+_NO_SLICES = "No ResourceSlices here: there is no hardware to show."
+_TRY_SAMPLE = "Try a sample"
+
+
+class HardwareView(FollowingWidget):
+    """The fleet strip over the picture of one node.
+
+    `svg` is the picture, `node` whose it is, `caption` what else is to be said of it ("1 of 214 equal nodes"). `show`
+    chooses what is drawn: the best allocation, kube-scheduler's with the manifest or without links, or both over
+    each other; `highlight` is a request's name or a device id; these two are written by either side. `pinned` is the
+    node that a person planned on. `graph_html` is the page of the PCIe/NUMA graph, "" until asked. The browser sends
+    `{type: "node", name}`, `{type: "pin", name}`, `{type: "graph"}`, `{type: "close-graph"}` and `{type: "sample"}`.
+    """
+
+    _esm = STATIC / "hardware_view.js"
+    _css = STATIC / "hardware_view.css"
+
+    svg = traitlets.Unicode("").tag(sync=True)
+    node = traitlets.Unicode("").tag(sync=True)
+    pinned = traitlets.Unicode("").tag(sync=True)
+    caption = traitlets.Unicode("").tag(sync=True)
+    show = traitlets.Enum(SHOWN, "best").tag(sync=True)
+    fleet = traitlets.Dict().tag(sync=True, value=Fleet)
+    highlight = traitlets.Unicode("").tag(sync=True)
+    stale = traitlets.Bool(False).tag(sync=True)
+    empty = traitlets.Unicode("").tag(sync=True)
+    empty_action = traitlets.Unicode("").tag(sync=True)
+    graph_html = traitlets.Unicode("").tag(sync=True)
+
+    def _follow(self, session: Session) -> None:
+        self._looked = ""
+        self.observe(self._on_highlight, "highlight")
+        self.observe(lambda _change: self._show_node(), "show")
+        self._when(session, self._show_fleet, "cluster", "plan")
+        # A new answer shows itself: looking at another node ends with the next change of the drawing.
+        self._when(session, self._show_answer, "cluster", "plan")
+        self._when(session, self._show_stale, "solving", "plan")
+        self._when(session, self._show_highlight, "highlight")
+
+    def _plan(self) -> Plan | None:
+        session = self._session
+        return session.answer if session is not None and session.refusal is None else None
+
+    def _show_fleet(self) -> None:
+        if (session := self._session) is not None:
+            self._tell(fleet=fleet(session.cluster, self._plan(), session.drawing.node), pinned=session.drawing.node)
+
+    def _show_answer(self) -> None:
+        self._looked = ""
+        self._show_node()
+
+    def _show_stale(self) -> None:
+        if self._session is not None:
+            self.stale = self._session.stale
+
+    def _show_node(self) -> None:
+        from dra_lab.pictures.hardware import hardware_svg
+
+        if (session := self._session) is None:
+            return
+        cluster, plan = session.cluster, self._plan()
+        if not cluster.slices:
+            self._tell(svg="", node="", caption="", empty=_NO_SLICES, empty_action=_TRY_SAMPLE)
+            return
+        wanted = (self._looked, session.drawing.node, plan.node if plan is not None else "", *cluster.node_names[:1])
+        name = next((node for node in wanted if node in cluster.node_by_name), "")
+        svg = hardware_svg(cluster, name, plan=plan, show=self.show, sketch=session.sketch) if name else ""
+        self._tell(svg=svg, node=name, caption=self._caption(plan, name), empty="", empty_action="")
+        if self.graph_html:
+            self._asked_graph({})
+
+    def _caption(self, plan: Plan | None, name: str) -> str:
+        equal = equal_nodes(plan, name)
+        return f"1 of {equal:,} equal nodes" if equal > 1 else ""
+
+    def _show_highlight(self) -> None:
+        if self._session is not None:
+            self.highlight = self._session.highlight
+
+    def _on_highlight(self, _change: object) -> None:
+        if self._session is not None:
+            self._session.light(self.highlight)
+
+    # ------------------------------------------------------------ what the person did
+
+    def _asked_node(self, message: Mapping[str, Any]) -> None:
+        self._looked = str(message.get("name", ""))
+        self._show_node()
+
+    def _asked_pin(self, message: Mapping[str, Any]) -> None:
+        if self._session is not None:
+            self._session.pin(str(message.get("name", "")))
+
+    def _asked_graph(self, _message: Mapping[str, Any]) -> None:
+        from dra_lab.pictures.graph_page import graph_page
+
+        if self._session is not None and self.node:
+            self.graph_html = graph_page(self._session.cluster, self.node, self._plan())
+
+    def _asked_close_graph(self, _message: Mapping[str, Any]) -> None:
+        self.graph_html = ""
+
+    def _asked_sample(self, _message: Mapping[str, Any]) -> None:
+        if self._session is not None:
+            self._session.load(EXAMPLE_CLUSTER)

@@ -1,0 +1,134 @@
+"""Lab: the planner screen: one session, its four views, and one method for each thing a person does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.session import Session
+from dra_lab.widgets.claim_canvas import ClaimCanvas
+from dra_lab.widgets.cluster_bar import ClusterBar
+from dra_lab.widgets.displays import register_displays
+from dra_lab.widgets.hardware_view import HardwareView
+from dra_lab.widgets.kernel_loop import on_kernel_loop
+from dra_lab.widgets.plan_view import PlanView
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DRAWING_FILE = "plan.dralab.yaml"
+
+
+class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
+    """The planner: draw what a workload needs, see where it fits best, take the manifests away.
+
+    `cluster` is a Cluster or what `load_cluster` takes (`sample:NAME`, a file, a folder); without one, the drawing's
+    file names it, else the shipped example opens. `file` holds the drawing and is written after every change; None
+    keeps nothing. `release` is the target release, "" for the cluster's own. With `session`, that one is shown and the
+    other arguments must be left out. Raises SourceError or SketchError for what cannot be read.
+
+    `session`, `bar`, `canvas`, `plan_view` and `hardware` are the parts.
+    """
+
+    def __init__(
+        self,
+        cluster: str | Path | Cluster | None = None,
+        *,
+        file: str | Path | None = DRAWING_FILE,
+        sketch: ClaimSketch | None = None,
+        release: str = "",
+        session: Session | None = None,
+    ) -> None:
+        """Open the session and show it."""
+        register_displays()
+        self.session = session or Session(cluster, file=file, sketch=sketch, release=release)
+        on_kernel_loop(self.session)
+        self.bar = ClusterBar(self.session)
+        self.canvas = ClaimCanvas(self.session, height=0)
+        self.plan_view = PlanView(self.session)
+        self.hardware = HardwareView(self.session)
+        # Two boxes: the outer one is the container whose width decides, the inner one the grid.
+        grid = ipywidgets.Box([self.bar, self.plan_view, self.canvas, self.hardware])
+        grid.add_class("dra-lab-grid")
+        super().__init__([grid])
+        self.add_class("dra-lab")
+
+    @property
+    def cluster(self) -> Cluster:
+        """Return the cluster that is planned on."""
+        return self.session.cluster
+
+    @property
+    def sketch(self) -> ClaimSketch:
+        """Return what is drawn; setting it is one step that can be undone. Raises SketchError when inconsistent."""
+        return self.session.sketch
+
+    @sketch.setter
+    def sketch(self, sketch: ClaimSketch) -> None:
+        self.session.edit(sketch)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what was noticed about the cluster and the answer, errors first."""
+        return self.session.findings
+
+    def plan(self, *, time_limit: float | None = None) -> Plan:
+        """Return the answer to the present drawing; waits for it (at most `time_limit` seconds of solving)."""
+        return self.session.plan(time_limit=time_limit)
+
+    def load(self, source: str | Path | Cluster) -> None:
+        """Take another cluster and keep the drawing. Raises like `load_cluster`, keeping the present one."""
+        self.session.load(source)
+
+    def undo(self) -> bool:
+        """Take back the latest edit; returns False when there is none."""
+        return self.session.undo()
+
+    def redo(self) -> bool:
+        """Make the latest undone edit again; returns False when there is none."""
+        return self.session.redo()
+
+    def export(self, folder: str | Path = "manifests", *, overwrite: bool = False) -> tuple[Path, ...]:
+        """Write the manifests to a folder and return the files. Raises ExportError, see `overwrite` there."""
+        from dra_lab.session.outputs import export
+
+        return export(self.session, folder, overwrite=overwrite)
+
+    def draw(self, path: str | Path, *, node: str = "") -> Path:
+        """Write the picture (`.svg`) or the whole answer (`.html`) to a file and return it. Raises ExportError."""
+        from dra_lab.session.outputs import manifest, picture_page
+
+        picture_page(self.cluster, self.plan(), node, Path(path), manifest(self.session).text)
+        return Path(path)
+
+    def devices(self, node: str | None = None) -> pd.DataFrame:
+        """Return every device of the cluster, or of a node, as a table with its state and what it is chosen for."""
+        from dra_lab.exports.tables import devices_frame
+
+        frame: pd.DataFrame = devices_frame(self.cluster, node=node, plan=self.session.answer)
+        return frame
+
+    def close(self) -> None:
+        """End the session's worker and take the views away; the drawing stays in its file."""
+        if self.comm is not None:
+            for view in (self.bar, self.canvas, self.plan_view, self.hardware, *self.children):
+                view.close()
+            self.session.close()
+        super().close()
+
+    def __repr__(self) -> str:
+        """Say what is planned, for places without widgets."""
+        from dra_lab.exports.text import answer_sentence
+
+        answer = self.session.answer
+        told = answer_sentence(answer) if answer is not None and not self.session.stale else "planning ..."
+        return f"Lab({self.cluster.name!r}): {told}"
+
+    def _repr_keys(self) -> Any:
+        return iter(())

@@ -1,0 +1,92 @@
+"""What `PlanView` is told: the answer and its figures, goals, reasons, suggestions, devices."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dra_lab.widgets.canvas_values import Row
+
+Tone = Literal["plain", "ok", "warn", "error"]
+State = Literal["fits", "misfit", "empty", "error", "stopped", "solving"]
+
+
+class FigureRow(Row, frozen=True):
+    """One figure of the answer strip; without a label the value stands alone ("proven")."""
+
+    value: str
+    label: str = ""
+    tone: Tone = "plain"
+
+
+class ProgressRow(Row, frozen=True):
+    """How far a solve is: the stage, what to tell a person, and the best value so far in words."""
+
+    text: str
+    stage: str = ""
+    best_text: str = ""
+
+
+class AnswerRow(Row, frozen=True):
+    """The answer strip: one sentence and its figures; `stale` while they belong to the previous drawing."""
+
+    state: State = "empty"
+    sentence: str = ""
+    figures: tuple[FigureRow, ...] = ()
+    stale: bool = False
+    progress: ProgressRow | None = None
+
+
+class GoalRow(Row, frozen=True):
+    """One goal: best value with bound and proof; kube-scheduler with the manifest, and with counts and selectors only.
+
+    The two texts say what kube-scheduler ends with where it has no value; `better` says how much better the best is.
+    """
+
+    goal: str
+    label: str
+    best: int
+    bound: int | None = None
+    proven: bool = False
+    unknown: int = 0
+    manifest: str = ""
+    plain: str = ""
+    better: str = ""
+
+
+class ReasonRow(Row, frozen=True):
+    """A reason why the drawing does not fit, and what to do about it."""
+
+    rule: str
+    message: str
+    subject: str = ""
+    advice: str = ""
+
+
+class SuggestionRow(Row, frozen=True):
+    """A change that would help; `id` applies it, "" where it can only be read."""
+
+    title: str
+    detail: str = ""
+    source: str = ""
+    id: str = ""
+
+
+class BadgeRow(Row, frozen=True):
+    """The letter of a request and its colours, as on the canvas and the picture."""
+
+    letter: str
+    colour: str
+    text_colour: str
+
+
+class DeviceTable(Row, frozen=True):
+    """The table of devices: every row has an id (`driver/pool/device`) and a text for each column.
+
+    `caption` says which devices they are; `total` counts those of the cluster.
+    """
+
+    columns: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    caption: str = ""
+    total: int = 0

@@ -1,0 +1,157 @@
+"""PlanView: the answer to a drawing: sentence and figures, manifests, goals, reasons, findings, devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import traitlets
+
+from dra_lab.errors import DraLabError
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan, Suggestion
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.session import Session
+from dra_lab.widgets.answer_rows import answer_row, badge_rows, goal_rows, reason_rows, suggestion_rows
+from dra_lab.widgets.bar_values import FindingRow
+from dra_lab.widgets.cluster_rows import finding_rows
+from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
+from dra_lab.widgets.following import STATIC, FollowingWidget
+from dra_lab.widgets.plan_values import AnswerRow, BadgeRow, DeviceTable, GoalRow, ReasonRow, SuggestionRow
+
+DEFAULT_FOLDER = "manifests"
+
+
+class PlanView(FollowingWidget):
+    """The answer strip, and tabs with the manifests, goals, reasons, findings and devices behind it.
+
+    All traits but `highlight` (a request's name or a device id, either side) are written by Python. `yaml_marks` maps a
+    line's number from 1 to the letter of its request, `badges` a request to its letter and colours, `chosen` a device
+    id to its request. `written` are the files of the last export to `folder`. The browser sends `{type: "cancel"}`,
+    `{type: "write", folder}` and `{type: "apply-suggestion", id}`.
+    """
+
+    _esm = STATIC / "plan_view.js"
+    _css = STATIC / "plan_view.css"
+
+    answer = traitlets.Dict().tag(sync=True, value=AnswerRow)
+    yaml = traitlets.Unicode("").tag(sync=True)
+    yaml_marks = traitlets.Dict().tag(sync=True, value=dict[str, str])
+    badges = traitlets.Dict().tag(sync=True, value=dict[str, BadgeRow])
+    goals: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[GoalRow])
+    reasons: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ReasonRow])
+    suggestions: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[SuggestionRow])
+    findings: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FindingRow])
+    devices = traitlets.Dict().tag(sync=True, value=DeviceTable)
+    chosen = traitlets.Dict().tag(sync=True, value=dict[str, str])
+    folder = traitlets.Unicode(DEFAULT_FOLDER).tag(sync=True)
+    written: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
+    highlight = traitlets.Unicode("").tag(sync=True)
+
+    def _follow(self, session: Session) -> None:
+        self._shown: Cluster | None = None
+        self.observe(self._on_highlight, "highlight")
+        self._when(session, self._show_answer, "solving", "progress", "plan")
+        self._when(session, self._show_plan, "cluster", "plan")
+        self._when(session, self._show_manifest, "sketch", "cluster", "plan")
+        self._when(session, self._show_devices, "cluster", "plan")
+        self._when(session, self._show_highlight, "highlight")
+
+    def _plan(self) -> Plan | None:
+        """Return the latest answer; what could not be answered leaves none, whatever came before it."""
+        session = self._session
+        return session.answer if session is not None and session.refusal is None else None
+
+    def _show_answer(self) -> None:
+        if (session := self._session) is not None:
+            row = answer_row(
+                session.answer,
+                session.cluster,
+                stale=session.stale,
+                progress=session.progress,
+                refusal=session.refusal,
+            )
+            self._tell(answer=row)
+
+    def _show_plan(self) -> None:
+        if (session := self._session) is None:
+            return
+        plan = self._plan()
+        self._tell(goals=goal_rows(plan), reasons=reason_rows(plan, session.refusal), suggestions=suggestion_rows(plan))
+        self._tell(findings=finding_rows(session.findings), chosen=chosen_devices(plan))
+
+    def _show_manifest(self) -> None:
+        from dra_lab.session.outputs import manifest
+
+        if (session := self._session) is None:
+            return
+        badges = badge_rows(session.sketch)
+        try:
+            made = manifest(session)
+        except DraLabError as error:
+            self._tell(badges=badges, yaml=f"# {error}\n".replace("\n", "\n# ").removesuffix("# "), yaml_marks={})
+            return
+        letter = {name: badge.letter for name, badge in badges.items()}
+        marks = {str(line): letter.get(key, key) for key, lines in made.lines.items() for line in lines}
+        self._tell(badges=badges, yaml=made.text, yaml_marks=marks)
+
+    def _show_devices(self) -> None:
+        if (session := self._session) is None:
+            return
+        plan = self._plan()
+        # The table of a whole cluster changes with the cluster only; that of one node with the plan's node.
+        if session.cluster is not self._shown or self.devices.get("total", 0) > MAX_DEVICES:
+            self._shown = session.cluster
+            self._tell(devices=device_table(session.cluster, plan.node if plan is not None else ""))
+
+    def _show_highlight(self) -> None:
+        if self._session is not None:
+            self.highlight = self._session.highlight
+
+    def _on_highlight(self, _change: object) -> None:
+        if self._session is not None:
+            self._session.light(self.highlight)
+
+    # ------------------------------------------------------------ what the person did
+
+    def _asked_cancel(self, _message: Mapping[str, Any]) -> None:
+        if self._session is not None:
+            self._session.cancel()
+
+    def _asked_write(self, message: Mapping[str, Any]) -> None:
+        from dra_lab.session.outputs import export
+
+        if self._session is not None:
+            self.folder = str(message.get("folder", "")).strip() or DEFAULT_FOLDER
+            self.written = []
+            self.written = [str(path) for path in export(self._session, self.folder)]
+
+    def _asked_apply_suggestion(self, message: Mapping[str, Any]) -> None:
+        plan, number = self._plan(), str(message.get("id", ""))
+        if self._session is None or plan is None or not number.isdigit() or int(number) >= len(plan.suggestions):
+            return
+        self._session.edit(with_suggestion(self._session.sketch, plan.suggestions[int(number)]))
+
+
+def with_suggestion(sketch: ClaimSketch, suggestion: Suggestion) -> ClaimSketch:
+    """Return the drawing with the suggestion's selectors added to its requests; what is there already stays once."""
+    requests = tuple(_with_selectors(request, suggestion.selectors) for request in sketch.requests)
+    return msgspec.structs.replace(sketch, requests=requests)
+
+
+def _with_selectors(request: DeviceRequest, wanted: Mapping[str, tuple[str, ...]]) -> DeviceRequest:
+    def added(selectors: tuple[DeviceSelector, ...], texts: tuple[str, ...]) -> tuple[DeviceSelector, ...]:
+        known = {selector.cel.expression for selector in selectors if selector.cel is not None}
+        new = [DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in texts if text not in known]
+        return (*selectors, *new)
+
+    replace, own = msgspec.structs.replace, tuple(wanted.get(request.name, ()))
+    if request.exactly is not None:
+        return replace(request, exactly=replace(request.exactly, selectors=added(request.exactly.selectors, own)))
+    parts = tuple(
+        replace(part, selectors=added(part.selectors, (*own, *wanted.get(f"{request.name}/{part.name}", ()))))
+        for part in request.first_available
+    )
+    return replace(request, first_available=parts)
