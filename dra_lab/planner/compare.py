@@ -1,0 +1,45 @@
+"""What kube-scheduler's first fit takes on the plan's node, valued with the plan's own goals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dra_lab.authoring.compile import CompiledClaim
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.values import Scale, value_placements
+from dra_lab.scheduler.first_fit import first_fit
+
+
+def compare_first_fit(
+    cluster: Cluster,
+    node_name: str,
+    compiled: CompiledClaim,
+    release: KubernetesRelease,
+    scale: Scale,
+    order: Sequence[str],
+    *,
+    time_limit: float = 10.0,
+) -> FirstFit:
+    """Return what first fit takes for a compiled claim on one node, with the goals' values of it.
+
+    A search that was cut off, or that would give up the pod, is reported as such and has no placements.
+    """
+    claim = ResourceClaim(metadata=ObjectMeta(name="plan"), spec=compiled.spec)
+    verdict = first_fit(cluster, node_name, [claim], release, time_limit=time_limit)
+    if verdict.status is not FirstFitStatus.ALLOCATED or not verdict.allocations:
+        return FirstFit(verdict.status, (), (), verdict.message, verdict.steps, verdict.recorded)
+    placements = tuple(
+        Placement(
+            compiled.origin.get(result.request, result.request),
+            result.id,
+            result.request,
+            {key: str(amount) for key, amount in result.consumed_capacity.items()},
+        )
+        for result in verdict.allocations[0].devices.results
+    )
+    goals = value_placements(scale, placements, order)
+    return FirstFit(verdict.status, placements, goals, verdict.message, verdict.steps, verdict.recorded)

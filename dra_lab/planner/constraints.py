@@ -1,0 +1,215 @@
+"""The rules of an allocation as linear constraints, one function a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from dra_lab.errors import UnsupportedFeature
+from dra_lab.model.sketch import MAX_DEVICES, How
+from dra_lab.planner.problem import PlaceValue, pairwise_share, partner_links
+from dra_lab.planner.variables import Expression, Model, total
+
+_MOST_COMBINATIONS = 512
+_SCALE = 1_000_000
+
+
+def build_model(problem_model: Model) -> Model:
+    """Add every rule to a fresh model and return it."""
+    model = problem_model
+    add_alternatives(model)
+    add_counts(model)
+    add_exclusive_devices(model)
+    add_shared_capacity(model)
+    add_device_limit(model)
+    merged: set[int] = set()
+    for number, link in enumerate(model.problem.links):
+        if link.how is How.TOGETHER:
+            add_together(model, number)
+        elif link.how is How.APART:
+            add_apart(model, number)
+        elif number not in merged:
+            same_ends = partner_links(model.problem, number)
+            merged.update(same_ends if link.must else ())
+            add_pairwise(model, number, same_ends)
+    return model
+
+
+def add_alternatives(model: Model) -> None:
+    """`requests[].firstAvailable`: exactly one alternative of a request is served."""
+    for indices in model.problem.requests:
+        possible = [model.chosen[index] for index in indices if model.possible(index)]
+        if len(possible) != 1:
+            model.require(total(possible) == 1, "alternative", model.problem.asks[indices[0]].request)
+
+
+def add_counts(model: Model) -> None:
+    """`allocationMode` and `count`: an ask that is served takes its number of devices, All takes every one."""
+    problem = model.problem
+    for ask, chosen in model.chosen.items():
+        groups = [number for number, group in enumerate(problem.groups) if ask in group.asks]
+        if problem.asks[ask].all_devices:
+            for number in groups:
+                size = problem.groups[number].size
+                upper = model.take[ask, number]
+                # More devices of a kind than a claim can hold: the ask is out (dra-semantics 3.6, rule 33).
+                model.require(upper == size * chosen if size <= MAX_DEVICES else chosen <= 0, "all", str(ask))
+        else:
+            taken = total(model.take[ask, number] for number in groups)
+            model.require(taken == problem.asks[ask].count * chosen, "count", problem.asks[ask].reference)
+
+
+def add_exclusive_devices(model: Model) -> None:
+    """`allowMultipleAllocations` unset: a device is taken once."""
+    for number, group in enumerate(model.problem.groups):
+        takes = model.takes(number)
+        if not group.shareable and (len(takes) > 1 or group.size > MAX_DEVICES):
+            model.require(total(takes) <= group.size, "exclusive", str(group.devices[0]))
+
+
+def add_shared_capacity(model: Model) -> None:
+    """`capacity.requests` on a shareable device: what the requests take stays within what is left (3.11, rule 64)."""
+    for number, group in enumerate(model.problem.groups):
+        if not group.shareable or len(model.takes(number)) < 2:
+            continue
+        for key, left in group.remaining:
+            use = {ask: amount for ask, amounts in group.uses for name, amount in amounts if name == key}
+            limit = float(_SCALE) if left > 0 else 0.0
+            scaled = {a: float(amount / left * _SCALE if left > 0 else amount > left) for a, amount in use.items()}
+            # Shares of what is left: no large numbers, and what the solver lets pass is recounted exactly afterwards.
+            row = total(scaled[ask] * model.take[ask, number] for ask in use if (ask, number) in model.take)
+            model.require(row <= limit, "capacity", f"{group.devices[0]} {key}")
+
+
+def add_device_limit(model: Model) -> None:
+    """`status.allocation.devices.results`: at most 32 devices in a claim."""
+    upper = sum(variable.upBound for variable in model.take.values())
+    if upper > MAX_DEVICES:
+        model.require(total(model.take.values()) <= MAX_DEVICES, "limit", "claim")
+
+
+def add_together(model: Model, link: int) -> None:
+    """`constraints[].matchAttribute`: all devices of the joined requests have one value; a preference may lose it."""
+    ends = model.problem.ends(link)
+    must = model.problem.links[link].must
+    name = model.problem.links[link].name
+    broken = 0 if must else model.integer("broken", name, 1)
+    used: dict[PlaceValue, Expression] = {}
+    for number, variable in _touched(model, ends):
+        value = model.problem.groups[number].places[link]
+        if value is None:
+            model.require(variable <= variable.upBound * broken, "together", name)
+            continue
+        if value not in used:
+            used[value] = model.integer("used", f"{name} at {value[1]}", 1)
+        model.require(variable <= variable.upBound * used[value], "together", name)
+    if len(used) > 1:
+        model.require(total(used.values()) <= 1 + (len(used) - 1) * broken, "together", name)
+    if not must:
+        model.broken[link] = broken
+
+
+def add_apart(model: Model, link: int) -> None:
+    """`constraints[].distinctAttribute`: no two devices have the same value (all compared, as from 1.37)."""
+    ends = model.problem.ends(link)
+    must = model.problem.links[link].must
+    name = model.problem.links[link].name
+    broken = 0 if must else model.integer("broken", name, 1)
+    at: dict[PlaceValue, list[Expression]] = {}
+    for number, variable in _touched(model, ends):
+        value = model.problem.groups[number].places[link]
+        if value is None:
+            model.require(variable <= variable.upBound * broken, "apart", name)
+        else:
+            at.setdefault(value, []).append(variable)
+    for value, variables in at.items():
+        model.require(total(variables) <= 1 + (MAX_DEVICES - 1) * broken, "apart", f"{name} at {value[1]}")
+    if not must:
+        model.broken[link] = broken
+
+
+def add_pairwise(model: Model, link: int, same_ends: tuple[int, ...] = ()) -> None:
+    """Numbered requests with one `matchAttribute` a group: every group has its devices at one place.
+
+    `same_ends` are must-links between the same requests: their places and this link's are one pairing. A preferred link
+    loses the groups that find no common place.
+    """
+    drawn = model.problem.links[link]
+    lost: list[Expression] = []
+    for parts, active in _combinations(model, link):
+        if len(parts) < 2:
+            continue
+        share = pairwise_share([model.problem.need(ask) for ask in parts])
+        if share is None:
+            if drawn.must:
+                model.require(active <= 0, "pairwise", drawn.name)
+            else:
+                lost.append(min(model.problem.need(ask) for ask in parts) * active)
+            continue
+        kept = _groups_kept(model, (link, *same_ends), parts, share)
+        groups = share[0]
+        if drawn.must:
+            model.require(total(kept) == groups * active, "pairwise", drawn.name)
+        else:
+            model.require(total(kept) <= groups * active, "pairwise", drawn.name)
+            lost.append(groups * active - total(kept))
+    if not drawn.must:
+        model.broken[link] = total(lost)
+
+
+def _groups_kept(
+    model: Model, links: tuple[int, ...], parts: tuple[int, ...], share: tuple[int, tuple[int, ...]]
+) -> list[Expression]:
+    """Return one variable a place: how many groups stand there, each with its share of every request's devices."""
+    drawn = model.problem.links[links[0]]
+    groups, shares = share
+    at: dict[tuple[PlaceValue | None, ...], dict[int, list[Expression]]] = {}
+    for number, group in enumerate(model.problem.groups):
+        values = tuple(group.places[link] for link in links)
+        for ask in parts:
+            if (ask, number) not in model.take:
+                continue
+            if None not in values:
+                at.setdefault(values, {}).setdefault(ask, []).append(model.take[ask, number])
+    kept = []
+    for values, takes in at.items():
+        here = model.integer("groups", f"{drawn.name} at {values}", groups)
+        kept.append(here)
+        for ask, size in zip(parts, shares, strict=True):
+            model.require(total(takes.get(ask, ())) >= size * here, "pairwise", drawn.name)
+    return kept
+
+
+def _combinations(model: Model, link: int) -> Iterator[tuple[tuple[int, ...], Expression]]:
+    """Yield the asks that a link may tie (one for each reference, or none) with a 0/1 that says when it does."""
+    options: list[list[int | None]] = []
+    for indices in model.problem.covered(link):
+        possible: list[int | None] = [index for index in indices if model.possible(index)]
+        request = model.problem.asks[indices[0]].request
+        others = [i for i, ask in enumerate(model.problem.asks) if ask.request == request and i not in indices]
+        if any(model.possible(other) for other in others):
+            possible.append(None)
+        options.append(possible)
+    every = list(product(*options))
+    if len(every) > _MOST_COMBINATIONS:
+        name = model.problem.links[link].name
+        raise UnsupportedFeature(
+            "firstAvailable",
+            f"link {name!r} ties requests whose alternatives combine in more than {_MOST_COMBINATIONS} ways; "
+            "tie single alternatives (request/alternative) or use fewer",
+        )
+    if len(every) == 1:
+        yield tuple(index for index in every[0] if index is not None), 1
+        return
+    active = [model.integer("active", model.problem.links[link].name, 1) for _ in every]
+    model.require(total(active) == 1, "active", model.problem.links[link].name)
+    for position, indices in enumerate(model.problem.covered(link)):
+        for ask in (index for index in indices if model.possible(index)):
+            with_it = total(a for a, combination in zip(active, every, strict=True) if combination[position] == ask)
+            model.require(with_it == model.chosen[ask], "active", model.problem.asks[ask].reference)
+    for combination, here in zip(every, active, strict=True):
+        yield tuple(index for index in combination if index is not None), here
+
+
+def _touched(model: Model, ends: tuple[int, ...]) -> Iterator[tuple[int, Expression]]:
+    return ((number, variable) for (ask, number), variable in model.take.items() if ask in ends)

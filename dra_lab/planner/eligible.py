@@ -1,0 +1,247 @@
+"""Which devices of a node may serve each way of asking, and why the others may not: needs no solver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from fractions import Fraction
+
+from dra_lab.cel.matching import Matching
+from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Ask, ClaimSketch, asks
+
+Amounts = Mapping[str, Fraction]
+"""Capacity by key, exactly as published."""
+
+
+class Stage(IntEnum):
+    """The tests that a device passes before an ask may take it, in the order in which they are told to people."""
+
+    CLASS = 0
+    SELECTOR = 1
+    TAINT = 2
+    IN_USE = 3
+    CAPACITY = 4
+    FREE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class AskEligibility:
+    """One ask on one node.
+
+    `stages` maps every device that was looked at to the first test that it fails (FREE: none); `uses` holds what the
+    ask would take of each shareable device; `listed` are the devices of an ask for All (dra-semantics 3.6), `errors`
+    those on which a selector fails at run time, with the message; `blocked` says why the ask cannot be served here.
+    """
+
+    ask: Ask
+    stages: Mapping[DeviceID, Stage]
+    uses: Mapping[DeviceID, Amounts] = field(default_factory=dict)
+    listed: tuple[DeviceID, ...] = ()
+    errors: tuple[tuple[DeviceID, str, str], ...] = ()
+    blocked: str = ""
+
+    @property
+    def devices(self) -> tuple[DeviceID, ...]:
+        """Return the devices that the ask may take, in kube-scheduler's order."""
+        return tuple(device for device, stage in self.stages.items() if stage is Stage.FREE)
+
+    def count(self, stage: Stage) -> int:
+        """Return how many devices pass every test before `stage`."""
+        return sum(1 for reached in self.stages.values() if reached >= stage)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEligibility:
+    """All asks on one node; `seen` are the devices that passed class and selectors of some ask."""
+
+    node: str
+    asks: tuple[AskEligibility, ...]
+    seen: Mapping[DeviceID, Device]
+    remaining: Mapping[DeviceID, Amounts]
+    pools: tuple[Pool, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What decides eligibility besides the node: the claim, the release's gates, and what is in use.
+
+    `idle` looks at the cluster as if no claim held a device.
+    """
+
+    cluster: Cluster
+    sketch: ClaimSketch
+    release: KubernetesRelease
+    matching: Matching
+    idle: bool = False
+
+    @property
+    def allocated(self) -> AllocatedDevices:
+        """Return what counts as in use."""
+        return AllocatedDevices() if self.idle else self.cluster.allocated
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """Return every way to serve every request, in the claim's order."""
+        return tuple(ask for request in self.sketch.requests for ask in asks(request))
+
+
+def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
+    """Return which devices of a node may serve each ask, and at which test the others fail.
+
+    Needs one pass over the devices that the node sees (`gather_pools`); raises CelCompileError for a selector that
+    does not compile.
+    """
+    pools = gather_pools(
+        rules.cluster, node_name, partitionable_devices=rules.release.enabled("DRAPartitionableDevices")
+    )
+    devices = tuple(devices_on(pools))
+    consumable = rules.release.enabled("DRAConsumableCapacity")
+    remaining = {item.id: _remaining(rules, item) for item in devices if item.device.capacity} if consumable else {}
+    found = tuple(_ask(rules, ask, devices, remaining, pools) for ask in rules.asks)
+    seen = {
+        item.id: item.device
+        for item in devices
+        if any(part.stages.get(item.id, Stage.CLASS) > Stage.SELECTOR for part in found)
+    }
+    return NodeEligibility(node_name, found, seen, {i: a for i, a in remaining.items() if i in seen}, pools)
+
+
+def _remaining(rules: Rules, item: PoolDevice) -> Amounts:
+    taken = rules.allocated.consumed.get(item.id, {})
+    return {
+        key: parse_quantity(capacity.value) - taken.get(key, Fraction())
+        for key, capacity in item.device.capacity.items()
+    }
+
+
+def _ask(
+    rules: Rules,
+    ask: Ask,
+    devices: tuple[PoolDevice, ...],
+    remaining: Mapping[DeviceID, Amounts],
+    pools: tuple[Pool, ...],
+) -> AskEligibility:
+    stages: dict[DeviceID, Stage] = {}
+    uses: dict[DeviceID, Amounts] = {}
+    errors: list[tuple[DeviceID, str, str]] = []
+    for item in devices:
+        match = rules.matching.match(ask, item.driver, item.device)
+        if match.stage == "error":
+            errors.append((item.id, match.expression, match.error))
+        if match.stage != "match":
+            stages[item.id] = Stage.SELECTOR if match.stage in ("selector", "error") else Stage.CLASS
+            continue
+        if item.device.binding_conditions and not rules.release.enabled("DRADeviceBindingConditions"):
+            stages[item.id] = Stage.CLASS
+            continue
+        use = _use(ask, item.device) if item.id in remaining or ask.capacity else {}
+        stages[item.id] = _stage(rules, ask, item, use, remaining.get(item.id, {}))
+        if use is not None and is_shareable(item.device, rules.release):
+            uses[item.id] = use
+    listed = _listed(rules, ask, devices, stages, remaining) if ask.all_devices else ()
+    blocked = _gate(rules, ask) or _blocked(ask, stages, listed, errors, pools)
+    return AskEligibility(ask, stages, uses, listed, tuple(errors), blocked)
+
+
+def is_shareable(device: Device, release: KubernetesRelease) -> bool:
+    """Say whether several requests may share a device: `allowMultipleAllocations` with DRAConsumableCapacity on."""
+    return bool(device.allow_multiple_allocations) and release.enabled("DRAConsumableCapacity")
+
+
+def _use(ask: Ask, device: Device) -> Amounts | None:
+    """Return what an ask takes of a device by key (dra-semantics 3.11, no policies), None where a key is missing."""
+    if any(key not in device.capacity for key in ask.capacity):
+        return None
+    return {key: parse_quantity(ask.capacity.get(key, capacity.value)) for key, capacity in device.capacity.items()}
+
+
+def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, left: Amounts) -> Stage:
+    if rules.release.enabled("DRADeviceTaints") and not _tolerated(rules, ask, item):
+        return Stage.TAINT
+    held = rules.allocated
+    if item.id in held.exclusive or (item.id in held.shares and not rules.release.enabled("DRAConsumableCapacity")):
+        return Stage.IN_USE
+    if use is None:
+        return Stage.CAPACITY
+    if any(amount > left[key] for key, amount in use.items() if key in left):
+        # Capacity that the device would have with nobody on it is in use, capacity that it never has is missing.
+        whole = all(parse_quantity(item.device.capacity[key].value) >= amount for key, amount in use.items())
+        return Stage.IN_USE if whole else Stage.CAPACITY
+    return Stage.FREE
+
+
+def _tolerated(rules: Rules, ask: Ask, item: PoolDevice) -> bool:
+    # dra-semantics 3.8: an empty key or effect matches all, Exists any value, Equal (or "") the same value
+    taints = rules.cluster.taints_of(item.id, item.device, rules=rules.release.enabled("DRADeviceTaintRules"))
+    return all(
+        any(
+            t.key in ("", taint.key)
+            and t.effect in ("", taint.effect)
+            and (t.operator == "Exists" or (t.operator in ("", "Equal") and t.value == taint.value))
+            for t in ask.tolerations
+        )
+        for taint in taints
+        if taint.effect in ("NoSchedule", "NoExecute")
+    )
+
+
+def _listed(
+    rules: Rules,
+    ask: Ask,
+    devices: tuple[PoolDevice, ...],
+    stages: Mapping[DeviceID, Stage],
+    remaining: Mapping[DeviceID, Amounts],
+) -> tuple[DeviceID, ...]:
+    """Return the list of an ask for All: what matches, less (to 1.36 silently) what lacks capacity now (rule 31)."""
+    newer = rules.release.version not in ("1.34", "1.35", "1.36")
+    found = []
+    for item in devices:
+        if stages[item.id] < Stage.TAINT:
+            continue
+        use = _use(ask, item.device)
+        # The list knows nothing of exclusive use: such a device stays in it and makes the request fail (rule 27).
+        left = {key: parse_quantity(c.value) for key, c in item.device.capacity.items()} if newer else {}
+        left = left or dict(remaining.get(item.id, {}))
+        if use is not None and all(amount <= left[key] for key, amount in use.items() if key in left):
+            found.append(item.id)
+    return tuple(found)
+
+
+def _gate(rules: Rules, ask: Ask) -> str:
+    if ask.capacity and not rules.release.enabled("DRAConsumableCapacity"):
+        return f"it asks for capacity, which Kubernetes {rules.release} gives up on (DRAConsumableCapacity is off)"
+    if "/" in ask.reference and not rules.release.enabled("DRAPrioritizedList"):
+        return f"it has alternatives, which Kubernetes {rules.release} gives up on (DRAPrioritizedList is off)"
+    return ""
+
+
+def _blocked(
+    ask: Ask,
+    stages: Mapping[DeviceID, Stage],
+    listed: tuple[DeviceID, ...],
+    errors: list[tuple[DeviceID, str, str]],
+    pools: tuple[Pool, ...],
+) -> str:
+    if not ask.all_devices:
+        return ""
+    broken = next((pool for pool in pools if pool.invalid or not pool.complete), None)
+    if broken is not None:
+        why = broken.invalid or "not all of its slices are there"
+        name = f"{broken.driver}/{broken.name}"
+        return f"pool {name} is not complete ({why}), and a request for all devices needs every pool"
+    if errors:
+        return f"a selector fails on {errors[0][0]}, and a request for all devices looks at every device"
+    if not listed:
+        return "no device matches, and a request for all devices needs at least one"
+    stuck = next((device for device in listed if stages[device] is not Stage.FREE), None)
+    if stuck is not None:
+        words = {Stage.TAINT: "tainted", Stage.IN_USE: "in use"}.get(stages[stuck], "short of capacity")
+        return f"{stuck} is {words}, and a request for all devices needs every one of the {len(listed)} that match"
+    return ""

@@ -1,0 +1,73 @@
+"""A claim that fits nowhere: the reasons on the node that comes nearest, held against all other nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dra_lab.authoring.links import attribute_for
+from dra_lab.model.plan import Shortfall
+from dra_lab.model.sketch import Link
+from dra_lab.planner.eligible import eligibility
+from dra_lab.planner.explain import LEVEL_WORDS, NodeCase, explain_node, missing
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.scan import Scan
+from dra_lab.planner.solve import is_feasible
+
+_MOST_CLASSES = 200
+
+
+def explain_misfit(scan: Scan, limits: Limits, *, solver: str, pinned: str = "") -> tuple[Shortfall, ...]:
+    """Return why the claim fits on no node, told on the node that comes nearest, or on the pinned node."""
+    classes = [c for c in scan.classes if not pinned or pinned in c.nodes]
+    classes.sort(key=lambda c: (-len(c.nodes), c.nodes[0]))
+    told = []
+    for equal in classes[:_MOST_CLASSES]:
+        name = pinned or equal.nodes[0]
+        told.append((explain_node(_case(scan, name, limits, solver)), name))
+        if limits.reached:
+            break
+    if not told:
+        return (Shortfall("count", "cluster", "The cluster has no node", advice="Load a cluster with nodes."),)
+    nearest, _ = min(told, key=lambda row: (missing(row[0]), row[1]))
+    every = len(told) == len(classes)
+    others = [row[0] for row in told] if every else []
+    return tuple(_finish(scan, shortfall, others, pinned) for shortfall in nearest)
+
+
+def _case(scan: Scan, name: str, limits: Limits, solver: str) -> NodeCase:
+    found = eligibility(scan.rules, name)
+
+    def solvable(drop: Sequence[str]) -> bool:
+        return is_feasible(scan.build(found, drop), limits, solver=solver) is True
+
+    return NodeCase(scan.sketch, found, scan.build(found), solvable)
+
+
+def _finish(scan: Scan, shortfall: Shortfall, others: Sequence[tuple[Shortfall, ...]], pinned: str) -> Shortfall:
+    """Add what holds beyond the one node: that no other has more, and whether another link could be written."""
+    text = shortfall.message
+    rivals = [s.available for row in others for s in row if (s.rule, s.subject) == (shortfall.rule, shortfall.subject)]
+    if not pinned and rivals and len(rivals) == len(others) and max(rivals) <= shortfall.available:
+        text += f" (node {shortfall.node}; no node has more)"
+    else:
+        text += f" (node {shortfall.node})"
+    link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
+    if link is not None and link.where == "pcieRoot" and shortfall.available == 0:
+        text += _numa_instead(scan, link)
+    return replace(shortfall, message=text)
+
+
+def _numa_instead(scan: Scan, link: Link) -> str:
+    """Say whether the link could be written at the NUMA node instead, and if not, which end lacks the attribute."""
+    choice = attribute_for(scan.cluster, scan.sketch, replace_where(link, "numaNode"), scan.release)
+    if choice.name:
+        return f". A link at the {LEVEL_WORDS['numaNode']} can be written ({choice.name})"
+    without = [end for end, names in choice.sides.items() if not names]
+    lacking = f"{' and '.join(without)} publish no NUMA node" if without else choice.reason
+    return f". No NUMA link can be written: {lacking}"
+
+
+def replace_where(link: Link, where: str) -> Link:
+    """Return the same link at another place."""
+    return Link(name=link.name, requests=link.requests, where=where, how=link.how, must=link.must)

@@ -1,0 +1,205 @@
+"""make_plan: one claim on every node: the best allocation with its proof, or the reasons why there is none."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.authoring.compile import CompiledClaim, compile_claim
+from dra_lab.authoring.expand import Expansion, expand
+from dra_lab.cel.matching import Matching
+from dra_lab.errors import InputError, SolverError
+from dra_lab.findings import Finding, sort_findings
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import GOALS, FirstFit, GoalValue, Placement, Plan, PlanStatus
+from dra_lab.model.quantity import format_quantity
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, check_sketch
+from dra_lab.planner.compare import compare_first_fit
+from dra_lab.planner.eligible import Rules, eligibility
+from dra_lab.planner.plan_findings import claim_findings, placement_findings
+from dra_lab.planner.progress import Limits, Progress
+from dra_lab.planner.refuse import refuse_claim
+from dra_lab.planner.scan import Scan, scan_nodes
+from dra_lab.planner.values import Scale, value_placements
+from dra_lab.topology.locality import localities
+
+if TYPE_CHECKING:
+    from dra_lab.planner.choose import Choice
+
+_FIXED = ("alternatives", "preferences")
+_FIRST_FIT_SECONDS = 10.0
+_LEAST_SECONDS = 0.05
+
+
+def make_plan(
+    cluster: Cluster,
+    sketch: ClaimSketch,
+    *,
+    release: KubernetesRelease,
+    node: str = "",
+    goals: Sequence[str] = (),
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+    solver: str = "HiGHS",
+) -> Plan:
+    """Return the best allocation of a drawing on a cluster, proven goal by goal, or why it does not fit.
+
+    The node is the one with the best values, then the first by name; `node` pins one. `goals` reorders the goals after
+    `alternatives` and `preferences`. At the end of `time_limit` (seconds) or when `cancel` is set, the best answer so
+    far comes back, marked as not proven; with none at all the status is STOPPED. `progress` is called from this thread.
+    Raises SketchError for an inconsistent drawing, InputError for an unknown node or goal, CelCompileError for a
+    selector that does not compile, UnsupportedFeature for a rule of DRA that is not known here yet, SolverError.
+    """
+    began = time.monotonic()
+    check_sketch(sketch)
+    order = goal_order(goals)
+    if node and node not in cluster.node_by_name:
+        where = cluster.name or "the cluster"
+        raise InputError(f"there is no node {node!r} in {where}; leave the node open or pick one")
+    if not sketch.requests:
+        return Plan(PlanStatus.EMPTY, sketch, cluster.name, str(release), findings=cluster.findings)
+    refuse_claim(sketch)
+    limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
+    complete = with_documented_classes(cluster)
+    expansion = expand(sketch, complete)
+    rules = Rules(complete, expansion.sketch, release, Matching(complete, release))
+    scan = scan_nodes(rules, limits)
+    # The solver takes half a second to import; only who plans waits for it.
+    from dra_lab.planner.choose import choose_node
+
+    choice = choose_node(scan, order, limits, solver=solver, pinned=node)
+    work = _Work(cluster, sketch, scan, expansion, order, limits, solver, choice)
+    plan = _fitting(work) if choice.node else _misfit(work, node)
+    return replace(plan, seconds=time.monotonic() - began)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is known once every node is decided; `cluster` and `sketch` are as they were given."""
+
+    cluster: Cluster
+    sketch: ClaimSketch
+    scan: Scan
+    expansion: Expansion
+    order: tuple[str, ...]
+    limits: Limits
+    solver: str
+    choice: Choice
+
+
+def goal_order(goals: Sequence[str]) -> tuple[str, ...]:
+    """Return all goals: the fixed first two, those given, the rest. Raises InputError for an unknown one."""
+    for goal in goals:
+        if goal not in GOALS:
+            raise InputError(f"goal {goal!r} is not known; use {', '.join(g for g in GOALS if g not in _FIXED)}")
+    return tuple(dict.fromkeys((*_FIXED, *goals, *GOALS)))
+
+
+def _fitting(work: _Work) -> Plan:
+    """Return the plan of an allocation that was found."""
+    scan, node = work.scan, work.choice.node
+    inner = _placements(work)
+    scale = Scale(scan.sketch, localities(scan.cluster, node), scan.devices(node), scan.paired)
+    compiled = compile_claim(scan.sketch, scan.cluster, scan.release)
+    plain = compile_claim(scan.sketch, scan.cluster, scan.release, links=False)
+    findings = (*_findings(work), *compiled.findings, *placement_findings(scan, node, inner))
+    proven = work.choice.decided and work.choice.solution.proven
+    return Plan(
+        PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
+        work.sketch,
+        work.cluster.name,
+        str(scan.release),
+        node,
+        tuple(_drawn(work, placement) for placement in inner),
+        _goals(work, scale, inner),
+        work.choice.classes,
+        _first_fit(work, compiled, scale),
+        _first_fit(work, plain, scale),
+        findings=_once(findings),
+    )
+
+
+def _placements(work: _Work) -> tuple[Placement, ...]:
+    """Return the devices taken, in the claim's order, for the requests of the expanded drawing."""
+    found = eligibility(work.scan.rules, work.choice.node)
+    return tuple(
+        Placement(
+            found.asks[ask].ask.reference,
+            device,
+            consumed={k: format_quantity(v) for k, v in sorted(found.asks[ask].uses.get(device, {}).items())},
+        )
+        for ask, device in work.choice.solution.taken or ()
+    )
+
+
+def _drawn(work: _Work, placement: Placement) -> Placement:
+    """Return a placement under the name of the request in the drawing as it was given."""
+    request, slash, alternative = placement.request.partition("/")
+    name = work.expansion.origin.get(request, request)
+    return replace(placement, request=f"{name}{slash}{alternative}")
+
+
+def _goals(work: _Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
+    """Return the goals with their proofs; the values are recounted from the placements, not taken from the solver."""
+    goals = []
+    for counted, stage in zip(
+        value_placements(scale, placements, work.order), work.choice.solution.stages, strict=True
+    ):
+        if counted.value != stage.value:
+            raise SolverError(
+                f"goal {counted.goal!r}: the solver says {stage.value}, the placements have {counted.value}; "
+                "please report the claim and the cluster"
+            )
+        proven = stage.proven and work.choice.decided
+        goals.append(replace(counted, bound=stage.bound if work.choice.decided else None, proven=proven))
+    return tuple(goals)
+
+
+def _first_fit(work: _Work, compiled: CompiledClaim, scale: Scale) -> FirstFit | None:
+    if work.limits.cancelled:
+        return None
+    left = work.limits.left
+    seconds = _FIRST_FIT_SECONDS if left is None else max(_LEAST_SECONDS, min(left, _FIRST_FIT_SECONDS))
+    work.limits.tell("first fit", "what kube-scheduler would take on this node")
+    found = compare_first_fit(
+        work.scan.cluster, work.choice.node, compiled, work.scan.release, scale, work.order, time_limit=seconds
+    )
+    return replace(found, placements=tuple(_drawn(work, placement) for placement in found.placements))
+
+
+def _misfit(work: _Work, pinned: str) -> Plan:
+    """Return the plan of a claim that fits nowhere, or of which nothing is known yet."""
+    proven = work.choice.decided
+    compiled = compile_claim(work.scan.sketch, work.scan.cluster, work.scan.release)
+    plan = Plan(
+        PlanStatus.INFEASIBLE if proven else PlanStatus.STOPPED,
+        work.sketch,
+        work.cluster.name,
+        str(work.scan.release),
+        node_classes=work.choice.classes,
+        findings=_once((*_findings(work), *compiled.findings)),
+    )
+    if not proven:
+        return plan
+    from dra_lab.planner.misfit import explain_misfit
+
+    shortfalls = explain_misfit(work.scan, work.limits, solver=work.solver, pinned=pinned)
+    return replace(plan, shortfalls=shortfalls)
+
+
+def _findings(work: _Work) -> tuple[Finding, ...]:
+    return (*claim_findings(work.scan), *work.cluster.findings)
+
+
+def _once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings, errors first, one for each rule and subject; what the planner itself says comes first."""
+    first: dict[tuple[str, str, object], Finding] = {}
+    for finding in findings:
+        first.setdefault((finding.rule, finding.subject, finding.origin), finding)
+    return sort_findings(first.values())

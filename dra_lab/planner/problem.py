@@ -1,0 +1,201 @@
+"""AllocationProblem: one claim on one node, reduced to groups of interchangeable devices; tables, no solver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dra_lab.model.names import DeviceID
+from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, covers
+from dra_lab.planner.eligible import AskEligibility, NodeEligibility
+from dra_lab.topology.locality import Locality, level_value
+
+PlaceValue = tuple[str, str | int]
+"""A value at a place with its type, because 1, True and "1" are three values (dra-semantics 3.9 M4)."""
+
+NUMA_KINDS = ("gpu", "nic", "cpu")
+ROOT_KINDS = ("gpu", "nic")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGroup:
+    """Devices that nothing in the problem can tell apart, in kube-scheduler's order.
+
+    `asks` are indices into the problem's asks that may take them; `places` holds the value at each link's place (None:
+    not known); a shareable device is a group of its own, `remaining` what is left of it and `uses` what each ask takes.
+    """
+
+    devices: tuple[DeviceID, ...]
+    asks: tuple[int, ...]
+    places: tuple[PlaceValue | None, ...]
+    kind: str
+    numa: PlaceValue | None
+    root: PlaceValue | None
+    shareable: bool = False
+    remaining: tuple[tuple[str, Fraction], ...] = ()
+    uses: tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Return the number of devices."""
+        return len(self.devices)
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationProblem:
+    """One claim on one node.
+
+    `requests` lists the indices of each request's asks, of which one is to be served; `impossible` are asks that cannot
+    be served here whatever is taken; `paired` says whether the claim asks for both GPUs and NICs (goal `unpaired`).
+    """
+
+    node: str
+    asks: tuple[Ask, ...]
+    requests: tuple[tuple[int, ...], ...]
+    links: tuple[Link, ...]
+    groups: tuple[DeviceGroup, ...]
+    impossible: frozenset[int] = frozenset()
+    paired: bool = False
+
+    def covered(self, link: int) -> tuple[tuple[int, ...], ...]:
+        """Return, for each reference of a link, the indices of the asks that it covers."""
+        return tuple(
+            tuple(index for index, ask in enumerate(self.asks) if covers(reference, ask))
+            for reference in self.links[link].requests
+        )
+
+    def ends(self, link: int) -> tuple[int, ...]:
+        """Return the indices of all asks that a link covers."""
+        return tuple(sorted({index for part in self.covered(link) for index in part}))
+
+    def need(self, ask: int) -> int:
+        """Return how many devices an ask takes: its count, or all that it may take."""
+        if not self.asks[ask].all_devices:
+            return self.asks[ask].count
+        return sum(group.size for group in self.groups if ask in group.asks)
+
+
+def typed(value: str | int | None) -> PlaceValue | None:
+    """Return a value with its type, so that 1, True and "1" differ."""
+    return None if value is None else (type(value).__name__, value)
+
+
+def build_problem(
+    sketch: ClaimSketch,
+    eligible: NodeEligibility,
+    places: Mapping[DeviceID, Locality],
+    *,
+    paired: bool,
+    drop: Sequence[str] = (),
+) -> AllocationProblem:
+    """Reduce one node to its problem; `drop` names links that are left out (to explain a misfit).
+
+    A device without a value at the place of a must-link cannot serve the asks that the link covers; an ask for All that
+    lists such a device cannot be served at all (dra-semantics 3.6).
+    """
+    links = tuple(link for link in sketch.links if link.name not in drop)
+    all_asks = tuple(part.ask for part in eligible.asks)
+    order = {request.name: index for index, request in enumerate(sketch.requests)}
+    requests = tuple(
+        tuple(index for index, ask in enumerate(all_asks) if order[ask.request] == position)
+        for position in range(len(sketch.requests))
+    )
+    must = tuple((n, link) for n, link in enumerate(links) if link.must)
+    values = {
+        device: tuple(typed(level_value(places[device], link.where, eligible.seen[device])) for link in links)
+        for device in eligible.seen
+    }
+    takers: dict[DeviceID, list[int]] = {}
+    impossible = set()
+    for index, part in enumerate(eligible.asks):
+        needed = tuple(n for n, link in must if any(covers(reference, part.ask) for reference in link.requests))
+        lost = _offer(index, part, values, needed, takers)
+        if part.blocked or (lost and part.ask.all_devices):
+            impossible.add(index)
+    return AllocationProblem(
+        eligible.node,
+        all_asks,
+        requests,
+        links,
+        _groups(eligible, places, takers, values),
+        frozenset(impossible),
+        paired,
+    )
+
+
+def _offer(
+    index: int,
+    part: AskEligibility,
+    values: Mapping[DeviceID, tuple[PlaceValue | None, ...]],
+    needed: tuple[int, ...],
+    takers: dict[DeviceID, list[int]],
+) -> bool:
+    """Note the devices that an ask may take; say whether a must-link cost it one."""
+    lost = False
+    for device in part.listed if part.ask.all_devices and not part.blocked else part.devices:
+        if any(values[device][link] is None for link in needed):
+            lost = True
+        else:
+            takers.setdefault(device, []).append(index)
+    return lost
+
+
+def _groups(
+    eligible: NodeEligibility,
+    places: Mapping[DeviceID, Locality],
+    takers: Mapping[DeviceID, list[int]],
+    values: Mapping[DeviceID, tuple[PlaceValue | None, ...]],
+) -> tuple[DeviceGroup, ...]:
+    alike: dict[tuple[object, ...], list[DeviceID]] = {}
+    for device in eligible.seen:
+        if device in takers:
+            place = places[device]
+            numa = place.numa_node.value if place.numa_node else None
+            root = place.pcie_root.value if place.pcie_root else None
+            alone = device if _is_shared(eligible, device) else None
+            key = (tuple(takers[device]), values[device], place.kind, typed(numa), typed(root), alone)
+            alike.setdefault(key, []).append(device)
+    return tuple(_group(eligible, key, devices) for key, devices in alike.items())
+
+
+def _is_shared(eligible: NodeEligibility, device: DeviceID) -> bool:
+    return any(device in part.uses for part in eligible.asks)
+
+
+def _group(eligible: NodeEligibility, key: tuple[object, ...], devices: list[DeviceID]) -> DeviceGroup:
+    indices, values, kind, numa, root, alone = key
+    members = tuple(devices)
+    if alone is None:
+        return DeviceGroup(members, indices, values, kind, numa, root)  # type: ignore[arg-type]
+    uses = tuple((i, tuple(sorted(eligible.asks[i].uses[members[0]].items()))) for i in indices)  # type: ignore[attr-defined]
+    left = tuple(sorted(eligible.remaining.get(members[0], {}).items()))
+    return DeviceGroup(members, indices, values, kind, numa, root, True, left, uses)  # type: ignore[arg-type]
+
+
+def pairwise_share(counts: Sequence[int]) -> tuple[int, tuple[int, ...]] | None:
+    """Return (groups, devices of each request in a group) of a pairwise link, None where the counts do not divide.
+
+    The smallest count is the number of groups; every other count must be a whole multiple of it (design 4).
+    """
+    groups = min(counts)
+    if groups < 1 or any(count % groups for count in counts):
+        return None
+    return groups, tuple(count // groups for count in counts)
+
+
+def partner_links(problem: AllocationProblem, link: int) -> tuple[int, ...]:
+    """Return the pairwise must-links that tie the same requests as a preferred pairwise link.
+
+    Such a pair of links is one pairing: what stays together at the preferred place is together at the must place too.
+    """
+    mine = problem.links[link]
+    return tuple(
+        index
+        for index, other in enumerate(problem.links)
+        if index != link
+        and other.how is How.PAIRWISE
+        and mine.how is How.PAIRWISE
+        and other.must
+        and set(other.requests) == set(mine.requests)
+    )

@@ -1,0 +1,110 @@
+"""What an allocation is worth: every goal of any set of placements, the planner's own or kube-scheduler's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import GoalValue, Placement
+from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, asks, covers
+from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, PlaceValue, pairwise_share, typed
+from dra_lab.topology.locality import Locality, level_value
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What values are measured with; `paired` says whether the claim asks for both GPUs and NICs."""
+
+    sketch: ClaimSketch
+    places: Mapping[DeviceID, Locality]
+    devices: Mapping[DeviceID, Device]
+    paired: bool
+
+
+def value_placements(scale: Scale, placements: Sequence[Placement], order: Sequence[str]) -> tuple[GoalValue, ...]:
+    """Return the goals' values of placements in the given order of goals; nothing is proven by it."""
+    chosen = tuple(dict.fromkeys(placement.device for placement in placements))
+    numa = _spanned(scale, chosen, NUMA_KINDS, "numaNode")
+    roots = _spanned(scale, chosen, ROOT_KINDS, "pcieRoot")
+    found = {
+        "alternatives": (_ranks(scale, placements), 0),
+        "preferences": (sum(_lost(scale, link, placements) for link in scale.sketch.links if not link.must), 0),
+        "numa": numa,
+        "unpaired": (_unpaired(scale, chosen), roots[1]),
+        "roots": roots,
+    }
+    return tuple(GoalValue(goal, found[goal][0], unknown=found[goal][1]) for goal in order)
+
+
+def _ranks(scale: Scale, placements: Sequence[Placement]) -> int:
+    used = {placement.request for placement in placements}
+    return sum(ask.rank for request in scale.sketch.requests for ask in asks(request) if ask.reference in used)
+
+
+def _spanned(scale: Scale, chosen: Sequence[DeviceID], kinds: tuple[str, ...], level: str) -> tuple[int, int]:
+    """Return (places, devices of unknown place); each of the latter counts as a place of its own."""
+    counted = [scale.places[device] for device in chosen if scale.places[device].kind in kinds]
+    known = {typed(place.value) for locality in counted if (place := locality.place(level)) is not None}
+    unknown = sum(1 for locality in counted if locality.place(level) is None)
+    return len(known) + unknown, unknown
+
+
+def _unpaired(scale: Scale, chosen: Sequence[DeviceID]) -> int:
+    if not scale.paired:
+        return 0
+    at: dict[str, Counter[PlaceValue]] = {"gpu": Counter(), "nic": Counter()}
+    alone = 0
+    for locality in (scale.places[device] for device in chosen):
+        root = typed(locality.pcie_root.value) if locality.pcie_root else None
+        if locality.kind in at and root is not None:
+            at[locality.kind][root] += 1
+        elif locality.kind == "gpu":
+            alone += 1
+    return alone + sum(max(0, count - at["nic"][root]) for root, count in at["gpu"].items())
+
+
+def _lost(scale: Scale, link: Link, placements: Sequence[Placement]) -> int:
+    """Return what a preferred link loses: 1, or for a pairwise link its groups without a common place."""
+    if link.how is How.PAIRWISE:
+        return _groups_lost(scale, link, placements)
+    tied = [p.device for p in placements if any(covers(reference, _ask(scale, p)) for reference in link.requests)]
+    values = [_value(scale, device, (link.where,)) for device in tied]
+    if None in values:
+        return 1
+    return int(len(set(values)) > 1) if link.how is How.TOGETHER else int(len(set(values)) < len(values))
+
+
+def _groups_lost(scale: Scale, link: Link, placements: Sequence[Placement]) -> int:
+    parts = [[p.device for p in placements if covers(reference, _ask(scale, p))] for reference in link.requests]
+    parts = [part for part in parts if part]
+    if len(parts) < 2:
+        return 0
+    share = pairwise_share([len(part) for part in parts])
+    if share is None:
+        return min(len(part) for part in parts)
+    wheres = (link.where, *_same_ends(scale.sketch, link))
+    at = [Counter(_value(scale, device, wheres) for device in part) for part in parts]
+    known = {value for counter in at for value in counter if value is not None}
+    kept = sum(min(counter[v] // size for counter, size in zip(at, share[1], strict=True)) for v in known)
+    return share[0] - kept
+
+
+def _same_ends(sketch: ClaimSketch, link: Link) -> tuple[str, ...]:
+    return tuple(
+        other.where
+        for other in sketch.links
+        if other.must and other.how is How.PAIRWISE and set(other.requests) == set(link.requests)
+    )
+
+
+def _value(scale: Scale, device: DeviceID, wheres: tuple[str, ...]) -> tuple[PlaceValue, ...] | None:
+    values = tuple(typed(level_value(scale.places[device], where, scale.devices[device])) for where in wheres)
+    return None if None in values else values  # type: ignore[return-value]
+
+
+def _ask(scale: Scale, placement: Placement) -> Ask:
+    request = scale.sketch.request(placement.request.partition("/")[0])
+    return next(ask for ask in asks(request) if ask.reference == placement.request)

@@ -1,0 +1,92 @@
+"""Model: the PuLP model of one problem, its variables named by index, with tables back to their subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pulp
+
+from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.planner.problem import AllocationProblem
+
+Expression = Any
+"""A PuLP variable, affine expression or plain number: PuLP has no types."""
+
+
+class Model:
+    """A PuLP model of one AllocationProblem.
+
+    `take[ask, group]` counts the devices that an ask takes of a group, `chosen[ask]` is 1 for the ask that serves its
+    request (the number 1 where there is no choice), `taken[group]` counts the different devices taken, `broken[link]`
+    what a preferred link lost. `subjects` maps every name in the model to what it stands for: PuLP rewrites `-+[] >/`
+    in names to `_`, so names carry an index and nothing else.
+    """
+
+    def __init__(self, problem: AllocationProblem) -> None:
+        """Make the variables that every rule needs."""
+        self.problem = problem
+        self.lp = pulp.LpProblem("allocation", pulp.LpMinimize)
+        self.subjects: dict[str, str] = {}
+        self.take: dict[tuple[int, int], Expression] = {}
+        self.taken: dict[int, Expression] = {}
+        self.chosen: dict[int, Expression] = {}
+        self.broken: dict[int, Expression] = {}
+        for indices in problem.requests:
+            self._choose(indices)
+        for number, group in enumerate(problem.groups):
+            for ask in group.asks:
+                if self.possible(ask):
+                    upper = min(group.size, MAX_DEVICES)
+                    subject = f"{problem.asks[ask].reference} of {group.devices[0]}"
+                    self.take[ask, number] = self.integer("take", subject, upper)
+            self._count(number)
+
+    def _choose(self, indices: Iterable[int]) -> None:
+        possible = [index for index in indices if index not in self.problem.impossible]
+        for index in possible:
+            reference = self.problem.asks[index].reference
+            self.chosen[index] = 1 if len(possible) == 1 else self.integer("chosen", reference, 1)
+
+    def _count(self, number: int) -> None:
+        mine = self.takes(number)
+        if not self.problem.groups[number].shareable or len(mine) < 2:
+            self.taken[number] = total(mine)
+            return
+        # A shared device counts once, however many requests take it.
+        seen = self.taken[number] = self.integer("seen", str(self.problem.groups[number].devices[0]), 1)
+        for variable in mine:
+            self.require(variable <= seen, "seen", str(number))
+        self.require(seen <= total(mine), "seen", str(number))
+
+    def possible(self, ask: int) -> bool:
+        """Say whether an ask can be served at all."""
+        return ask in self.chosen
+
+    def takes(self, group: int, asks: Iterable[int] | None = None) -> list[Expression]:
+        """Return the variables that take from a group, for all asks or for some."""
+        wanted = self.problem.groups[group].asks if asks is None else asks
+        return [self.take[ask, group] for ask in wanted if (ask, group) in self.take]
+
+    def integer(self, prefix: str, subject: str, upper: int) -> Expression:
+        """Return a new integer variable from 0 to `upper`; `subject` goes into the legend."""
+        name = f"{prefix}_{len(self.subjects):05d}"
+        self.subjects[name] = subject
+        return self.lp.add_variable(name, 0, upper, pulp.LpInteger)
+
+    def require(self, constraint: Expression, rule: str, subject: str) -> None:
+        """Add a constraint; one without any variable is left out when it holds, and impossible when it does not."""
+        if isinstance(constraint, bool):
+            if constraint:
+                return
+            never = self.integer("never", f"{rule} {subject}", 0)
+            constraint = never >= 1
+        name = f"{rule}_{len(self.subjects):05d}"
+        self.subjects[name] = subject
+        self.lp.addConstraint(constraint, name)
+
+
+def total(terms: Iterable[Expression]) -> Expression:
+    """Return the sum of variables, expressions and numbers; 0 for nothing."""
+    parts = list(terms)
+    return pulp.lpSum(parts) if parts else 0
