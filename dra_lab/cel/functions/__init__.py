@@ -1,0 +1,19 @@
+"""The Kubernetes CEL function libraries, one file each, as declarations for the engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dra_lab.cel.functions import addresses, formats, lists, quantities, sets, strings, urls, versions
+from dra_lab.cel.functions.declare import Declarations
+
+
+def declarations(*, typed: bool) -> list[Any]:
+    """Return the engine's FunctionDecls of every library that the DRA environment of Kubernetes 1.36 has.
+
+    With `typed` they are for the checker, without for the runner (see `declare`).
+    """
+    found = Declarations()
+    for library in (quantities, versions, strings, lists, sets, urls, addresses, formats):
+        library.declare(found)
+    return found.engine_declarations(typed=typed)

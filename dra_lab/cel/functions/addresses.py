@@ -1,0 +1,124 @@
+"""`ip()` and `cidr()` (`k8s.io/apiserver/pkg/cel/library/ip.go`, `cidr.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any
+
+from cel_expr_python import cel
+
+from dra_lab.cel.functions.declare import Declarations
+from dra_lab.cel.values import CIDR, IP, kind_of, message
+
+_T = cel.Type
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+
+def _address(text: str) -> Address:
+    if "%" in text:
+        raise ValueError(f"IP Address {text!r} parse error: IP address with zone value is not allowed")
+    address = ip_address(text)
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        raise ValueError(f"IP Address {text!r} parse error: IPv4-mapped IPv6 address is not allowed")
+    return address
+
+
+def _prefix(text: str) -> tuple[Address, int]:
+    head, slash, length = text.partition("/")
+    if not slash or not length.isdigit() or (len(length) > 1 and length.startswith("0")):
+        raise ValueError(f"network address parse error during conversion from string: {text[:64]!r}")
+    address = _address(head)
+    if int(length) > address.max_prefixlen:
+        raise ValueError(f"network address parse error during conversion from string: {text[:64]!r}")
+    return address, int(length)
+
+
+def _network(text: str) -> Network:
+    address, length = _prefix(text)
+    return ip_network(f"{address}/{length}", strict=False)
+
+
+def _valid(read: Callable[[str], Any]) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        try:
+            read(text)
+        except ValueError:
+            return False
+        return True
+
+    return check
+
+
+def _of(value: Any) -> Address:
+    """Return the address of an IP, a CIDR's own address, or a text."""
+    kind = kind_of(value)
+    if kind == "CIDR":
+        return _prefix(value.text)[0]
+    if kind not in ("IP", ""):
+        raise ValueError(f"no such overload: {kind} is not an IP address")
+    return _address(value if isinstance(value, str) else value.text)
+
+
+def _net(value: Any) -> Network:
+    if kind_of(value) not in ("CIDR", ""):
+        raise ValueError(f"no such overload: {kind_of(value)} is not a CIDR")
+    return _network(value if isinstance(value, str) else value.text)
+
+
+def _ip(value: Any) -> Any:
+    return message("IP", str(_of(value)))
+
+
+def _cidr(text: str) -> Any:
+    address, length = _prefix(text)
+    return message("CIDR", f"{address}/{length}")
+
+
+def _contains_ip(network: Any, address: Any) -> bool:
+    return _of(address) in _net(network)
+
+
+def _contains_cidr(network: Any, other: Any) -> bool:
+    outer, inner = _net(network), _net(other)
+    return outer.version == inner.version and inner.network_address in outer and inner.prefixlen >= outer.prefixlen
+
+
+def _masked(value: Any) -> Any:
+    return message("CIDR", str(_net(value)))
+
+
+def _is_global(address: Address) -> bool:
+    broadcast = address.version == 4 and int(address) == 0xFFFFFFFF
+    return not (
+        address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local or broadcast
+    )
+
+
+def _link_local_multicast(address: Address) -> bool:
+    scope = ip_network("224.0.0.0/24") if address.version == 4 else ip_network("ff02::/16")
+    return address in scope
+
+
+def declare(into: Declarations) -> None:
+    """Add the libraries."""
+    text, truth = _T.STRING, _T.BOOL
+    into.add("ip", IP, [text], _ip)
+    into.add("isIP", truth, [text], _valid(_address))
+    into.add("ip.isCanonical", truth, [text], lambda s: str(_address(s)) == s)
+    into.add("cidr", CIDR, [text], _cidr)
+    into.add("isCIDR", truth, [text], _valid(_prefix))
+    into.add("family", _T.INT, [IP], lambda a: _of(a).version, member=True)
+    into.add("isUnspecified", truth, [IP], lambda a: _of(a).is_unspecified, member=True)
+    into.add("isLoopback", truth, [IP], lambda a: _of(a).is_loopback, member=True)
+    into.add("isLinkLocalMulticast", truth, [IP], lambda a: _link_local_multicast(_of(a)), member=True)
+    into.add("isLinkLocalUnicast", truth, [IP], lambda a: _of(a).is_link_local, member=True)
+    into.add("isGlobalUnicast", truth, [IP], lambda a: _is_global(_of(a)), member=True)
+    for other in (IP, text):
+        into.add("containsIP", truth, [CIDR, other], _contains_ip, member=True)
+    for other in (CIDR, text):
+        into.add("containsCIDR", truth, [CIDR, other], _contains_cidr, member=True)
+    into.add("ip", IP, [CIDR], _ip, member=True)
+    into.add("masked", CIDR, [CIDR], _masked, member=True)
+    into.add("prefixLength", _T.INT, [CIDR], lambda c: _net(c).prefixlen, member=True)

@@ -1,0 +1,73 @@
+"""Collecting overloads: one function name may get overloads from several libraries.
+
+The engine chooses an implementation at run time by the *kinds* of the arguments (all messages are one kind, all lists
+are one), and refuses two implementations for the same kinds. So the first overload of each combination carries one
+implementation for all of them, and later ones only declare their types to the checker. The engine holds what an
+implementation returns against the overload that carries it; for the runner, therefore, every overload returns `dyn`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cel_expr_python import cel
+
+SCALARS = (
+    cel.Type.BOOL,
+    cel.Type.INT,
+    cel.Type.UINT,
+    cel.Type.DOUBLE,
+    cel.Type.STRING,
+    cel.Type.BYTES,
+    cel.Type.DURATION,
+    cel.Type.TIMESTAMP,
+)
+
+
+def _kind(type_: Any) -> str:
+    name = str(type_.name())
+    if name.upper().startswith(("LIST", "MAP")):
+        return name[:3].upper()
+    return "message" if type_.is_message() else name
+
+
+class Declarations:
+    """Overloads by function name, in the order in which they were added."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._overloads: dict[str, list[dict[str, Any]]] = {}
+        self._implemented: set[tuple[str, bool, tuple[str, ...]]] = set()
+
+    def add(
+        self,
+        name: str,
+        returns: Any,
+        parameters: Sequence[Any],
+        implementation: Callable[..., Any],
+        *,
+        member: bool = False,
+    ) -> None:
+        """Declare one overload; `member` means that the first parameter stands before the dot."""
+        known = self._overloads.setdefault(name, [])
+        key = (name, member, tuple(_kind(parameter) for parameter in parameters))
+        more = {} if key in self._implemented else {"impl": implementation}
+        self._implemented.add(key)
+        known.append(
+            {
+                "id": f"k8s_{name.replace('.', '_')}_{len(known)}",
+                "return_type": returns,
+                "parameters": list(parameters),
+                "is_member": member,
+                **more,
+            }
+        )
+
+    def engine_declarations(self, *, typed: bool) -> list[Any]:
+        """Return one FunctionDecl for each name; with `typed` for the checker, without for the runner."""
+        loose = {} if typed else {"return_type": cel.Type.DYN}
+        return [
+            cel.FunctionDecl(name, [cel.Overload(**{**overload, **loose}) for overload in overloads])
+            for name, overloads in self._overloads.items()
+        ]

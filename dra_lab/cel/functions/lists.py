@@ -1,0 +1,118 @@
+"""Lists: the Kubernetes library (`library/lists.go`), cel-go's `ext/lists.go` v3 without `sortBy`, and `includes`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from cel_expr_python import cel
+
+from dra_lab.cel.functions.declare import SCALARS, Declarations
+from dra_lab.cel.functions.equality import equal
+from dra_lab.cel.values import QUANTITY, SEMVER, plain
+
+_T = cel.Type
+_ANY_LIST = _T.List(_T.DYN)
+_RANGE_LIMIT = 10_000
+INCLUDES_LIMIT = 48
+
+
+def _comparable(items: list[Any]) -> list[Any]:
+    kinds = {
+        bool if isinstance(item, bool) else float if isinstance(item, int | float) else type(item) for item in items
+    }
+    if len(kinds) > 1:
+        raise ValueError("no such overload: the elements of the list have different types")
+    return items
+
+
+def _is_sorted(items: Sequence[Any]) -> bool:
+    values = _comparable(plain(items))
+    return all(not values[i] < values[i - 1] for i in range(1, len(values)))
+
+
+def _extreme(items: Sequence[Any], *, largest: bool) -> Any:
+    values = _comparable(plain(items))
+    if not values:
+        raise ValueError(f"{'max' if largest else 'min'} called on empty list")
+    return max(values) if largest else min(values)
+
+
+def _sum(items: Sequence[Any]) -> Any:
+    values = _comparable(plain(items))
+    if any(isinstance(value, bool | str | bytes) for value in values):
+        raise ValueError("no such overload: sum")
+    if not values:
+        return 0
+    return sum(values[1:], start=values[0]) if not isinstance(values[0], timedelta) else sum(values, timedelta())
+
+
+def _index(items: Sequence[Any], wanted: Any, *, last: bool = False) -> int:
+    values = plain(items)
+    order = reversed(range(len(values))) if last else range(len(values))
+    return next((i for i in order if equal(values[i], wanted)), -1)
+
+
+def _includes(have: Any, wanted: Any) -> bool:
+    if not isinstance(have, list | tuple):
+        return equal(have, wanted)
+    if len(have) > INCLUDES_LIMIT:
+        raise ValueError(f"includes: the list has more than {INCLUDES_LIMIT} elements")
+    return any(equal(value, wanted) for value in plain(have))
+
+
+def _slice(items: Sequence[Any], start: int, end: int) -> list[Any]:
+    if start < 0 or end < 0 or start > end or end > len(items):
+        raise ValueError(f"cannot slice({start}, {end}), list has {len(items)} elements")
+    return plain(items)[start:end]
+
+
+def _flatten(items: Sequence[Any], depth: int = 1) -> list[Any]:
+    if depth < 0:
+        raise ValueError("level must be non-negative")
+    flat: list[Any] = []
+    for item in plain(items):
+        flat.extend(_flatten(item, depth - 1) if isinstance(item, list) and depth else [item])
+    return flat
+
+
+def _distinct(items: Sequence[Any]) -> list[Any]:
+    found: list[Any] = []
+    for item in plain(items):
+        if not any(equal(item, other) for other in found):
+            found.append(item)
+    return found
+
+
+def _range(count: int) -> list[int]:
+    if count > _RANGE_LIMIT:
+        raise ValueError(f"lists.range: more than {_RANGE_LIMIT} elements")
+    return list(range(count))
+
+
+def declare(into: Declarations) -> None:
+    """Add the libraries; overloads are declared per element type, because the engine has no type parameters for us."""
+    for element in SCALARS:
+        items = _T.List(element)
+        into.add("isSorted", _T.BOOL, [items], _is_sorted, member=True)
+        into.add("min", element, [items], lambda v: _extreme(v, largest=False), member=True)
+        into.add("max", element, [items], lambda v: _extreme(v, largest=True), member=True)
+        into.add("sort", items, [items], lambda v: sorted(_comparable(plain(v))), member=True)
+    for element in (_T.INT, _T.UINT, _T.DOUBLE, _T.DURATION):
+        into.add("sum", element, [_T.List(element)], _sum, member=True)
+    for element in (*SCALARS, QUANTITY, SEMVER, _ANY_LIST):
+        items = _T.List(element)
+        into.add("indexOf", _T.INT, [items, element], _index, member=True)
+        into.add("lastIndexOf", _T.INT, [items, element], lambda v, x: _index(v, x, last=True), member=True)
+        into.add("slice", items, [items, _T.INT, _T.INT], _slice, member=True)
+        into.add("distinct", items, [items], _distinct, member=True)
+        into.add("reverse", items, [items], lambda v: plain(v)[::-1], member=True)
+    into.add("flatten", _ANY_LIST, [_ANY_LIST], _flatten, member=True)
+    into.add("flatten", _ANY_LIST, [_ANY_LIST, _T.INT], _flatten, member=True)
+    into.add("lists.range", _T.List(_T.INT), [_T.INT], _range)
+    # `includes` takes anything; unequal types are false, no error. The engine dispatches `dyn` parameters to nothing.
+    kinds = (*SCALARS, QUANTITY, SEMVER)
+    for have in (*kinds, _ANY_LIST):
+        for wanted in kinds:
+            into.add("includes", _T.BOOL, [have, wanted], _includes, member=True)

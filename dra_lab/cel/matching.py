@@ -1,0 +1,124 @@
+"""Does a device match a request: the selectors of its class first, then its own (`structured/allocator.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from dra_lab.cel.selector import Selector, compile_selector, has_lists
+from dra_lab.errors import CelCompileError, CelError, CelRuntimeError
+from dra_lab.model.claims import expressions
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.model.sketch import Ask
+
+MATCH = "match"
+CLASS = "class"
+SELECTOR = "selector"
+ERROR = "error"
+NO_CLASS = "no-class"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How far a device came.
+
+    `stage` is "match", "class" (a class selector says no), "selector" (one of the request's own says no), "error" (a
+    selector does not compile or fails on the device: kube-scheduler gives up the whole pod) or "no-class".
+    `expression` is the selector that decided, `error` the message for "error" and "no-class".
+    """
+
+    stage: str
+    expression: str = ""
+    error: str = ""
+
+    def __bool__(self) -> bool:
+        """Say whether the device matches."""
+        return self.stage == MATCH
+
+
+_MATCHED = Match(MATCH)
+
+
+def knows_lists(release: KubernetesRelease) -> bool:
+    """Say whether stored selectors see list-typed attributes: with the gate, and always from 1.37 (#139395)."""
+    return release.enabled("DRAListTypeAttributes") or RELEASES.index(release.version) >= RELEASES.index("1.37")
+
+
+class Matching:
+    """The selectors of a cluster's classes and of requests, compiled once for a release."""
+
+    def __init__(self, cluster: Cluster, release: KubernetesRelease) -> None:
+        """Keep the cluster; nothing is compiled before it is asked for."""
+        self._cluster = cluster
+        self._lists = knows_lists(release)
+        self._compiled: dict[str, Selector | str] = {}
+        self._chains: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, Selector | str], ...] | None] = {}
+
+    @cached_property
+    def _decide(self) -> Callable[[Selector, str, Device], bool]:
+        """Return how to ask a selector: the look for lists on every device is made once for the whole cluster."""
+        devices = (device for slice_ in self._cluster.slices for device in slice_.spec.devices or ())
+        return Selector.decide if self._lists or not any(map(has_lists, devices)) else Selector.matches
+
+    def selector(self, expression: str) -> Selector:
+        """Return a compiled selector; raises CelCompileError."""
+        found = self._selector(expression)
+        if isinstance(found, str):
+            return compile_selector(expression, list_type_attributes=self._lists)
+        return found
+
+    def match(self, ask: Ask, driver: str, device: Device) -> Match:
+        """Say whether a device of a driver matches an ask, and if not, where it stopped; raises nothing."""
+        key = (ask.device_class_name, ask.selectors)
+        try:
+            chain = self._chains[key]
+        except KeyError:
+            chain = self._chains[key] = self._chain(*key)
+        if chain is None:
+            return Match(NO_CLASS, error=self._missing_class(ask))
+        for stage, selector in chain:
+            if isinstance(selector, str):
+                return Match(ERROR, error=f"request {ask.reference!r}: {selector}")
+            try:
+                if not self._decide(selector, driver, device):
+                    return Match(stage, selector.expression)
+            except CelRuntimeError as error:
+                return Match(ERROR, selector.expression, f"request {ask.reference!r}: {error.message}")
+        return _MATCHED
+
+    def problems(self, ask: Ask) -> tuple[CelError, ...]:
+        """Return the compile errors of an ask's own selectors, in order."""
+        found = []
+        for expression in ask.selectors:
+            try:
+                self.selector(expression)
+            except CelCompileError as error:
+                found.append(error)
+        return tuple(found)
+
+    def _missing_class(self, ask: Ask) -> str:
+        known = ", ".join(sorted(self._cluster.class_by_name)) or "none"
+        return (
+            f"request {ask.reference!r}: DeviceClass {ask.device_class_name!r} is not in the cluster (there are: "
+            f"{known}); choose one of these or add the class"
+        )
+
+    def _chain(self, class_name: str, own: tuple[str, ...]) -> tuple[tuple[str, Selector | str], ...] | None:
+        device_class = self._cluster.class_by_name.get(class_name)
+        if device_class is None:
+            return None
+        of_class = [(CLASS, self._selector(text)) for text in expressions(device_class.spec.selectors)]
+        return (*of_class, *((SELECTOR, self._selector(text)) for text in own))
+
+    def _selector(self, expression: str) -> Selector | str:
+        found = self._compiled.get(expression)
+        if found is None:
+            try:
+                found = compile_selector(expression, list_type_attributes=self._lists)
+            except CelCompileError as error:
+                found = error.message
+            self._compiled[expression] = found
+        return found

@@ -1,0 +1,197 @@
+"""Selectors: compiled once, evaluated once per distinct set of the values that the text names."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from functools import cached_property, lru_cache
+from typing import Any
+
+from cel_expr_python import cel
+from google.protobuf.message import DecodeError
+
+from dra_lab.cel import cost, hints
+from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DRIVER, SHAREABLE, checker, runner
+from dra_lab.cel.syntax import Reads, Tree, prepare, reads
+from dra_lab.cel.values import quantity, semver
+from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError
+from dra_lab.model.device import Device, DeviceAttribute
+from dra_lab.model.names import split_qualified
+
+LENGTH_LIMIT = 10 * 1024
+_MEMO_LIMIT = 65536
+
+
+def _attribute_value(attribute: DeviceAttribute) -> Any:
+    if attribute.version is not None:
+        return semver(attribute.version)
+    if attribute.versions is not None:
+        return [semver(version) for version in attribute.versions]
+    value = attribute.value
+    if value is None:
+        raise CelRuntimeError("unsupported attribute value: an attribute of the device has no value")
+    return list(value) if isinstance(value, tuple) else value
+
+
+def has_lists(device: Device) -> bool:
+    """Say whether a device publishes a list-typed attribute."""
+    return any(attribute.is_list for attribute in device.attributes.values())
+
+
+class Selector:
+    """One CEL expression over a device.
+
+    `expression` is its text; `attributes` and `capacity` are the full names that it indexes, as far as these stand
+    there as literals; `max_cost` is Kubernetes' estimate of what it may cost at most (`cost.LIMIT` is what the API server accepts).
+    """
+
+    def __init__(self, expression: str, tree: Tree, program: Any, found: Reads, *, list_type_attributes: bool) -> None:
+        """Keep the parts; use `compile_selector`."""
+        self.expression = expression
+        self.list_type_attributes = list_type_attributes
+        self.attributes = frozenset(found.attributes)
+        self.capacity = frozenset(found.capacity)
+        self._tree = tree
+        self._program = program
+        self._reads = found
+        self._keys: dict[str, tuple[tuple[str, str | None], ...]] = {}
+        self._memo: dict[Hashable, bool | str] = {}
+
+    @cached_property
+    def max_cost(self) -> int:
+        """Return the estimate in Kubernetes' units."""
+        return cost.estimate(self._tree)
+
+    def matches(self, driver: str, device: Device) -> bool:
+        """Say whether a device of a driver matches.
+
+        Raises CelRuntimeError where Kubernetes' evaluation fails, for example on an attribute that the device lacks.
+        Without list-typed attributes, one list on a device makes every selector fail on it (Kubernetes 1.36).
+        """
+        if not self.list_type_attributes and has_lists(device):
+            raise CelRuntimeError(
+                f"device {device.name!r} has a list-typed attribute, and without the gate DRAListTypeAttributes "
+                "every selector fails on it: unsupported attribute value",
+                expression=self.expression,
+            )
+        return self.decide(driver, device)
+
+    def decide(self, driver: str, device: Device) -> bool:
+        """Do what `matches` does for a device that is known to have no list, or where lists are known."""
+        key = self._key(driver, device)
+        answer = self._memo.get(key)
+        if answer is None:
+            if len(self._memo) >= _MEMO_LIMIT:
+                self._memo.clear()
+            answer = self._memo[key] = self._evaluate(driver, device)
+        if isinstance(answer, str):
+            message = hints.runtime_message(self.expression, answer, driver, device)
+            raise CelRuntimeError(message, expression=self.expression)
+        return answer
+
+    def _key(self, driver: str, device: Device) -> Hashable:
+        if self._reads.whole:
+            return (
+                driver,
+                device.allow_multiple_allocations,
+                tuple(device.attributes.items()),
+                tuple((name, capacity.value) for name, capacity in device.capacity.items()),
+            )
+        names = self._keys.get(driver)
+        if names is None:
+            names = self._keys[driver] = self._names(driver)
+        attributes = device.attributes
+        values = tuple(
+            attributes.get(name) or (attributes.get(bare) if bare is not None else None) for name, bare in names
+        )
+        if not self._reads.capacity and not self._reads.shareable:
+            return (driver, values)
+        amounts = tuple((name, capacity.value) for name, capacity in device.capacity.items() if self._reads.capacity)
+        return (driver, values, amounts, device.allow_multiple_allocations)
+
+    def _names(self, driver: str) -> tuple[tuple[str, str | None], ...]:
+        """Return, for each named attribute, its full key and the bare key that means the same for this driver."""
+        split = ((name, *name.split("/", 1)) for name in sorted(self.attributes))
+        return tuple((full, bare if domain == driver else None) for full, domain, bare in split)
+
+    def _evaluate(self, driver: str, device: Device) -> bool | str:
+        """Return the result, or the engine's error message."""
+        try:
+            result = self._program.eval(data=self._bindings(driver, device))
+            if result.type() == cel.Type.ERROR:
+                return str(result.value()) or "unknown error"
+            value = result.value()
+        except (CelRuntimeError, SemverError, QuantityError) as error:
+            return error.message
+        except (RuntimeError, ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:
+            return str(error) or type(error).__name__
+        if not isinstance(value, bool):
+            return f"the result is of type {result.type().name()}, not bool"
+        return value
+
+    def _bindings(self, driver: str, device: Device) -> dict[str, Any]:
+        attributes: dict[str, dict[str, Any]] = {}
+        for key, attribute in device.attributes.items():
+            domain, identifier = split_qualified(key, driver)
+            values = attributes.setdefault(domain, {})
+            if "/" in key or identifier not in values:
+                values[identifier] = _attribute_value(attribute)
+        capacity: dict[str, dict[str, Any]] = {}
+        for key, amount in device.capacity.items():
+            domain, identifier = split_qualified(key, driver)
+            capacity.setdefault(domain, {})[identifier] = quantity(amount.value)
+        domains = (*self._reads.literals, driver)
+        return {
+            DRIVER: driver,
+            SHAREABLE: bool(device.allow_multiple_allocations),
+            ATTRIBUTES: attributes,
+            CAPACITY: capacity,
+            DEFAULTED[ATTRIBUTES]: _with_defaults(attributes, domains),
+            DEFAULTED[CAPACITY]: _with_defaults(capacity, domains),
+        }
+
+
+def _with_defaults(values: Mapping[str, Any], domains: tuple[str, ...]) -> dict[str, Any]:
+    return {**{domain: {} for domain in domains}, **values}
+
+
+@lru_cache(maxsize=4096)
+def compile_selector(expression: str, *, list_type_attributes: bool = False) -> Selector:
+    """Compile a selector as kube-scheduler compiles a stored one (whatever it may cost; see `admit_selector`).
+
+    `list_type_attributes` is the gate DRAListTypeAttributes (KEP-5491). Raises CelCompileError with the position and
+    what to do; also for more than 10 KiB and for a result that is neither bool nor an attribute's value.
+    """
+    size = len(expression.encode(errors="surrogatepass"))
+    if size > LENGTH_LIMIT:
+        raise CelCompileError(
+            f"CEL selector has {size} bytes, more than {LENGTH_LIMIT}; split it into several selectors",
+            expression=expression,
+        )
+    try:
+        checked = checker(list_type_attributes=list_type_attributes).compile(expression)
+        tree = Tree(checked.serialize())
+        found = reads(tree)
+        kind = tree.types.get(tree.root.id)
+        kind_name = cost.type_name(kind) if kind is not None else "dyn"
+        if kind_name != "bool" and kind_name not in (("any", "dyn") if list_type_attributes else ("any",)):
+            raise hints.result_type_error(expression, kind_name)
+        estimated = Tree(checked.serialize())
+        program = runner().deserialize(prepare(tree))
+    except (RuntimeError, ValueError, TypeError, DecodeError, RecursionError, MemoryError) as error:
+        raise hints.compile_error(expression, str(error)) from None
+    return Selector(expression, estimated, program, found, list_type_attributes=list_type_attributes)
+
+
+def admit_selector(expression: str, *, list_type_attributes: bool = False) -> Selector:
+    """Compile a selector as the API server does when it is new or changed: one that may cost too much is refused.
+
+    Raises CelCompileError, also for an estimate above `cost.LIMIT` (1,000,000).
+    """
+    selector = compile_selector(expression, list_type_attributes=list_type_attributes)
+    if selector.max_cost > cost.LIMIT:
+        raise CelCompileError(
+            f"CEL selector may cost {selector.max_cost} units, more than {cost.LIMIT}: the API server would refuse it. "
+            "Use fewer nested loops and shorter lists, or split it into several selectors.",
+            expression=expression,
+        )
+    return selector
