@@ -165,23 +165,31 @@ def _why_none(ends: Ends, sides: Mapping[str, tuple[str, ...]], level: str) -> s
     word = LEVEL_WORDS[level]
     without = [end for end in ends if not sides[end]]
     if without:
-        verb = "publishes" if len(without) == 1 else "publish"
         rest = [f"{end}: {', '.join(names)}" for end, names in sides.items() if names]
-        return f"{' and '.join(without)} {verb} no {word}" + (f" ({'; '.join(rest)})" if rest else "")
+        return _publish_no(without, word) + (f" ({'; '.join(rest)})" if rest else "")
     told = "; ".join(f"{end}: {', '.join(names)}" for end, names in sides.items())
     return f"the {word} is published under different names ({told})"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return `a`, `a and b` or `a, b and c`."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _publish_no(names: list[str], what: str) -> str:
+    return f"{listed(names)} {'publishes' if len(names) == 1 else 'publish'} no {what}"
 
 
 def _level_option(cluster: Cluster, ends: Ends, level: str, release: KubernetesRelease) -> LinkOption:
     word = LEVEL_WORDS[level]
     empty = [end for end, items in ends.items() if not items]
     if empty:
-        return LinkOption(level, word, False, f"{' and '.join(empty)} matches no device", False)
+        return LinkOption(level, word, False, f"no device matches {listed(empty)}", False)
     known = known_at(cluster, level)
     unknown = [end for end, items in ends.items() if not any(item.id in known for item in items)]
     if unknown:
-        reason = f"{' and '.join(unknown)} publish{'es' if len(unknown) == 1 else ''} no {word}"
-        return LinkOption(level, word, False, reason, False)
+        return LinkOption(level, word, False, _publish_no(unknown, word), False)
     choice = _choose(ends, level, release)
     if not choice.name:
         return LinkOption(level, word, True, f"kube-scheduler cannot be told this: {choice.reason}", False)
@@ -194,8 +202,7 @@ def _attribute_option(
 ) -> LinkOption:
     without = [end for end, have in names.items() if name not in have]
     if without:
-        verb = "publishes" if len(without) == 1 else "publish"
-        return LinkOption(name, name, False, f"{' and '.join(without)} {verb} no {name}", False)
+        return LinkOption(name, name, False, _publish_no(without, name), False)
     if any(_count_lacking(items, name, release) for items in ends.values()):
         return LinkOption(name, name, False, f"{name} is a list; the gate DRAListTypeAttributes is off", False)
     if not _one_type(ends.values(), name):

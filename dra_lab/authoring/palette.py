@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def palette(cluster: Cluster, release: KubernetesRelease | None = None) -> tuple
         entries = [*_offers(cluster, asked)]
         entries += _classes(cluster, asked, {entry.device_class for entry in entries})
         entries += _unclassed(cluster, asked, entries)
-        found = tuple(sorted(entries, key=lambda e: (_KIND_ORDER[e.kind], e.driver)))
+        found = tuple(sorted(_told_apart(entries), key=lambda e: (_KIND_ORDER[e.kind], e.driver)))
         memo[str(asked)] = found
     return found
 
@@ -155,6 +156,17 @@ def _label(offer: Offer, items: Collection[PoolDevice]) -> str:
         return offer.label
     models = {device_label(item.driver, lookup_of(item.driver, item.device)) for item in items}
     return models.pop() if len(models) == 1 else offer.label
+
+
+def _told_apart(entries: list[PaletteEntry]) -> Iterator[PaletteEntry]:
+    """Say of two entries with one label (CPUs in both modes of the driver) which asks for an amount."""
+    seen = Counter((entry.kind, entry.label) for entry in entries)
+    for entry in entries:
+        if seen[entry.kind, entry.label] > 1:
+            how = "by amount" if entry.capacity_key else "by count"
+            yield dataclasses.replace(entry, label=f"{entry.label} ({how})")
+        else:
+            yield entry
 
 
 def _fitting_default(offer: Offer, items: Collection[PoolDevice]) -> str:

@@ -128,12 +128,17 @@ class NodeClass:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A change to the drawing that would help, with what it would bring; `selectors` maps a request to CEL texts."""
+    """A change to the drawing that would help, with what it would bring.
+
+    `selectors` maps a request to CEL texts that are added to it; `sketch` is the drawing with the change made, where
+    it can be made for the person.
+    """
 
     title: str
     detail: str
     source: str = ""
     selectors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sketch: ClaimSketch | None = None
 
 
 @dataclass(frozen=True)

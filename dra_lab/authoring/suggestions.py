@@ -1,0 +1,252 @@
+"""What a person could draw instead where a link cannot be written or no node can keep it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from dra_lab.authoring.candidates import is_free, reference_candidates
+from dra_lab.authoring.links import LEVEL_WORDS, attribute_for, listed
+from dra_lab.authoring.numa_selectors import selector_at
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID, split_request
+from dra_lab.model.plan import Suggestion
+from dra_lab.model.pools import PoolDevice
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link, asks, covers
+from dra_lab.topology.locality import Locality, level_value, localities
+
+MOST_SELECTOR_SUGGESTIONS = 2
+"""Most NUMA nodes for which selectors are proposed; the others would read the same."""
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """The ends of one link: their devices in the whole cluster, and how many each takes."""
+
+    items: Mapping[str, Mapping[DeviceID, PoolDevice]]
+    counts: Mapping[str, int]
+
+
+def suggest(
+    cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease, *, nodes: Sequence[str] = ()
+) -> tuple[Suggestion, ...]:
+    """Return changes to a drawing for every must-link that cannot be written or that no node can keep.
+
+    In this order: counts that work for a pairwise link; selectors that place all ends on one NUMA node (only if some
+    node has the devices), with the source of that locality; the same link at a coarser level that some node can keep;
+    the link as a preference. Each link is looked at alone: whether the whole drawing then fits is for the planner to
+    say. `nodes` are looked at (all where none are named; name one of each class of equal nodes in a large cluster).
+    """
+    looked_at = tuple(nodes) or cluster.node_names
+    found: list[Suggestion] = []
+    for link in sketch.links:
+        if not link.must or link.how is How.APART:
+            continue
+        ends = _ends(cluster, sketch, link, release)
+        if any(not items for items in ends.items.values()):
+            continue
+        counts = _better_counts(sketch, link, ends)
+        if counts is not None:
+            found.append(counts)
+            continue
+        writable = bool(attribute_for(cluster, sketch, link, release).name)
+        idle = _nodes_that_keep(cluster, link.where, link.how, ends, looked_at)
+        if writable and idle:
+            continue
+        if writable:
+            found += _fewer(cluster, sketch, link, ends, looked_at)
+        found += _selectors(cluster, sketch, link, ends, looked_at, release)
+        found += _coarser(cluster, sketch, link, ends, looked_at, release)
+        if not idle:
+            found.append(_as_preference(sketch, link))
+    return tuple(found)
+
+
+def _ends(cluster: Cluster, sketch: ClaimSketch, link: Link, release: KubernetesRelease) -> _Ends:
+    items, counts = {}, {}
+    for end in link.requests:
+        items[end] = {item.id: item for item in reference_candidates(cluster, sketch, end, release)}
+        ways = [ask for request in sketch.requests for ask in asks(request) if covers(end, ask)]
+        counts[end] = min((ask.count for ask in ways if not ask.all_devices), default=1)
+    return _Ends(items, counts)
+
+
+def _better_counts(sketch: ClaimSketch, link: Link, ends: _Ends) -> Suggestion | None:
+    groups = min(ends.counts.values())
+    odd = {end: count // groups * groups for end, count in ends.counts.items() if count % groups}
+    if link.how is not How.PAIRWISE or not odd:
+        return None
+    changed = {split_request(end)[0]: count for end, count in odd.items()}
+    simple = all("/" not in end and sketch.request(end).exactly is not None for end in odd)
+    words = listed([f"{end} ×{count}" for end, count in odd.items()])
+    detail = f"Every {min(ends.counts, key=lambda end: ends.counts[end])} then has equally many partners."
+    return Suggestion(f"Ask for {words}", detail, sketch=_with_counts(sketch, changed) if simple else None)
+
+
+def _fewer(
+    cluster: Cluster, sketch: ClaimSketch, link: Link, ends: _Ends, nodes: Iterable[str]
+) -> Iterator[Suggestion]:
+    """Yield the largest number of groups of a pairwise link that some node holds, where it is not zero."""
+    if link.how is not How.PAIRWISE:
+        return
+    most = max((_groups_at(_by_place(link.where, _on_node(cluster, n, ends)), ends.counts) for n in nodes), default=0)
+    if not most:
+        return
+    counts = {end: count // min(ends.counts.values()) * most for end, count in ends.counts.items()}
+    simple = all("/" not in end and sketch.request(end).exactly is not None for end in counts)
+    words = listed([f"{end} ×{count}" for end, count in counts.items()])
+    place = LEVEL_WORDS.get(link.where, link.where)
+    yield Suggestion(
+        f"Ask for {words}",
+        f"No node has more than {most} such groups, each at one {place}.",
+        sketch=_with_counts(sketch, counts) if simple else None,
+    )
+
+
+def _with_counts(sketch: ClaimSketch, counts: Mapping[str, int]) -> ClaimSketch:
+    def changed(request: DeviceRequest) -> DeviceRequest:
+        if request.exactly is None or request.name not in counts:
+            return request
+        return replace(request, exactly=replace(request.exactly, count=counts[request.name]))
+
+    return replace(sketch, requests=tuple(changed(request) for request in sketch.requests))
+
+
+def _on_node(cluster: Cluster, node: str, ends: _Ends) -> dict[str, list[tuple[PoolDevice, Locality]]]:
+    here = localities(cluster, node)
+    return {end: [(items[i], place) for i, place in here.items() if i in items] for end, items in ends.items.items()}
+
+
+def _keeps(
+    where: str, how: How, counts: Mapping[str, int], here: Mapping[str, list[tuple[PoolDevice, Locality]]]
+) -> bool:
+    at = _by_place(where, here)
+    if how is not How.PAIRWISE:
+        return any(all(found[end] >= count for end, count in counts.items()) for found in at)
+    return _groups_at(at, counts) >= min(counts.values())
+
+
+def _by_place(where: str, here: Mapping[str, list[tuple[PoolDevice, Locality]]]) -> list[Counter[str]]:
+    """Return, for every place at a level, how many devices of each end are there."""
+    at: dict[str | int, Counter[str]] = defaultdict(Counter)
+    for end, found in here.items():
+        for item, locality in found:
+            value = level_value(locality, where, item.device)
+            if value is not None:
+                at[value][end] += 1
+    return list(at.values())
+
+
+def _groups_at(at: Iterable[Counter[str]], counts: Mapping[str, int]) -> int:
+    """Return how many groups of a pairwise link the places hold."""
+    shares = {end: count // min(counts.values()) for end, count in counts.items()}
+    return sum(min(found[end] // share for end, share in shares.items()) for found in at)
+
+
+def _nodes_that_keep(cluster: Cluster, where: str, how: How, ends: _Ends, nodes: Iterable[str]) -> int:
+    return sum(1 for node in nodes if _keeps(where, how, ends.counts, _on_node(cluster, node, ends)))
+
+
+def _selectors(
+    cluster: Cluster,
+    sketch: ClaimSketch,
+    link: Link,
+    ends: _Ends,
+    nodes: Sequence[str],
+    release: KubernetesRelease,
+) -> Iterator[Suggestion]:
+    """Yield selectors that place all ends on one NUMA node, for the NUMA nodes that most nodes can serve."""
+    if link.where not in LEVELS or link.where == "socket":
+        return
+    now, idle = Counter[int | str](), Counter[int | str]()
+    for node in nodes:
+        here = _on_node(cluster, node, ends)
+        free = {end: [f for f in found if is_free(cluster, f[0], release)] for end, found in here.items()}
+        now.update(_numa_nodes_with(here=free, counts=ends.counts))
+        idle.update(_numa_nodes_with(here=here, counts=ends.counts))
+    best = sorted(idle, key=lambda value: (-now[value], -idle[value], str(value)))
+    made = 0
+    for value in best:
+        texts = {end: selector_at(cluster, ends.items[end], value, nodes) for end in link.requests}
+        if made == MOST_SELECTOR_SUGGESTIONS:
+            return
+        if any(found is None for found in texts.values()):
+            continue
+        made += 1
+        selectors = {end: (found[0],) for end, found in texts.items() if found}
+        source = "; ".join(f"{end}: {found[1]}" for end, found in texts.items() if found)
+        detail = (
+            f"kube-scheduler obeys selectors: {now[value]} of {len(nodes)} nodes have such devices free "
+            f"({idle[value]} when idle). They replace the link {link.name!r}; another NUMA node needs its own claim."
+        )
+        title = f"Place {listed(link.requests)} on NUMA node {value} by selectors"
+        yield Suggestion(title, detail, source, selectors, _with_selectors(sketch, link, selectors))
+
+
+def _numa_nodes_with(
+    here: Mapping[str, list[tuple[PoolDevice, Locality]]], counts: Mapping[str, int]
+) -> list[int | str]:
+    at: dict[int | str, Counter[str]] = defaultdict(Counter)
+    for end, found in here.items():
+        for _, locality in found:
+            if locality.numa_node is not None:
+                at[locality.numa_node.value][end] += 1
+    return [value for value, found in at.items() if all(found[end] >= count for end, count in counts.items())]
+
+
+def _with_selectors(sketch: ClaimSketch, link: Link, selectors: Mapping[str, tuple[str, ...]]) -> ClaimSketch:
+    def extended(have: tuple[DeviceSelector, ...], reference: str) -> tuple[DeviceSelector, ...]:
+        request = split_request(reference)[0]
+        texts = [text for end in dict.fromkeys((request, reference)) for text in selectors.get(end, ())]
+        return (*have, *(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in texts))
+
+    def changed(request: DeviceRequest) -> DeviceRequest:
+        if request.exactly is not None:
+            part = request.exactly
+            return replace(request, exactly=replace(part, selectors=extended(part.selectors, request.name)))
+        subs = tuple(
+            replace(sub, selectors=extended(sub.selectors, f"{request.name}/{sub.name}"))
+            for sub in request.first_available
+        )
+        return replace(request, first_available=subs)
+
+    links = tuple(other for other in sketch.links if other.name != link.name)
+    return replace(sketch, requests=tuple(changed(request) for request in sketch.requests), links=links)
+
+
+def _coarser(
+    cluster: Cluster,
+    sketch: ClaimSketch,
+    link: Link,
+    ends: _Ends,
+    nodes: Sequence[str],
+    release: KubernetesRelease,
+) -> Iterator[Suggestion]:
+    """Yield the nearest coarser level that some node can keep."""
+    if link.where not in LEVELS:
+        return
+    for level in LEVELS[LEVELS.index(link.where) + 1 :]:
+        keeping = _nodes_that_keep(cluster, level, link.how, ends, nodes)
+        if keeping:
+            changed = _with_link(sketch, replace(link, where=level))
+            choice = attribute_for(cluster, changed, changed.links[sketch.links.index(link)], release)
+            told = "" if choice.name else f" kube-scheduler cannot be told this: {choice.reason}."
+            detail = f"{keeping} of {len(nodes)} nodes have such devices when idle.{told}"
+            yield Suggestion(f"Relax {link.name!r} to the {LEVEL_WORDS[level]}", detail, sketch=changed)
+            return
+
+
+def _as_preference(sketch: ClaimSketch, link: Link) -> Suggestion:
+    detail = "The claim is then placed as near to it as can be."
+    return Suggestion(
+        f"Prefer {link.name!r} instead of demanding it", detail, sketch=_with_link(sketch, replace(link, must=False))
+    )
+
+
+def _with_link(sketch: ClaimSketch, changed: Link) -> ClaimSketch:
+    return replace(sketch, links=tuple(changed if link.name == changed.name else link for link in sketch.links))
