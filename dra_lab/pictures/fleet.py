@@ -94,6 +94,7 @@ def fleet_svg(plan: Plan, *, width: float = 460.0, prefix: str = "fleet") -> str
     root.set("aria-label", f"Fits on {fitting} of {sum(tile['count'] for tile in tiles)} nodes")
     element(root, "style").text = style_sheet()
     patterns(root, prefix)
+    ground = element(root, "rect", class_="dra-hw-ground", width=width)
     x, y = 2.0, 2.0
     for tile in tiles:
         words = clean(tile["label"]) + (f" ×{tile['count']}" if tile["count"] > 1 else "")
@@ -104,6 +105,7 @@ def fleet_svg(plan: Plan, *, width: float = 460.0, prefix: str = "fleet") -> str
             x, y = 2.0, y + 28
         _draw(root, tile, words, (x, y, room), prefix)
         x += room + 6
+    ground.set("height", f"{y + 26:g}")
     root.set("viewBox", f"0 0 {width:g} {y + 26:g}")
     root.set("width", f"{width:g}")
     root.set("height", f"{y + 26:g}")

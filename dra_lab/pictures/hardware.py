@@ -18,7 +18,7 @@ from dra_lab.pictures.shapes import Element, backing, element, outline, patterns
 from dra_lab.pictures.states import DeviceState, State, device_states, shown
 from dra_lab.pictures.style import style_sheet
 
-_PATTERN = {State.IN_USE: "hatch", State.SHARED: "sparse", State.TAINTED: "cross"}
+_PATTERN = {State.IN_USE: "hatch", State.SHARED: "dots", State.TAINTED: "cross"}
 _CLASS = {
     State.FREE: "free",
     State.SHARED: "shared",
@@ -77,10 +77,12 @@ def hardware_svg(
     root.set("aria-label", f"Hardware of node {node_name}")
     element(root, "style").text = style_sheet()
     patterns(root, prefix)
+    ground = element(root, "rect", class_="dra-hw-ground", width=width, rx=6.0)
     tree = element(root, "g", role="tree", transform="translate(1 1)")
     tree.set("aria-label", place_words(scene.branch))
     _frame(tree, scene, ink, level=1)
     bottom = add_legend(root, prefix, width, scene.height + 14, compared=on_top.compared, known=cluster.claims_known)
+    ground.set("height", f"{bottom:g}")
     root.set("viewBox", f"0 0 {width:g} {bottom:g}")
     root.set("width", f"{width:g}")
     root.set("height", f"{bottom:g}")

@@ -9,7 +9,7 @@ from dra_lab.pictures.shapes import Element, element, outline, text
 _STATES = (
     ("free", "free", ""),
     ("in-use", "in use", "hatch"),
-    ("shared", "partly in use", "sparse"),
+    ("shared", "partly in use", "dots"),
     ("tainted", "tainted", "cross"),
     ("ineligible", "not eligible", ""),
     ("chosen", "chosen", ""),

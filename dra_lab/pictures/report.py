@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from dra_lab.findings import sort_findings
+from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import GOALS, FirstFit, Plan
 from dra_lab.model.sketch import asks
@@ -37,7 +37,8 @@ th, td { text-align: left; padding: 6px 12px 6px 0; border-bottom: 1px solid var
 th { font-weight: 600; } thead th { color: var(--dim); font-size: 13px; } .worse { font-weight: 700; }
 ul { list-style: none; margin: 0; padding: 0; } li { padding: 8px 0; border-bottom: 1px solid var(--line);
   overflow-wrap: anywhere; }
-.worse, td .facts { white-space: nowrap; } .advice { color: var(--dim); } .error { color: var(--error); } .warning { color: var(--warning); }
+.amount { white-space: nowrap; }
+.advice { color: var(--dim); } .error { color: var(--error); } .warning { color: var(--warning); }
 .note { color: var(--note); } .severity { font-weight: 700; }
 .letter { display: inline-block; min-width: 22px; padding: 0 6px; border-radius: 5px; text-align: center;
   font-weight: 700; }
@@ -45,31 +46,45 @@ pre { background: var(--soft); border: 1px solid var(--line); border-radius: 8px
   font: 13px/1.55 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 @media print { main { padding: 0; max-width: none; } pre { white-space: pre-wrap; } }
 """
-_END = """<p class="facts">Which node kube-scheduler picks is decided by other plugins as well; compared is what it
-takes on this one. Made with dra-lab.</p></main></body></html>
+_COMPARED = """<p class="facts">Which node kube-scheduler picks is decided by other plugins as well; compared is what it
+takes on this one.</p>"""
+_END = """<p class="facts">Made with dra-lab.</p></main></body></html>
 """
 
 
-def report_page(cluster: Cluster, plan: Plan, yaml_text: str) -> str:
+def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, node: str = "", sentence: str = "") -> str:
     """Return the page: answer, pictures, goals beside kube-scheduler's, reasons, suggestions, findings, YAML.
 
-    All text is escaped, the page's own policy forbids scripts and requests, and the same plan gives the same page.
+    `node` is the one to draw, "" for the plan's or the first; `sentence` is the answer in words where the caller has
+    told it elsewhere, "" for `words.answer_sentence`. Without a plan the page shows the node's hardware. All text is
+    escaped, the page's own policy forbids scripts and requests, and the same plan gives the same page. Raises KeyError
+    for a node that the cluster does not have.
     """
+    drawn = node or (plan.node if plan is not None else "") or next(iter(cluster.node_names), "")
+    if plan is None:
+        return _bare_page(cluster, drawn)
     title = f"{clean(plan.sketch.name)} on {clean(plan.cluster or cluster.name)}"
     parts = [
         _head(title),
-        f'<p class="facts">{escape(title)}</p><h1>{escape(clean(answer_sentence(plan)))}</h1>',
+        f'<p class="facts">{escape(title)}</p><h1>{escape(clean(sentence or answer_sentence(plan)))}</h1>',
         f'<p class="facts">{escape(_facts(cluster, plan))}</p>',
         _requests(plan),
-        _pictures(cluster, plan),
+        _pictures(cluster, plan, drawn),
         _goals(plan),
         _reasons(plan),
         _suggestions(plan),
-        _findings(plan),
+        _findings(plan.findings),
         f"<h2>Manifests</h2><pre>{escape(_lines(yaml_text))}</pre>" if yaml_text else "",
+        _COMPARED if plan.goals else "",
         _END,
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _bare_page(cluster: Cluster, node: str) -> str:
+    title = f"{clean(node)} on {clean(cluster.name)}" if node else clean(cluster.name)
+    picture = _figure("", hardware_svg(cluster, node, prefix="node")) if node else "<p>No node was read.</p>"
+    return "\n".join((_head(title), f"<h1>{escape(title)}</h1>", picture, _findings(cluster.findings), _END))
 
 
 def _head(title: str) -> str:
@@ -109,24 +124,24 @@ def _requests(plan: Plan) -> str:
     return "<h2>Requests</h2>" + _table(("request", "asks for", "best devices"), rows) if rows else ""
 
 
-def _pictures(cluster: Cluster, plan: Plan) -> str:
+def _pictures(cluster: Cluster, plan: Plan, node: str) -> str:
     parts = []
-    if plan.node and plan.node in cluster.node_by_name:
-        parts.append(_figure("best", hardware_svg(cluster, plan.node, plan=plan, prefix="best")))
-        if plan.first_fit is not None and plan.first_fit.placements:
-            both = hardware_svg(cluster, plan.node, plan=plan, show="both", prefix="both")
+    if node:
+        best = "best" if plan.fits and node == plan.node else "hardware"
+        parts.append(_figure(best, hardware_svg(cluster, node, plan=plan, prefix="best")))
+        if node == plan.node and plan.first_fit is not None and plan.first_fit.placements:
+            both = hardware_svg(cluster, node, plan=plan, show="both", prefix="both")
             parts.append(_figure("best and kube-scheduler with this manifest", both))
-    if not parts and not plan.node_classes:
-        return ""
     strip = ""
     if plan.node_classes:
         words = "solid: as well as the best; hatched: worse; outline: does not fit; dotted: not decided"
         strip = _figure(words, fleet_svg(plan, width=960, prefix="fleet"))
-    return f'<h2>Where it fits</h2>{strip}<div class="columns">{"".join(parts)}</div>'
+    return f'<h2>Where it fits</h2>{strip}<div class="columns">{"".join(parts)}</div>' if parts or strip else ""
 
 
 def _figure(caption: str, svg: str) -> str:
-    return f"<figure><figcaption>{escape(caption)}</figcaption>{svg}</figure>"
+    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f"<figure>{told}{svg}</figure>"
 
 
 def _goals(plan: Plan) -> str:
@@ -138,7 +153,9 @@ def _goals(plan: Plan) -> str:
         unknown = f", {goal.unknown} of unknown place" if goal.unknown else ""
         words = escape(GOALS.get(goal.goal, goal.goal))
         columns = [_compared(goal.value, first_fit, goal.goal) for first_fit in (plan.first_fit, plan.first_fit_plain)]
-        rows.append([words, f'{goal.value} <span class="facts">{proof}{unknown}</span>', *columns])
+        rows.append(
+            [words, f'<span class="amount">{goal.value} <span class="facts">{proof}{unknown}</span></span>', *columns]
+        )
     head = ("goal", "best", "kube-scheduler, this manifest", "kube-scheduler, counts and selectors only")
     told = "".join(
         f'<p class="facts">kube-scheduler with {name}: {escape(clean(first_fit_words(first_fit)))}.</p>'
@@ -177,11 +194,11 @@ def _suggestions(plan: Plan) -> str:
     return _list("What would help", rows)
 
 
-def _findings(plan: Plan) -> str:
+def _findings(findings: Iterable[Finding]) -> str:
     rows = [
         f'<span class="severity {finding.severity}">{finding.severity}</span> '
         + _item(f"{finding.subject}: {finding.message}" if finding.subject else finding.message, finding.advice)
-        for finding in sort_findings(plan.findings)
+        for finding in sort_findings(findings)
     ]
     return _list("Findings", rows)
 

@@ -73,10 +73,11 @@ def backing(parent: Element, words: str, x: float, y: float, size: float) -> Non
 
 
 def patterns(parent: Element, prefix: str) -> None:
-    """Add the patterns of the states: `<prefix>-hatch` (in use), `-sparse` (partly), `-cross` (tainted), `-worse`."""
+    """Add the patterns of the states: `<prefix>-hatch` (in use), `-dots` (partly in use), `-cross` (tainted)."""
     made = element(parent, "defs")
     _lines(made, f"{prefix}-hatch", 5.0, "dra-hw-line", both_ways=False)
-    _lines(made, f"{prefix}-sparse", 11.0, "dra-hw-line", both_ways=False)
+    dots = element(made, "pattern", id=f"{prefix}-dots", width=5.0, height=5.0, patternUnits="userSpaceOnUse")
+    element(dots, "circle", cx=2.5, cy=2.5, r=0.9, class_="dra-hw-dot")
     _lines(made, f"{prefix}-cross", 6.0, "dra-hw-warn-line", both_ways=True)
 
 

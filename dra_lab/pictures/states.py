@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, split_request
@@ -153,12 +152,7 @@ def _ineligible(
     for device_id, device in seen:
         reasons = []
         for ask in (ask for part in wanted for ask in asks(part)):
-            try:
-                match = matching.match(ask, device_id.driver, device)
-            except DraLabError as error:
-                # A selector that does not compile says nothing about devices; the drawing's findings tell of it.
-                reasons.append(f"not eligible for {ask.reference}: {error}")
-                continue
+            match = matching.match(ask, device_id.driver, device)
             if match.stage == "match":
                 break
             reasons.append(_reason(ask.reference, match.stage, match.expression, match.error))

@@ -57,12 +57,14 @@ _RULES = """
   pointer-events: none; font-variant-numeric: tabular-nums; }
 .dra-hw .dra-hw-heading { text-anchor: start; dominant-baseline: auto; }
 .dra-hw .dra-hw-strong { font-weight: 600; }
+.dra-hw .dra-hw-ground { fill: var(--dra-hw-paper); stroke: none; }
 .dra-hw .dra-hw-frame { fill: var(--dra-hw-ink); fill-opacity: .025; stroke: var(--dra-hw-ink); stroke-opacity: .28; }
 .dra-hw .dra-hw-frame-node { fill: var(--dra-hw-paper); fill-opacity: 1; }
 .dra-hw .dra-hw-frame-unknown { stroke-dasharray: 1.5 3; stroke-linecap: round; stroke-opacity: .8; }
 .dra-hw .dra-hw-shape { fill: var(--dra-hw-paper); stroke: var(--dra-hw-ink); stroke-width: 1.25; }
 .dra-hw .dra-hw-pattern { stroke: none; pointer-events: none; }
 .dra-hw .dra-hw-line { stroke: var(--dra-hw-ink); stroke-opacity: .55; stroke-width: 1.2; }
+.dra-hw .dra-hw-dot { fill: var(--dra-hw-ink); fill-opacity: .6; }
 .dra-hw .dra-hw-warn-line { stroke: var(--dra-hw-warn); stroke-width: 1.2; }
 .dra-hw .dra-hw-backing { fill: var(--dra-hw-paper); stroke: none; }
 .dra-hw .dra-hw-tainted .dra-hw-shape { stroke: var(--dra-hw-warn); }
