@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import Pool
@@ -59,32 +60,30 @@ class Counters:
         key = ("" if self._defects else candidate.driver, candidate.id.pool)
         left = self._left.get(key)
         if left is None:
-            left = self._left[key] = self._open(candidate)
+            pool = next(p for p in self._view.pools if (p.driver, p.name) == (candidate.driver, candidate.id.pool))
+            left = self._left[key] = counters_left(self._view.cluster, pool, self._view.allocated)
+            if any(amount < 0 for amount in left.values()):
+                left[_OVERDRAWN] = -1
         return left
 
-    def _open(self, candidate: Candidate) -> dict[_Counter, int]:
-        pool = next(p for p in self._view.pools if (p.driver, p.name) == (candidate.driver, candidate.id.pool))
-        left = {
-            (counter_set.name, name): nano(counter.value)
-            for counter_set in pool.counter_sets
-            for name, counter in counter_set.counters.items()
-        }
-        for device in self._published(pool):
-            if self._held(DeviceID(pool.driver, pool.name, device.name)):
+
+def counters_left(cluster: Cluster, pool: Pool, held: AllocatedDevices) -> dict[_Counter, int]:
+    """Return what is left of a pool's counters, by (set, counter); below zero when over-committed (rules 55 to 57).
+
+    Held devices count wherever they are published, also in slices that are not for this node: counters are pool-wide.
+    """
+    left = {
+        (counter_set.name, name): nano(counter.value)
+        for counter_set in pool.counter_sets
+        for name, counter in counter_set.counters.items()
+    }
+    for slice_ in cluster.slices_by_pool[pool.driver, pool.name]:
+        for device in slice_.spec.devices or () if slice_.spec.pool.generation == pool.generation else ():
+            device_id = DeviceID(pool.driver, pool.name, device.name)
+            if device_id in held.exclusive or device_id in held.shares:
                 for counter, amount in _consumption(device):
                     left[counter] = left.get(counter, 0) - amount
-        if any(amount < 0 for amount in left.values()):
-            left[_OVERDRAWN] = -1
-        return left
-
-    def _published(self, pool: Pool) -> list[Device]:
-        # also in slices that are not for this node: counters are pool-wide (rule 55)
-        slices = self._view.cluster.slices_by_pool[pool.driver, pool.name]
-        return [d for s in slices if s.spec.pool.generation == pool.generation for d in s.spec.devices or ()]
-
-    def _held(self, device: DeviceID) -> bool:
-        held = self._view.allocated
-        return device in held.exclusive or device in held.shares
+    return left
 
 
 def _consumption(device: Device) -> list[tuple[_Counter, int]]:

@@ -1,0 +1,120 @@
+"""First fit of one claim on 5,000 nodes with 8 GPUs and 8 NICs; targets 50 ms known, 1 s cold for 100 states (design 10)."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable
+
+from dra_lab.model.allocation import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaimStatus,
+)
+from dra_lab.model.claims import (
+    CELDeviceSelector,
+    DeviceClaim,
+    DeviceClass,
+    DeviceClassSpec,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+)
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
+from dra_lab.model.names import NUMA_NODE, PCIE_ROOT
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.scheduler.first_fit import first_fit
+from dra_lab.scheduler.node_state import NodeStates
+
+RELEASE = KubernetesRelease()
+
+
+def _selector(text: str) -> DeviceSelector:
+    return DeviceSelector(cel=CELDeviceSelector(expression=text))
+
+
+def _device(driver: str, node: str, number: int) -> Device:
+    attributes = {
+        "uuid": DeviceAttribute(string=f"{node}-{driver}-{number}"),
+        PCIE_ROOT: DeviceAttribute(string=f"pci0000:{number:02x}"),
+        NUMA_NODE: DeviceAttribute(int_=number // 4),
+    }
+    if driver == "dra.net":
+        attributes["rdma"] = DeviceAttribute(bool_=True)
+    capacity = {"memory": DeviceCapacity(value="80Gi")} if driver == "gpu.nvidia.com" else {}
+    return Device(name=f"{driver.partition('.')[0]}-{number}", attributes=attributes, capacity=capacity)
+
+
+def fleet(nodes: int, states: int, seed: int = 1) -> Cluster:
+    """Make nodes with 8 GPUs and 8 NICs each, their devices in use in one of `states` ways."""
+    rng = random.Random(seed)
+    patterns = [tuple(rng.random() < 0.3 for _ in range(16)) for _ in range(states)]
+    slices, claims = [], []
+    for number in range(nodes):
+        node = f"node-{number:05}"
+        for offset, driver in enumerate(("gpu.nvidia.com", "dra.net")):
+            devices = tuple(_device(driver, node, index) for index in range(8))
+            pool = ResourcePool(name=node, generation=1, resource_slice_count=1)
+            spec = ResourceSliceSpec(driver=driver, pool=pool, node_name=node, devices=devices)
+            slices.append(ResourceSlice(metadata=ObjectMeta(name=f"{node}-{driver}"), spec=spec))
+            used = patterns[number % states][8 * offset : 8 * offset + 8]
+            claims += [_holding(driver, node, d.name) for d, taken in zip(devices, used, strict=True) if taken]
+    classes = tuple(
+        DeviceClass(metadata=ObjectMeta(name=name), spec=DeviceClassSpec(selectors=(_selector(text),)))
+        for name, text in (("gpu", 'device.driver == "gpu.nvidia.com"'), ("nic", 'device.driver == "dra.net"'))
+    )
+    return Cluster(slices=tuple(slices), classes=classes, claims=tuple(claims), name="fleet")
+
+
+def _holding(driver: str, pool: str, device: str) -> ResourceClaim:
+    result = DeviceRequestAllocationResult(request="r", driver=driver, pool=pool, device=device)
+    allocation = AllocationResult(devices=DeviceAllocationResult(results=(result,)))
+    return ResourceClaim(
+        metadata=ObjectMeta(name=f"{pool}-{device}"), status=ResourceClaimStatus(allocation=allocation)
+    )
+
+
+def aligned_claim() -> ResourceClaim:
+    """Make a claim for two GPUs, each with an RDMA NIC at its PCIe root."""
+    rdma = (_selector('device.attributes["dra.net"].rdma == true'),)
+    requests, constraints = [], []
+    for number in range(2):
+        gpu, nic = f"gpu-{number}", f"nic-{number}"
+        requests.append(DeviceRequest(name=gpu, exactly=ExactDeviceRequest(device_class_name="gpu")))
+        requests.append(DeviceRequest(name=nic, exactly=ExactDeviceRequest(device_class_name="nic", selectors=rdma)))
+        constraints.append(DeviceConstraint(requests=(gpu, nic), match_attribute=PCIE_ROOT))
+    devices = DeviceClaim(requests=tuple(requests), constraints=tuple(constraints))
+    return ResourceClaim(metadata=ObjectMeta(name="claim"), spec=ResourceClaimSpec(devices=devices))
+
+
+def _median(name: str, target: str, run: Callable[[], object], times: int = 5) -> None:
+    seconds = []
+    for _ in range(times):
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    print(f"{name}: {statistics.median(seconds) * 1e3:.1f} ms   ({target})")
+
+
+def main() -> None:
+    """Build the fleet and print the medians."""
+    nodes = 5000
+    cluster, claims = fleet(nodes, states=100), [aligned_claim()]
+    _ = cluster.allocated
+    _median("first fit on one node", "no target", lambda: first_fit(cluster, "node-00000", claims, RELEASE))
+    known = NodeStates(cluster, RELEASE)
+    print(f"{nodes:,} nodes, {len(known.groups(claims))} groups of equal nodes")
+    _median("first fit on every node, cold", "target 1 s", lambda: NodeStates(cluster, RELEASE).first_fits(claims))
+    _median("first fit on every node, equal nodes known", "target 50 ms", lambda: known.first_fits(claims))
+
+
+if __name__ == "__main__":
+    main()
