@@ -26,6 +26,10 @@ ARGUMENTS = [
     "--disable-dev-shm-usage",
     "--force-color-profile=srgb",
     "--font-render-hinting=none",
+    # No request can leave this machine: names resolve to nothing, and whatever else goes to a proxy that is not there.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--proxy-server=http://127.0.0.1:9",
+    "--proxy-bypass-list=127.0.0.1",
 ]
 
 
@@ -65,10 +69,10 @@ def lab_page(server: LabServer, chromium: Browser) -> Iterator[Callable[..., Lab
         return made[-1]
 
     yield make
-    foreign = [address for page in made for address in page.foreign]
-    errors = [error for page in made for error in page.errors]
     for page in made:
         page.close()
+    foreign = [address for page in made for address in page.foreign]
+    errors = [error for page in made for error in page.errors]
     server.end_sessions()
     assert not foreign, f"requests that would have left this machine: {foreign}"
     assert not errors, f"errors on the page: {errors}"

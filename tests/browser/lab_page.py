@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import contrast
 import nbformat
 from lab_server import Kernel, LabServer, until
-from playwright.sync_api import BrowserContext, Page, Route
+from playwright.sync_api import BrowserContext, Page
 
 AXE = Path(__file__).parents[2] / "widgets" / "node_modules" / "axe-core" / "axe.min.js"
 PICTURES = Path(__file__).parents[2] / ".pytest_cache" / "pictures"
@@ -40,8 +41,10 @@ class LabPage:
         self.errors: list[str] = []
         self._context = context
         self._kernel: Kernel | None = None
-        context.route("**/*", self._guard)
+        self._killed = 0
         self.page: Page = context.new_page()
+        context.on("request", lambda request: self._note(request.url))
+        self.page.on("websocket", lambda socket: self._note(socket.url))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
 
     def goto(self, address: str = "lab", *, reset: bool = True) -> LabPage:
@@ -91,9 +94,26 @@ class LabPage:
         self.kernel.run(code)
 
     def kill_kernel(self) -> None:
-        """Kill the kernel's process; the next `kernel` is a new connection."""
+        """Kill the kernel's process, as a crash would; JupyterLab starts it again (`wait_for_new_kernel`)."""
+        self._killed = self.eval("__import__('os').getpid()")
         self.release()
         self.server.kill_kernel(self.notebook)
+
+    def wait_for_new_kernel(self) -> LabPage:
+        """Wait until the kernel that was killed has been started again, with another process, and is idle."""
+
+        def another() -> bool:
+            try:
+                found = self.eval("__import__('os').getpid()") != self._killed
+            except (queue.Empty, RuntimeError):
+                found = False
+            if not found:
+                self.release()
+            return found
+
+        until(another, "the kernel has been started again", timeout=30)
+        self.page.wait_for_function(_IDLE, timeout=30_000)
+        return self
 
     def release(self) -> None:
         if self._kernel is not None:
@@ -143,14 +163,13 @@ class LabPage:
         """Return the texts inside an element whose contrast with what lies behind them is below `minimum`."""
         return contrast.low_contrast(self.page, selector, minimum)
 
-    def _guard(self, route: Route) -> None:
-        address = route.request.url
-        home = (self.server.url, self.server.url.replace("http", "ws", 1), "data:", "blob:")
-        if address.startswith(home):
-            route.continue_()
-            return
-        self.foreign.append(address)
-        route.abort()
+    def _note(self, address: str) -> None:
+        """Keep addresses of other machines. The browser itself cannot reach them (conftest.py, ARGUMENTS).
+
+        Nothing is intercepted here: a request that waits for Python would hang while a test waits for something else.
+        """
+        if not address.startswith((self.server.url, self.server.url.replace("http", "ws", 1), "data:", "blob:")):
+            self.foreign.append(address)
 
 
 def wait_for_cells(lab: LabPage, count: int = 1) -> None:
