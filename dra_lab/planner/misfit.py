@@ -64,7 +64,8 @@ def _numa_instead(scan: Scan, link: Link) -> str:
     if choice.name:
         return f". A link at the {LEVEL_WORDS['numaNode']} can be written ({choice.name})"
     without = [end for end, names in choice.sides.items() if not names]
-    lacking = f"{' and '.join(without)} publish no NUMA node" if without else choice.reason
+    verb = "publishes" if len(without) == 1 else "publish"
+    lacking = f"{' and '.join(without)} {verb} no NUMA node" if without else choice.reason
     return f". No NUMA link can be written: {lacking}"
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.compile import CompiledClaim, compile_claim
 from dra_lab.authoring.expand import Expansion, expand
+from dra_lab.authoring.suggestions import suggest
 from dra_lab.cel.matching import Matching
 from dra_lab.errors import InputError, SolverError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import GOALS, FirstFit, GoalValue, Placement, Plan, PlanStatus
+from dra_lab.model.plan import GOALS, FirstFit, GoalValue, Placement, Plan, PlanStatus, Suggestion
 from dra_lab.model.quantity import format_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, check_sketch
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _FIXED = ("alternatives", "preferences")
 _FIRST_FIT_SECONDS = 10.0
 _LEAST_SECONDS = 0.05
+_MOST_NODES = 200
 
 
 def make_plan(
@@ -121,6 +123,7 @@ def _fitting(work: _Work) -> Plan:
         work.choice.classes,
         _first_fit(work, compiled, scale),
         _first_fit(work, plain, scale),
+        suggestions=_suggestions(work) if any(f.rule == "link-not-writable" for f in compiled.findings) else (),
         findings=_once(findings),
     )
 
@@ -190,7 +193,14 @@ def _misfit(work: _Work, pinned: str) -> Plan:
     from dra_lab.planner.misfit import explain_misfit
 
     shortfalls = explain_misfit(work.scan, work.limits, solver=work.solver, pinned=pinned)
-    return replace(plan, shortfalls=shortfalls)
+    return replace(plan, shortfalls=shortfalls, suggestions=_suggestions(work))
+
+
+def _suggestions(work: _Work) -> tuple[Suggestion, ...]:
+    # The counts of nodes in a suggestion are exact where every node is looked at, which a large cluster has no time for.
+    few = len(work.scan.cluster.node_names) <= _MOST_NODES
+    nodes = () if few else tuple(equal.nodes[0] for equal in work.scan.classes)
+    return suggest(work.scan.cluster, work.scan.sketch, work.scan.release, nodes=nodes)
 
 
 def _findings(work: _Work) -> tuple[Finding, ...]:
