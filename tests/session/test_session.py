@@ -1,0 +1,157 @@
+"""A session: cluster, drawing, answers and file of one notebook."""
+
+import threading
+
+import pytest
+from msgspec.structs import replace
+
+from dra_lab.errors import InputError, SketchError, SourceError
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.session import Session, read_sketch
+from dra_lab.sources import read_drawing, write_drawing
+
+PAIRS = "sample:eks-p4d/gpu-nic-pairs"
+
+
+@pytest.fixture
+def session():
+    """A session on the example, closed after the test."""
+    made = Session("sample:eks-p4d", sketch=read_sketch(PAIRS))
+    yield made
+    made.close()
+
+
+def other(sketch, count):
+    """The sketch with another number of GPUs and NICs."""
+    requests = tuple(replace(r, exactly=replace(r.exactly, count=count)) for r in sketch.requests)
+    return replace(sketch, requests=requests)
+
+
+def test_a_new_session_shows_a_solved_example():
+    """Without anything given there is a cluster, a drawing and an answer: never an empty desk."""
+    session = Session()
+    assert session.example
+    assert session.plan().status is PlanStatus.OPTIMAL
+    session.close()
+
+
+def test_an_edit_is_answered_and_ends_the_example(session):
+    """Every change of the drawing gets its own answer."""
+    session.edit(other(session.sketch, 5))
+    assert not session.example
+    assert session.plan().status is PlanStatus.INFEASIBLE
+
+
+def test_undo_and_redo_are_answered_as_well(session):
+    """One history: back and forth, each with its answer."""
+    session.edit(other(session.sketch, 5))
+    assert session.undo()
+    assert session.plan().fits
+    assert session.redo()
+    assert not session.plan().fits
+
+
+def test_an_inconsistent_edit_is_refused_and_nothing_changes(session):
+    """A drawing that contradicts itself raises SketchError; the present one stays."""
+    before = session.sketch
+    with pytest.raises(SketchError):
+        session.edit(replace(before, links=(Link(name="x", requests=("nobody",)),)))
+    assert session.sketch == before
+    assert not session.history.can_undo
+
+
+def test_the_latest_edit_wins(session):
+    """Results of older edits are dropped, however fast the edits come."""
+    for count in (5, 1, 5, 2, 5, 3):
+        session.edit(other(session.sketch, count))
+    assert session.plan().sketch.requests[0].exactly.count == 3
+
+
+def test_another_cluster_keeps_the_drawing(session):
+    """Loading a cluster is no edit of the drawing; a pinned node of the old one is dropped."""
+    before = session.sketch
+    session.pin(session.cluster.node_names[0])
+    session.load("sample:oke-gb200")
+    assert session.sketch == before
+    assert session.drawing.node == ""
+    assert session.plan().cluster == "sample:oke-gb200"
+
+
+def test_a_cluster_that_cannot_be_read_leaves_the_present_one(session):
+    """A wrong name raises and loses nothing."""
+    with pytest.raises(SourceError):
+        session.load("sample:nope")
+    assert session.cluster.name == "sample:eks-p4d"
+
+
+def test_a_pinned_node_is_the_plans_node(session):
+    """A person may choose the node."""
+    name = "ip-192-168-140-52.ec2.internal"
+    session.pin(name)
+    assert session.plan().node == name
+    with pytest.raises(InputError, match="no node"):
+        session.pin("nowhere")
+
+
+def test_the_file_holds_every_change_and_restores_it(tmp_path):
+    """Reopening with the same file finds the same drawing, layout and cluster."""
+    path = tmp_path / "plan.dralab.yaml"
+    first = Session("sample:mi300x", file=path, sketch=read_sketch("sample:mi300x/gpu-nic-pairs"))
+    first.edit(other(first.sketch, 2))
+    first.move({"gpu": (1.0, 2.0)})
+    first.close()
+    again = Session(file=path)
+    assert (again.sketch, again.drawing.layout, again.cluster.name) == (
+        first.sketch,
+        {"gpu": (1.0, 2.0)},
+        "sample:mi300x",
+    )
+    again.close()
+
+
+@pytest.mark.parametrize(("option", "name"), [("reload", "theirs"), ("overwrite", "mine")])
+def test_a_file_changed_by_somebody_else_is_asked_about(tmp_path, option, name):
+    """Nothing is written over; the person takes the file's content or writes the drawing over it."""
+    path = tmp_path / "plan.dralab.yaml"
+    session = Session("sample:eks-p4d", file=path, sketch=ClaimSketch(name="first"))
+    session.edit(ClaimSketch(name="second"))
+    write_drawing(path, replace(session.drawing, sketch=ClaimSketch(name="theirs")))
+    session.edit(ClaimSketch(name="mine"))
+    assert "somebody else" in session.ask["text"]
+    session.choose(option)
+    assert session.sketch.name == name
+    assert read_drawing(path).sketch.name == name
+    assert not session.ask
+    session.close()
+
+
+def test_a_drawing_whose_cluster_is_gone_still_opens(tmp_path):
+    """The drawing is there, the problem is told."""
+    path = tmp_path / "plan.dralab.yaml"
+    session = Session("sample:eks-p4d", file=path, sketch=read_sketch(PAIRS))
+    session.move({})
+    session.close()
+    write_drawing(path, replace(session.drawing, cluster=str(tmp_path / "gone.json")))
+    again = Session(file=path)
+    assert again.sketch == session.sketch
+    assert "cannot be read" in again.problem
+    again.close()
+
+
+def test_callbacks_run_until_they_are_taken_off(session):
+    """`on` returns a function that ends the calls."""
+    heard = []
+    off = session.on("sketch", lambda: heard.append(1))
+    session.clear()
+    off()
+    session.undo()
+    assert heard == [1]
+
+
+def test_closing_leaves_no_thread():
+    """A closed session has ended its worker."""
+    session = Session("sample:two-sockets", sketch=ClaimSketch())
+    session.wait()
+    session.close()
+    assert not [t for t in threading.enumerate() if t.name == "dra-lab-solve" and t is session._worker._thread]
