@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterator
 
+from dra_lab.authoring.names import is_subdomain
 from dra_lab.drivers import DocumentedClass, documented_class, profile
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
@@ -70,7 +71,7 @@ def needed_classes(sketch: ClaimSketch, cluster: Cluster) -> tuple[DeviceClass, 
     for name in sorted(names):
         known = _stand_in(cluster, name)
         # An alias is another cluster's name of the same class: exported, it keeps the name that the drawing uses.
-        if known is not None:
+        if known is not None and is_subdomain(name):
             found.append(device_class_of(dataclasses.replace(known, name=name)))
     return tuple(found)
 

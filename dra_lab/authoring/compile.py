@@ -11,6 +11,7 @@ from dra_lab.authoring.classes import class_findings
 from dra_lab.authoring.compile_links import must_constraints, softs_of, writable_links
 from dra_lab.authoring.expand import expand
 from dra_lab.authoring.ladder import Ladder, Soft, build_ladder, ladder_constraints
+from dra_lab.authoring.names import object_name
 from dra_lab.authoring.pieces import Piece, Pieces, Written, cut
 from dra_lab.authoring.release_gaps import fit_to_release
 from dra_lab.findings import Finding, Severity, sort_findings
@@ -84,9 +85,9 @@ def compile_claim(
 
 
 def to_template(sketch: ClaimSketch, compiled: CompiledClaim, namespace: str = "") -> ResourceClaimTemplate:
-    """Return the ResourceClaimTemplate of a compiled drawing, named after it."""
+    """Return the ResourceClaimTemplate of a compiled drawing, named after it (`object_name`)."""
     return ResourceClaimTemplate(
-        metadata=ObjectMeta(name=sketch.name, namespace=namespace),
+        metadata=ObjectMeta(name=object_name(sketch.name), namespace=namespace),
         spec=ResourceClaimTemplateSpec(spec=compiled.spec),
     )
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 _MOST = 63
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
+_OTHER = re.compile(r"[^a-z0-9]+")
 
 
 class Names:
@@ -32,6 +35,16 @@ class Names:
             name = f"{_cut(wanted, _MOST - len(str(number)) - 1)}-{number}"
         self._taken.add(name)
         return name
+
+
+def is_subdomain(name: str) -> bool:
+    """Say whether a name is a DNS subdomain of at most 253 characters, as names of objects must be."""
+    return len(name) <= 253 and _SUBDOMAIN.match(name) is not None
+
+
+def object_name(text: str) -> str:
+    """Return a name for objects and label values made from any text: a DNS label, the text itself where it is one."""
+    return _cut(_OTHER.sub("-", text.lower()).strip("-"), _MOST) if text else "claim"
 
 
 def _cut(text: str, most: int) -> str:

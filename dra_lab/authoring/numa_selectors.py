@@ -31,8 +31,10 @@ def selector_at(
         return None
     driver = drivers.pop()
     for name in level_attributes(driver, "numaNode"):
-        if all(item.device.lookup(name, driver) is not None for item in items):
-            return _guarded(name, driver, f"== {json.dumps(value)}"), name
+        kinds = {a.kind if (a := item.device.lookup(name, driver)) else "" for item in items}
+        if kinds <= {"int"} or kinds <= {"string"}:
+            wanted = json.dumps(str(value)) if kinds == {"string"} else str(value)
+            return _guarded(name, driver, f"== {wanted}"), name
     numa_of: dict[str | int, set[int | str | None]] = defaultdict(set)
     sources: dict[str, None] = {}
     for node in nodes:
