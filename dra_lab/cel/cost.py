@@ -1,34 +1,159 @@
-"""Kubernetes' estimate of what a selector may cost (cel-go `checker/cost.go`)."""
+"""Kubernetes' estimate, before any device is seen, of what a selector may cost at most.
+
+Rules: cel-go `checker/cost.go` for the language, `k8s.io/apiserver/pkg/cel/library/cost.go` for the Kubernetes
+libraries (`call_costs`), `dynamic-resource-allocation/cel/compile.go` for the sizes of a device. Only the upper ends
+are kept. Arithmetic saturates at 2^64 - 1, as there: a size that nobody knows makes an estimate of that order.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from dra_lab.cel.syntax import Tree
+from dra_lab.cel.call_costs import Argument, call_cost
+from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DRIVER, SHAREABLE
+from dra_lab.cel.sizes import UNKNOWN, Size, add, known_size, multiply
+from dra_lab.cel.syntax import Tree, type_name
 
 LIMIT = 1_000_000
+"""What the API server accepts of a new or changed selector (`CELSelectorExpressionMaxCost`)."""
 
-_PRIMITIVES = {1: "bool", 2: "int", 3: "uint", 4: "double", 5: "string", 6: "bytes"}
-_WELL_KNOWN = {1: "any", 2: "timestamp", 3: "duration"}
+_LIST, _MAP, _STRUCT = 10, 30, 40
+_VARIABLES = {
+    DRIVER: ("device", "driver"),
+    SHAREABLE: ("device", "allowMultipleAllocations"),
+    ATTRIBUTES: ("device", "attributes"),
+    CAPACITY: ("device", "capacity"),
+}
+_SCALARS = frozenset(("bool", "int", "uint", "double", "duration", "timestamp"))
 
 
-def type_name(type_: Any) -> str:
-    """Return a checked type as CEL writes it: `bool`, `list(int)`, `kubernetes.Quantity`, `any`, `dyn`."""
-    if type_.HasField("list"):
-        return f"list({type_name(type_.list.elem)})"
-    if type_.HasField("map"):
-        return f"map({type_name(type_.map.key)}, {type_name(type_.map.value)})"
-    if type_.HasField("abstract"):
-        return f"{type_.abstract.name}({', '.join(type_name(part) for part in type_.abstract.parameters)})"
-    if type_.HasField("type"):
-        return "type"
-    if type_.message:
-        return str(type_.message)
-    if type_.primitive:
-        return _PRIMITIVES.get(type_.primitive, "dyn")
-    return _WELL_KNOWN.get(type_.well_known, "dyn")
+@dataclass(frozen=True)
+class _Bound:
+    """What a loop variable stands for."""
+
+    path: tuple[str, ...] = ()
+    size: Size | None = None
 
 
 def estimate(tree: Tree) -> int:
-    """Return the estimate."""
-    return int(tree.root.id) * 0
+    """Return the estimate in Kubernetes' units; never above 2^64 - 1."""
+    return _Coster(tree).cost(tree.root)
+
+
+class _Coster:
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._paths: dict[int, tuple[str, ...]] = {}
+        self._sizes: dict[int, Size] = {}
+        self._scope: dict[str, _Bound] = {}
+
+    def cost(self, node: Any) -> int:
+        """Return what evaluating a node costs at most, and note its path and its size on the way."""
+        variable = self._tree.variable(node)
+        if variable in _VARIABLES:
+            self._paths[node.id] = _VARIABLES[variable]
+            return 2
+        if node.HasField("ident"):
+            return self._ident(node, variable)
+        if node.HasField("select"):
+            return self._select(node)
+        if node.HasField("call"):
+            return self._call(node)
+        if node.HasField("list"):
+            return self._sum(_LIST, node.list.elements)
+        if node.HasField("struct"):
+            parts = [part for entry in node.struct.entries for part in (entry.map_key, entry.value)]
+            return self._sum(_STRUCT if node.struct.message_name else _MAP, parts)
+        if node.HasField("comprehension"):
+            return self._comprehension(node)
+        return 0
+
+    def _sum(self, start: int, nodes: Any) -> int:
+        for node in nodes:
+            start = add(start, self.cost(node))
+        return start
+
+    def _type(self, node: Any) -> str:
+        found = self._tree.types.get(node.id)
+        return type_name(found) if found is not None else "dyn"
+
+    def _ident(self, node: Any, name: str) -> int:
+        bound = self._scope.get(name)
+        if bound is not None:
+            self._paths[node.id] = bound.path
+            if bound.size is not None:
+                self._sizes[node.id] = bound.size
+        return 1
+
+    def _select(self, node: Any) -> int:
+        operand = node.select.operand
+        total = self.cost(operand)
+        if node.select.test_only:
+            return total
+        self._paths[node.id] = (*self._paths.get(operand.id, ()), str(node.select.field))
+        kind = self._type(operand)
+        return add(total, 1) if kind.startswith(("map(", "kubernetes.")) else total
+
+    def _call(self, node: Any) -> int:
+        call = node.call
+        nodes = [*([call.target] if call.HasField("target") else []), *call.args]
+        costs = [self.cost(each) for each in nodes]
+        if call.function == "_?_:_" and len(nodes) == 3:
+            self._sizes[node.id] = self.size(nodes[1]).union(self.size(nodes[2]))
+            return add(costs[0], max(costs[1], costs[2]))
+        total = 0
+        for each in costs:
+            total = add(total, each)
+        if call.function in ("_&&_", "_||_"):
+            return total
+        arguments = [Argument(self.size(each), self._type(each), each) for each in nodes]
+        overloads = list(self._tree.references[node.id].overload_id) if node.id in self._tree.references else []
+        if call.function == "_[_]":
+            step = "@items" if "index_list" in overloads and "index_map" not in overloads else "@values"
+            self._paths[node.id] = (*self._paths.get(nodes[0].id, ()), step)
+        own, size = call_cost(call.function, overloads, arguments)
+        if size is not None:
+            self._sizes[node.id] = size
+        return add(total, own)
+
+    def _comprehension(self, node: Any) -> int:
+        loop = node.comprehension
+        total = add(self.cost(loop.iter_range), self.cost(loop.accu_init))
+        before = dict(self._scope)
+        accumulated = loop.accu_init
+        self._scope[loop.accu_var] = _Bound(self._paths.get(accumulated.id, ()), self._noted_size(accumulated))
+        step = "@keys" if self._type(loop.iter_range).startswith("map(") else "@items"
+        self._scope[loop.iter_var] = _Bound((*self._paths.get(loop.iter_range.id, ()), step))
+        each = add(self.cost(loop.loop_condition), self.cost(loop.loop_step))
+        del self._scope[loop.iter_var]
+        total = add(total, self.cost(loop.result))
+        self._scope = before
+        count = self.size(loop.iter_range)
+        if loop.accu_init.HasField("list") or loop.accu_init.HasField("struct"):
+            self._sizes[node.id] = count
+        elif loop.accu_init.HasField("const"):
+            self._sizes[node.id] = self.size(loop.accu_init)
+        return add(total, multiply(count.max, each))
+
+    def _noted_size(self, node: Any) -> Size | None:
+        return self._sizes.get(node.id) or known_size(node)
+
+    def size(self, node: Any) -> Size:
+        """Return how many characters or elements a value has: computed, of a device, of a scalar, or unknown."""
+        noted = self._noted_size(node)
+        if noted is not None:
+            return noted
+        path = self._paths.get(node.id, ())
+        if path[:1] == ("device",):
+            return _device_size(path)
+        return Size(1, 1) if self._type(node) in _SCALARS else UNKNOWN
+
+
+def _device_size(path: tuple[str, ...]) -> Size:
+    """Return the limits of `resource.k8s.io`: 63 characters of a driver, 32 keys of a map, 64 of a value."""
+    if path == ("device", "driver"):
+        return Size(1, 63)
+    if path[-1] == "allowMultipleAllocations":
+        return Size(1, 1)
+    return Size(0, 32) if len(path) <= 3 else Size(1, 64)

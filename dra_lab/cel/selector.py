@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DRIVER, SHAREABLE, checker, runner
-from dra_lab.cel.syntax import Reads, Tree, prepare, reads
+from dra_lab.cel.syntax import Reads, Tree, prepare, reads, type_name
 from dra_lab.cel.values import quantity, semver
 from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError
 from dra_lab.model.device import Device, DeviceAttribute
@@ -41,7 +41,7 @@ class Selector:
     """One CEL expression over a device.
 
     `expression` is its text; `attributes` and `capacity` are the full names that it indexes, as far as these stand
-    there as literals; `max_cost` is Kubernetes' estimate of what it may cost at most (`cost.LIMIT` is what the API server accepts).
+    there as literals; `max_cost` is Kubernetes' estimate of what it may cost (the API server accepts `cost.LIMIT`).
     """
 
     def __init__(self, expression: str, tree: Tree, program: Any, found: Reads, *, list_type_attributes: bool) -> None:
@@ -172,7 +172,7 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
         tree = Tree(checked.serialize())
         found = reads(tree)
         kind = tree.types.get(tree.root.id)
-        kind_name = cost.type_name(kind) if kind is not None else "dyn"
+        kind_name = type_name(kind) if kind is not None else "dyn"
         if kind_name != "bool" and kind_name not in (("any", "dyn") if list_type_attributes else ("any",)):
             raise hints.result_type_error(expression, kind_name)
         estimated = Tree(checked.serialize())

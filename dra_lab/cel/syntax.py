@@ -65,6 +65,8 @@ def _schema() -> Any:
 
 
 _CheckedExpr = _schema()
+_PRIMITIVES = {1: "bool", 2: "int", 3: "uint", 4: "double", 5: "string", 6: "bytes"}
+_WELL_KNOWN = {1: "any", 2: "timestamp", 3: "duration"}
 VALIDATE = "validate"
 _INDEXES = ("_[_]", "_[?_]", "_?._")
 
@@ -111,6 +113,23 @@ def children(node: Any) -> Iterator[Any]:
     elif node.HasField("comprehension"):
         loop = node.comprehension
         yield from (loop.iter_range, loop.accu_init, loop.loop_condition, loop.loop_step, loop.result)
+
+
+def type_name(type_: Any) -> str:
+    """Return a checked type as CEL writes it: `bool`, `list(int)`, `kubernetes.Quantity`, `any`, `dyn`."""
+    if type_.HasField("list"):
+        return f"list({type_name(type_.list.elem)})"
+    if type_.HasField("map"):
+        return f"map({type_name(type_.map.key)}, {type_name(type_.map.value)})"
+    if type_.HasField("abstract"):
+        return f"{type_.abstract.name}({', '.join(type_name(part) for part in type_.abstract.parameters)})"
+    if type_.HasField("type"):
+        return "type"
+    if type_.message:
+        return str(type_.message)
+    if type_.primitive:
+        return _PRIMITIVES.get(type_.primitive, "dyn")
+    return _WELL_KNOWN.get(type_.well_known, "dyn")
 
 
 def literal(node: Any) -> str | None:

@@ -44,3 +44,14 @@ def test_every_recorded_result_and_kind_of_error_agrees(cases):
     ]
     assert not wrong
     assert len(cases) == 2500
+
+
+def test_every_recorded_estimate_of_the_cost_agrees(cases):
+    """The estimate is Kubernetes' own, so a selector that we call too costly is one that the API server refuses."""
+    compiled = [case for case in cases if case["expect"]["maxCost"] is not None]
+    wrong = [
+        (case["expression"], found, case["expect"]["maxCost"])
+        for case in compiled
+        if (found := compile_selector(case["expression"]).max_cost) != case["expect"]["maxCost"]
+    ]
+    assert not wrong

@@ -10,18 +10,15 @@ from cel_expr_python import cel
 
 from dra_lab.cel.functions.declare import SCALARS, Declarations
 from dra_lab.cel.functions.equality import equal
+from dra_lab.cel.functions.limits import INCLUDES_LIMIT, RANGE_LIMIT
 from dra_lab.cel.values import QUANTITY, SEMVER, plain
 
 _T = cel.Type
 _ANY_LIST = _T.List(_T.DYN)
-_RANGE_LIMIT = 10_000
-INCLUDES_LIMIT = 48
 
 
 def _comparable(items: list[Any]) -> list[Any]:
-    kinds = {
-        bool if isinstance(item, bool) else float if isinstance(item, int | float) else type(item) for item in items
-    }
+    kinds = {float if type(item) is int else type(item) for item in items}
     if len(kinds) > 1:
         raise ValueError("no such overload: the elements of the list have different types")
     return items
@@ -86,8 +83,8 @@ def _distinct(items: Sequence[Any]) -> list[Any]:
 
 
 def _range(count: int) -> list[int]:
-    if count > _RANGE_LIMIT:
-        raise ValueError(f"lists.range: more than {_RANGE_LIMIT} elements")
+    if count > RANGE_LIMIT:
+        raise ValueError(f"lists.range: more than {RANGE_LIMIT} elements")
     return list(range(count))
 
 

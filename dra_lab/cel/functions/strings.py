@@ -13,13 +13,13 @@ from cel_expr_python import cel
 
 from dra_lab.cel.functions import regex
 from dra_lab.cel.functions.declare import Declarations
+from dra_lab.cel.functions.limits import TEXT_LIMIT
 from dra_lab.cel.functions.text_format import format_string
 from dra_lab.cel.values import plain
 
 _T = cel.Type
 _S, _I, _B = _T.STRING, _T.INT, _T.BOOL
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-_LIMIT = 1_000_000
 
 
 def _in_range(text: str, index: int) -> None:
@@ -56,8 +56,8 @@ def _join(items: Sequence[object], separator: str = "") -> str:
 
 def _replace(text: str, old: str, new: str, count: int = -1) -> str:
     times = text.count(old) if count < 0 else min(count, text.count(old))
-    if len(text) + times * (len(new) - len(old)) > _LIMIT:
-        raise ValueError(f"replace: the result would be longer than {_LIMIT} characters")
+    if len(text) + times * (len(new) - len(old)) > TEXT_LIMIT:
+        raise ValueError(f"replace: the result would be longer than {TEXT_LIMIT} characters")
     return text.replace(old, new, count)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from dra_lab.cel.functions.limits import TEXT_LIMIT
 from dra_lab.cel.values import plain
 
 _CLAUSE = re.compile(r"%(?:(%)|(?:\.(\d{1,3}))?([sdfeboxX])|(.?))", re.DOTALL)
 _DEFAULT_PRECISION = 6
-_LIMIT = 1_000_000
 
 
 def _string(value: Any) -> str:
@@ -78,6 +78,6 @@ def format_string(template: str, arguments: Sequence[Any]) -> str:
     if used < len(values):
         raise ValueError(f"too many arguments supplied to string.format (expected {used}, got {len(values)})")
     text = "".join([*pieces, template[end:]])
-    if len(text) > _LIMIT:
-        raise ValueError(f"format: the result would be longer than {_LIMIT} characters")
+    if len(text) > TEXT_LIMIT:
+        raise ValueError(f"format: the result would be longer than {TEXT_LIMIT} characters")
     return text
