@@ -1,4 +1,4 @@
-"""Random small nodes and claims, and the best allocation found by trying every subset of devices: no solver, no model."""
+"""Random small nodes and claims, and the best allocation found by trying every subset of devices: no solver."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, combinations, product
 
-from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
-from dra_lab.model.allocation import ResourceClaimStatus
+from dra_lab.model.allocation import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaimStatus,
+)
 from dra_lab.model.claims import (
     ALL,
     CapacityRequirements,
@@ -60,7 +64,9 @@ def random_cluster(rng: random.Random, node: str = "n1") -> Cluster:
         return found
 
     gpus = [
-        Device(name=f"gpu-{n}", attributes={"type": text("gpu"), **place(), **_numa(rng, NUMA, 0.4)}, taints=_taint(rng))
+        Device(
+            name=f"gpu-{n}", attributes={"type": text("gpu"), **place(), **_numa(rng, NUMA, 0.4)}, taints=_taint(rng)
+        )
         for n in range(rng.randint(1, 4))
     ]
     nics = [
@@ -83,10 +89,14 @@ def random_cluster(rng: random.Random, node: str = "n1") -> Cluster:
         )
         for n in range(rng.randint(0, 3))
     ]
-    slices = tuple(_slice(driver, node, devices) for driver, devices in ((GPU, gpus), (NIC, nics), (CPU, cpus)) if devices)
+    slices = tuple(
+        _slice(driver, node, devices) for driver, devices in ((GPU, gpus), (NIC, nics), (CPU, cpus)) if devices
+    )
     claims = tuple(
         claim
-        for n, (driver, device) in enumerate(chain(((GPU, d) for d in gpus), ((NIC, d) for d in nics), ((CPU, d) for d in cpus)))
+        for n, (driver, device) in enumerate(
+            chain(((GPU, d) for d in gpus), ((NIC, d) for d in nics), ((CPU, d) for d in cpus))
+        )
         if rng.random() < 0.2 and (claim := _holder(rng, n, DeviceID(driver, node, device.name))) is not None
     )
     return Cluster(slices=slices, classes=tuple(map(device_class, (GPU, NIC, CPU))), claims=claims, name="random")
@@ -97,7 +107,9 @@ def _numa(rng: random.Random, name: str, chance: float) -> dict[str, DeviceAttri
 
 
 def _taint(rng: random.Random) -> tuple[DeviceTaint, ...]:
-    return (DeviceTaint(key="bad", effect=rng.choice(["NoSchedule", "NoExecute", "None"])),) if rng.random() < 0.1 else ()
+    return (
+        (DeviceTaint(key="bad", effect=rng.choice(["NoSchedule", "NoExecute", "None"])),) if rng.random() < 0.1 else ()
+    )
 
 
 def _slice(driver: str, node: str, devices: list[Device]) -> ResourceSlice:
@@ -234,7 +246,9 @@ class Exhaustive:
         return all(self.lost(link, picked) == 0 and self.known(link, picked) for link in self.sketch.links if link.must)
 
     def known(self, link: Link, picked) -> bool:
-        return all(self.value(device, link.where) is not None for _, taken in self.tied(link, picked) for device in taken)
+        return all(
+            self.value(device, link.where) is not None for _, taken in self.tied(link, picked) for device in taken
+        )
 
     def tied(self, link: Link, picked):
         return [(ask, taken) for ask, taken in picked if any(covers(reference, ask) for reference in link.requests)]

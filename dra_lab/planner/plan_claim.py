@@ -22,7 +22,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, check_sketch
 from dra_lab.planner.compare import compare_first_fit
 from dra_lab.planner.eligible import Rules, eligibility
-from dra_lab.planner.plan_findings import claim_findings, placement_findings
+from dra_lab.planner.plan_findings import claim_findings, first_fit_findings, placement_findings
 from dra_lab.planner.progress import Limits, Progress
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import Scan, scan_nodes
@@ -110,7 +110,13 @@ def _fitting(work: _Work) -> Plan:
     scale = Scale(scan.sketch, localities(scan.cluster, node), scan.devices(node), scan.paired)
     compiled = compile_claim(scan.sketch, scan.cluster, scan.release)
     plain = compile_claim(scan.sketch, scan.cluster, scan.release, links=False)
-    findings = (*_findings(work), *compiled.findings, *placement_findings(scan, node, inner))
+    fits = (_first_fit(work, compiled, scale), _first_fit(work, plain, scale))
+    findings = (
+        *_findings(work),
+        *compiled.findings,
+        *placement_findings(scan, node, inner),
+        *first_fit_findings(scale, node, fits[0]),
+    )
     proven = work.choice.decided and work.choice.solution.proven
     return Plan(
         PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
@@ -121,8 +127,8 @@ def _fitting(work: _Work) -> Plan:
         tuple(_drawn(work, placement) for placement in inner),
         _goals(work, scale, inner),
         work.choice.classes,
-        _first_fit(work, compiled, scale),
-        _first_fit(work, plain, scale),
+        _renamed(work, fits[0]),
+        _renamed(work, fits[1]),
         suggestions=_suggestions(work) if any(f.rule == "link-not-writable" for f in compiled.findings) else (),
         findings=_once(findings),
     )
@@ -170,9 +176,14 @@ def _first_fit(work: _Work, compiled: CompiledClaim, scale: Scale) -> FirstFit |
     left = work.limits.left
     seconds = _FIRST_FIT_SECONDS if left is None else max(_LEAST_SECONDS, min(left, _FIRST_FIT_SECONDS))
     work.limits.tell("first fit", "what kube-scheduler would take on this node")
-    found = compare_first_fit(
+    return compare_first_fit(
         work.scan.cluster, work.choice.node, compiled, work.scan.release, scale, work.order, time_limit=seconds
     )
+
+
+def _renamed(work: _Work, found: FirstFit | None) -> FirstFit | None:
+    if found is None:
+        return None
     return replace(found, placements=tuple(_drawn(work, placement) for placement in found.placements))
 
 
@@ -197,7 +208,7 @@ def _misfit(work: _Work, pinned: str) -> Plan:
 
 
 def _suggestions(work: _Work) -> tuple[Suggestion, ...]:
-    # The counts of nodes in a suggestion are exact where every node is looked at, which a large cluster has no time for.
+    # Counts of nodes in a suggestion are exact where every node is looked at; a large cluster has no time for that.
     few = len(work.scan.cluster.node_names) <= _MOST_NODES
     nodes = () if few else tuple(equal.nodes[0] for equal in work.scan.classes)
     return suggest(work.scan.cluster, work.scan.sketch, work.scan.release, nodes=nodes)

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import Placement
+from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement
 from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
 from dra_lab.planner.scan import Scan, failing_devices
+from dra_lab.planner.values import Scale, broken_links
 from dra_lab.topology.locality import localities
 
 RDMA = "dra.net/rdma"
@@ -78,6 +79,28 @@ def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placemen
                 f"{len(plain)} of the {len(nics)} chosen NICs {verb} no RDMA: {', '.join(str(nic) for nic in plain)}",
                 'Add the selector has(device.attributes["dra.net"].rdma) && device.attributes["dra.net"].rdma == true.',
             )
+
+
+def first_fit_findings(scale: Scale, node_name: str, found: FirstFit | None) -> Iterator[Finding]:
+    """Yield what kube-scheduler would do with the manifest that the drawing does not want."""
+    if found is None or found.status is FirstFitStatus.STOPPED:
+        return
+    if found.status is not FirstFitStatus.ALLOCATED:
+        yield Finding(
+            "first-fit-fails",
+            Severity.WARNING,
+            node_name,
+            f"the plan fits, but kube-scheduler would not serve this manifest here: {found.message or found.status}",
+            "Tighten the selectors to the devices of the plan.",
+        )
+    for name in broken_links(scale, found.placements):
+        yield Finding(
+            "first-fit-breaks-link",
+            Severity.WARNING,
+            name,
+            f"kube-scheduler with this manifest would take devices of {node_name} that do not keep this link",
+            "Write selectors that place the ends together.",
+        )
 
 
 def _has_rdma(attribute: object) -> bool:

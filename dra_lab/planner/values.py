@@ -39,6 +39,11 @@ def value_placements(scale: Scale, placements: Sequence[Placement], order: Seque
     return tuple(GoalValue(goal, found[goal][0], unknown=found[goal][1]) for goal in order)
 
 
+def broken_links(scale: Scale, placements: Sequence[Placement]) -> tuple[str, ...]:
+    """Return the names of the must-links that placements do not keep."""
+    return tuple(link.name for link in scale.sketch.links if link.must and _lost(scale, link, placements))
+
+
 def _ranks(scale: Scale, placements: Sequence[Placement]) -> int:
     used = {placement.request for placement in placements}
     return sum(ask.rank for request in scale.sketch.requests for ask in asks(request) if ask.reference in used)

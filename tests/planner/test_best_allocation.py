@@ -9,6 +9,7 @@ import pytest
 from exhaustive_plans import Exhaustive, random_cluster, random_sketch
 from msgspec.structs import replace
 
+from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
@@ -31,6 +32,7 @@ def test_optimum_is_brute_force(start):
         found = tuple(goal.value for goal in plan.goals) if plan.fits else None
         assert found == expected, f"seed {seed}: {found} instead of {expected}"
         assert plan.status is (PlanStatus.OPTIMAL if plan.fits else PlanStatus.INFEASIBLE), f"seed {seed}"
+        assert check_plan(cluster, plan, RELEASE) == (), f"seed {seed}"
         assert plan.fits or plan.shortfalls, f"seed {seed}"
 
 
