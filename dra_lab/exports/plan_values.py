@@ -1,0 +1,119 @@
+"""A plan as plain values for machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dra_lab.exports.sentences import regret
+from dra_lab.findings import Finding
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Placement, Plan
+
+JSON_VERSION = "dra-lab/v1"
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """Return the plan as plain values with fixed names and order; no times, so the same plan gives the same text.
+
+    `firstFit` and `firstFitPlain` carry the regret by goal: how much worse than the plan (0 left out).
+    """
+    return {
+        "apiVersion": JSON_VERSION,
+        "kind": "Plan",
+        "status": plan.status.value,
+        "fits": plan.fits,
+        "proven": plan.proven,
+        "cluster": plan.cluster,
+        "release": plan.release,
+        "node": plan.node,
+        "placements": [_placement(placement) for placement in plan.placements],
+        "goals": [_goal(goal) for goal in plan.goals],
+        "firstFit": _first_fit(plan, plan.first_fit),
+        "firstFitPlain": _first_fit(plan, plan.first_fit_plain),
+        "nodes": {
+            "fitting": list(plan.fitting_nodes),
+            "fittingIdle": list(plan.fitting_idle_nodes),
+            "classes": [
+                {
+                    "nodes": list(node_class.nodes),
+                    "fit": node_class.fit.value,
+                    "fitsIdle": node_class.fits_idle,
+                    "goals": [_goal(goal) for goal in node_class.goals],
+                }
+                for node_class in plan.node_classes
+            ],
+        },
+        "shortfalls": [
+            {
+                "rule": s.rule,
+                "subject": s.subject,
+                "node": s.node,
+                "needed": s.needed,
+                "available": s.available,
+                "message": s.message,
+                "advice": s.advice,
+            }
+            for s in plan.shortfalls
+        ],
+        "suggestions": [
+            {
+                "title": s.title,
+                "detail": s.detail,
+                "source": s.source,
+                "selectors": {request: list(texts) for request, texts in s.selectors.items()},
+            }
+            for s in plan.suggestions
+        ],
+        "findings": [_finding(finding) for finding in plan.findings],
+        "sketch": msgspec.to_builtins(plan.sketch, builtin_types=()),
+    }
+
+
+def _device(device: DeviceID) -> dict[str, str]:
+    return {"driver": device.driver, "pool": device.pool, "device": device.device}
+
+
+def _placement(placement: Placement) -> dict[str, Any]:
+    return {
+        "request": placement.request,
+        "manifestRequest": placement.manifest_request,
+        **_device(placement.device),
+        "consumed": dict(placement.consumed),
+    }
+
+
+def _goal(goal: GoalValue) -> dict[str, Any]:
+    return {
+        "goal": goal.goal,
+        "value": goal.value,
+        "bound": goal.bound,
+        "proven": goal.proven,
+        "unknown": goal.unknown,
+    }
+
+
+def _first_fit(plan: Plan, found: FirstFit | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "status": found.status.value,
+        "message": found.message,
+        "steps": found.steps,
+        "recorded": found.recorded,
+        "placements": [_placement(placement) for placement in found.placements],
+        "goals": [_goal(goal) for goal in found.goals],
+        "regret": regret(plan, found) if found.status is FirstFitStatus.ALLOCATED else {},
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "subject": finding.subject,
+        "message": finding.message,
+        "advice": finding.advice,
+        "origin": str(finding.origin or ""),
+    }

@@ -1,0 +1,124 @@
+"""The answer in one sentence, as it stands above the planner and in the first line of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
+from dra_lab.topology.locality import localities
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Return text from a cluster without what steers a terminal or turns the direction of writing."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
+    """Return the answer in one to three short sentences.
+
+    With the cluster it can say how many of the GPUs are paired; without, only how many are not. Text from the cluster
+    may be in it: escape it where it is shown.
+    """
+    if plan.status is PlanStatus.EMPTY:
+        return "Nothing is drawn yet."
+    if plan.status is PlanStatus.STOPPED:
+        reason = plan.shortfalls[0].message if plan.shortfalls else "there was not enough time"
+        return printable(f"Not answered: {sentence(reason)}")
+    if plan.status is PlanStatus.INFEASIBLE:
+        return printable(" ".join(_misfit(plan)))
+    parts = [_where(plan), f"Best on {plan.node}: {', '.join(_values(plan, plan.goals, cluster))}, {_proof(plan)}."]
+    parts += _kube_scheduler(plan, cluster)
+    return printable(" ".join(parts))
+
+
+def _where(plan: Plan) -> str:
+    total = sum(len(node_class.nodes) for node_class in plan.node_classes)
+    now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)
+    when_idle = f" ({idle} when idle)" if idle > now else ""
+    return f"Fits on {now} of {total} node{'s' if total != 1 else ''} now{when_idle}."
+
+
+def _misfit(plan: Plan) -> Iterator[str]:
+    reason = plan.shortfalls[0].message if plan.shortfalls else "no node can serve it"
+    yield f"Does not fit: {sentence(reason)}"
+    idle = len(plan.fitting_idle_nodes)
+    if idle:
+        yield f"It would fit on {idle} node{'s' if idle != 1 else ''} with nothing in use."
+    advice = plan.suggestions[0].title if plan.suggestions else plan.shortfalls[0].advice if plan.shortfalls else ""
+    if advice:
+        yield sentence(advice)
+
+
+def sentence(text: str) -> str:
+    """Return a text with a full stop where it has no end."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _proof(plan: Plan) -> str:
+    if plan.status is PlanStatus.OPTIMAL:
+        return "proven"
+    open_goals = [goal.goal for goal in plan.goals if not goal.proven]
+    return f"best so far, not proven ({', '.join(open_goals)})" if open_goals else "best so far, not proven"
+
+
+def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None) -> Iterator[str]:
+    """Yield the values of the goals that mean something for this claim, in words."""
+    value = {goal.goal: goal.value for goal in goals}
+    if value.get("alternatives"):
+        yield f"alternatives' ranks {value['alternatives']}"
+    if value.get("preferences"):
+        yield f"{_number(value['preferences'], 'preference')} broken"
+    if "numa" in value:
+        yield _number(value["numa"], "NUMA node")
+    if value.get("roots"):
+        yield _number(value["roots"], "root")
+    if "unpaired" in value:
+        yield from _paired(plan, value["unpaired"], cluster)
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _paired(plan: Plan, unpaired: int, cluster: Cluster | None) -> Iterator[str]:
+    if cluster is not None and plan.node in cluster.node_by_name:
+        here = localities(cluster, plan.node)
+        kinds = [here[p.device].kind for p in plan.placements if p.device in here]
+        gpus, nics = kinds.count("gpu"), kinds.count("nic")
+        if gpus and nics:
+            yield f"{gpus - unpaired} of {gpus} GPUs paired"
+            return
+    if unpaired:
+        yield f"{_number(unpaired, 'GPU')} without a NIC of {'its' if unpaired == 1 else 'their'} own"
+
+
+def _kube_scheduler(plan: Plan, cluster: Cluster | None) -> Iterator[str]:
+    told, plain = plan.first_fit, plan.first_fit_plain
+    if told is not None and (told.status is not FirstFitStatus.ALLOCATED or regret(plan, told)):
+        yield f"kube-scheduler with this manifest: {_taken(plan, told, cluster)}."
+    if plain is not None:
+        yield f"kube-scheduler without links: {_taken(plan, plain, cluster)}."
+
+
+def _taken(plan: Plan, found: FirstFit, cluster: Cluster | None) -> str:
+    if found.status is FirstFitStatus.NONE:
+        return "nothing"
+    if found.status is FirstFitStatus.ERROR:
+        return f"gives up the pod ({found.message})" if found.message else "gives up the pod"
+    if found.status is FirstFitStatus.STOPPED:
+        return f"not known, stopped after {found.steps:,} steps"
+    worse = regret(plan, found)
+    if not worse:
+        return "as good"
+    return ", ".join(_values(plan, tuple(g for g in found.goals if g.goal in worse), cluster)) or "worse"
+
+
+def regret(plan: Plan, found: FirstFit) -> dict[str, int]:
+    """Return, by goal, how much worse kube-scheduler's choice is than the plan's (negative: better); zeros left out."""
+    values = {goal.goal: goal.value for goal in found.goals}
+    differences = {g.goal: values[g.goal] - g.value for g in plan.goals if g.goal in values}
+    return {goal: difference for goal, difference in differences.items() if difference}

@@ -1,0 +1,162 @@
+"""Answers as pandas DataFrames: every row, never a cut list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import GOALS, FirstFit, Plan
+from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
+from dra_lab.topology.locality import Locality, Place, localities, skipped_devices
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEVICE_COLUMNS = (
+    "node",
+    "device",
+    "kind",
+    "model",
+    "state",
+    "used_by",
+    "request",
+    "numa_node",
+    "numa_source",
+    "pcie_root",
+    "switch",
+    "socket",
+    "address",
+    "taints",
+    "capacity",
+)
+"""The columns of `devices_frame`; text from the cluster, places None where they are not known."""
+
+
+def devices_frame(cluster: Cluster, node: str | None = None, plan: Plan | None = None) -> pd.DataFrame:
+    """Return one row for each device of one node or of all nodes, in kube-scheduler's order (`DEVICE_COLUMNS`).
+
+    `state` is "free", "shared" (something of it is left), "in use", "tainted" or "skipped" (kube-scheduler does not
+    look at its pool); `request` is what a plan chose the device for. A device that several nodes see has a row on
+    each. Raises KeyError for a node that the cluster does not have.
+    """
+    chosen = plan.chosen() if plan is not None else {}
+    names = cluster.node_names if node is None else (node,)
+    rows = [row for name in names for row in _device_rows(cluster, name)]
+    for row in rows:
+        on_plan = plan is not None and row["node"] == plan.node
+        row["request"] = chosen.get(row["id"], "") if on_plan else ""
+    return _frame([[row[c] for c in DEVICE_COLUMNS] for row in rows], DEVICE_COLUMNS)
+
+
+def nodes_frame(plan: Plan) -> pd.DataFrame:
+    """Return one row for each node: how it serves the claim now and when idle, and the best value of each goal there.
+
+    Columns `node`, `fit`, `fits_idle`, `chosen`, `class` (the first of its equal nodes), one for each goal (None where
+    it was not worked out).
+    """
+    rows = []
+    for node_class in plan.node_classes:
+        values = {goal.goal: goal.value for goal in node_class.goals}
+        for name in node_class.nodes:
+            head = [name, node_class.fit.value, node_class.fits_idle, name == plan.node, node_class.nodes[0]]
+            rows.append([*head, *(values.get(goal) for goal in GOALS)])
+    rows.sort(key=lambda row: str(row[0]))
+    return _frame(rows, ("node", "fit", "fits_idle", "chosen", "class", *GOALS))
+
+
+def goals_frame(plan: Plan) -> pd.DataFrame:
+    """Return one row for each goal: the plan's value and proof, and kube-scheduler's two values on the same node.
+
+    Columns `goal`, `meaning`, `best`, `bound`, `proven`, `unknown`, `manifest` (kube-scheduler with the compiled
+    claim), `plain` (with counts and selectors only), `regret` (manifest less best), `plain_regret`. All are minimised.
+    """
+    rows = []
+    for goal in plan.goals:
+        manifest, plain = first_fit_value(plan.first_fit, goal.goal), first_fit_value(plan.first_fit_plain, goal.goal)
+        rows.append(
+            [
+                goal.goal,
+                GOALS.get(goal.goal, goal.goal),
+                goal.value,
+                goal.bound,
+                goal.proven,
+                goal.unknown,
+                manifest,
+                plain,
+                None if manifest is None else manifest - goal.value,
+                None if plain is None else plain - goal.value,
+            ]
+        )
+    columns = ("goal", "meaning", "best", "bound", "proven", "unknown", "manifest", "plain", "regret", "plain_regret")
+    return _frame(rows, columns)
+
+
+def findings_frame(findings: Iterable[Finding]) -> pd.DataFrame:
+    """Return one row for each finding: `severity`, `rule`, `subject`, `message`, `advice`, `origin`."""
+    rows = [[f.severity.value, f.rule, f.subject, f.message, f.advice, str(f.origin or "")] for f in findings]
+    return _frame(rows, ("severity", "rule", "subject", "message", "advice", "origin"))
+
+
+def shortfalls_frame(plan: Plan) -> pd.DataFrame:
+    """Return one row for each reason why the claim does not fit: `rule`, `subject`, `message`, numbers, `advice`."""
+    rows = [[s.rule, s.subject, s.node, s.needed, s.available, s.message, s.advice] for s in plan.shortfalls]
+    return _frame(rows, ("rule", "subject", "node", "needed", "available", "message", "advice"))
+
+
+def first_fit_value(first_fit: FirstFit | None, goal: str) -> int | None:
+    """Return the value of a goal in what kube-scheduler takes, None where it takes nothing or was not asked."""
+    return first_fit.goal(goal) if first_fit is not None else None
+
+
+def _frame(rows: list[list[Any]], columns: tuple[str, ...]) -> pd.DataFrame:
+    import pandas as pd
+
+    # object keeps 3 beside None as 3, where a float column would show 3.0 and NaN
+    return pd.DataFrame(rows, columns=list(columns), dtype=object)
+
+
+def _device_rows(cluster: Cluster, node: str) -> Iterator[dict[str, Any]]:
+    places = localities(cluster, node)
+    for item in devices_on(gather_pools(cluster, node)):
+        yield _row(cluster, node, item.id, item.device, places.get(item.id), _state(cluster, item))
+    for skipped in skipped_devices(cluster, node):
+        yield _row(cluster, node, skipped.id, skipped.device, places.get(skipped.id), "skipped")
+
+
+def _row(
+    cluster: Cluster, node: str, device_id: DeviceID, device: Device, place: Locality | None, state: str
+) -> dict[str, Any]:
+    numa = place.numa_node if place else None
+    return {
+        "node": node,
+        "id": device_id,
+        "device": str(device_id),
+        "kind": place.kind if place else "other",
+        "model": place.label if place else "",
+        "state": state,
+        "used_by": ", ".join(cluster.allocated.holders(device_id)),
+        "numa_node": _value(numa),
+        "numa_source": numa.source if numa else "",
+        "pcie_root": _value(place.pcie_root if place else None),
+        "switch": _value(place.switch if place else None),
+        "socket": _value(place.socket if place else None),
+        "address": place.address if place else "",
+        "taints": ", ".join(str(taint) for taint in cluster.taints_of(device_id, device, rules=True)),
+        "capacity": ", ".join(f"{key}: {capacity.value}" for key, capacity in device.capacity.items()),
+    }
+
+
+def _value(place: Place | None) -> str | int | None:
+    return place.value if place is not None else None
+
+
+def _state(cluster: Cluster, item: PoolDevice) -> str:
+    if item.id in cluster.allocated.exclusive:
+        return "in use"
+    if any(t.effect in ("NoSchedule", "NoExecute") for t in cluster.taints_of(item.id, item.device, rules=True)):
+        return "tainted"
+    return "shared" if item.id in cluster.allocated.shares else "free"
