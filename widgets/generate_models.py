@@ -57,7 +57,9 @@ class Types:
                 return f"[{', '.join(self.of(item) for item in items)}]"
             case shape.ListType(item_type=item) | shape.VarTupleType(item_type=item):
                 inner = self.of(item)
-                return f"readonly ({inner})[]" if "|" in inner else f"readonly {inner}[]"
+                return (
+                    f"readonly ({inner})[]" if "|" in inner or inner.startswith("readonly") else f"readonly {inner}[]"
+                )
             case shape.DictType(value_type=value):
                 return f"Readonly<Record<string, {self.of(value)}>>"
         plain = {shape.StrType: "string", shape.BoolType: "boolean", shape.IntType: "number", shape.FloatType: "number"}

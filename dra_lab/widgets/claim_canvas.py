@@ -141,7 +141,7 @@ class ClaimCanvas(anywidget.AnyWidget):
     @traitlets.validate("positions")
     def _check_positions(self, proposal: Any) -> dict[str, Any]:
         for name, place in proposal["value"].items():
-            if len(place) != 2 or not all(isinstance(n, (int, float)) and math.isfinite(n) for n in place):
+            if not _is_place(place):
                 raise traitlets.TraitError(f"positions[{name!r}] is {place!r}; give [x, y] in canvas pixels")
         kept: dict[str, Any] = proposal["value"]
         return kept
@@ -206,6 +206,11 @@ class ClaimCanvas(anywidget.AnyWidget):
     def _show_highlight(self) -> None:
         if self._session is not None:
             self.highlight = self._session.highlight
+
+
+def _is_place(value: object) -> bool:
+    numbers = value if isinstance(value, (list, tuple)) and len(value) == 2 else (math.nan,)
+    return all(isinstance(n, (int, float)) and math.isfinite(n) for n in numbers)
 
 
 def _positions_of(session: Session) -> dict[str, list[float]]:

@@ -1,41 +1,50 @@
-// The line from a knot to one of its boxes: between the two nearest sides, solid for must, dashed for prefer.
+// The line from a knot to one of its boxes: solid for must, dashed for prefer.
 import { BaseEdge, EdgeLabelRenderer, getBezierPath, Position, useInternalNode, type EdgeProps, type InternalNode } from "@xyflow/react";
 import type { EndEdge } from "./flow";
 
+export interface Rect {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
 interface Port {
   x: number;
   y: number;
   side: Position;
 }
 
-export function portsOf(x: number, y: number, width: number, height: number): Port[] {
-  return [
-    { x: x + width / 2, y, side: Position.Top },
-    { x: x + width, y: y + height / 2, side: Position.Right },
-    { x: x + width / 2, y: y + height, side: Position.Bottom },
-    { x, y: y + height / 2, side: Position.Left },
-  ];
+const MARGIN = 22;
+const within = (value: number, from: number, length: number): number =>
+  length <= 2 * MARGIN ? from + length / 2 : Math.min(Math.max(value, from + MARGIN), from + length - MARGIN);
+
+/**
+ * Where the line leaves the knot and where it meets the box: above or below where one stands clear of the other, else at
+ * the sides. The point on the box slides towards the knot, so that several links of one box do not lie on each other.
+ */
+export function endsOf(knot: Rect, box: Rect): [Port, Port] {
+  const middle = { x: knot.x + knot.width / 2, y: knot.y + knot.height / 2 };
+  const above = knot.y + knot.height <= box.y;
+  if (above || knot.y >= box.y + box.height) {
+    const x = within(middle.x, box.x, box.width);
+    return above
+      ? [{ x: middle.x, y: knot.y + knot.height, side: Position.Bottom }, { x, y: box.y, side: Position.Top }]
+      : [{ x: middle.x, y: knot.y, side: Position.Top }, { x, y: box.y + box.height, side: Position.Bottom }];
+  }
+  const y = within(middle.y, box.y, box.height);
+  return middle.x < box.x + box.width / 2
+    ? [{ x: knot.x + knot.width, y: middle.y, side: Position.Right }, { x: box.x, y, side: Position.Left }]
+    : [{ x: knot.x, y: middle.y, side: Position.Left }, { x: box.x + box.width, y, side: Position.Right }];
 }
 
-/** The pair of ports with the shortest way between them; the first such pair, so that the line does not flicker. */
-export function nearest(from: readonly Port[], to: readonly Port[]): [Port, Port] {
-  let best: [Port, Port] = [from[0]!, to[0]!];
-  let least = Infinity;
-  for (const a of from)
-    for (const b of to) {
-      const far = Math.hypot(a.x - b.x, a.y - b.y);
-      if (far < least - 0.5) [best, least] = [[a, b], far];
-    }
-  return best;
-}
-
-const ports = (node: InternalNode): Port[] =>
-  portsOf(node.internals.positionAbsolute.x, node.internals.positionAbsolute.y, node.measured.width ?? 0, node.measured.height ?? 0);
+const rectOf = (node: InternalNode): Rect => ({
+  ...node.internals.positionAbsolute, width: node.measured.width ?? 0, height: node.measured.height ?? 0,
+});
 
 export function EndLine({ id, source, target, selected, data }: EdgeProps<EndEdge>) {
   const [knot, box] = [useInternalNode(source), useInternalNode(target)];
   if (!knot?.measured.width || !box?.measured.width) return null;
-  const [from, to] = nearest(ports(knot), ports(box));
+  const [from, to] = endsOf(rectOf(knot), rectOf(box));
   const [path, x, y] = getBezierPath({
     sourceX: from.x, sourceY: from.y, sourcePosition: from.side, targetX: to.x, targetY: to.y, targetPosition: to.side,
   });

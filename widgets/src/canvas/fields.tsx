@@ -45,8 +45,9 @@ export function useDraft({ value, onDone, check, pause = 0 }: DraftProps) {
   return { wrong, input: { value: draft ?? value, onChange, onKeyDown, onBlur: send, "aria-invalid": wrong ? true : undefined } };
 }
 
+/** Send in a pause of typing. An emptied text waits until the field is left: a person may only be rewriting it. */
 function sendKeepingTheDraft({ draft, value, onDone, check }: Omit<DraftProps, "pause"> & { draft: string | null }): void {
-  if (draft !== null && draft !== value && !check?.(draft)) onDone(draft);
+  if (draft?.trim() && draft !== value && !check?.(draft)) onDone(draft);
 }
 
 export function Field({ label, children, wide = false, note }: { label: string; children: ReactNode; wide?: boolean; note?: ReactNode }) {

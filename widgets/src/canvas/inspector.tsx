@@ -1,8 +1,8 @@
 // The same drawing as a form: nothing needs a drag. With nothing selected it lists everything there is.
 import { useCanvas } from "./editor";
 import { isRequestId, linkId, nameOf, requestId, type CanvasNode } from "./flow";
-import { TextField } from "./fields";
-import { KindIcon, Strength } from "./icons";
+import { TextField, Wrong } from "./fields";
+import { Icon, KindIcon, Strength } from "./icons";
 import { LinkForm } from "./link_form";
 import { RequestForm, wrongName } from "./request_form";
 import { linkNamed, linksOf, mustOf, rename, requestNamed, requestsOf } from "./sketch";
@@ -45,7 +45,7 @@ function One({ id, onSelect, onLink }: { id: string; onSelect(id: string): void;
   if (request)
     return (
       <>
-        <header><Letter name={name} /><h3>{name}</h3></header>
+        <header><Letter name={name} /><h3>{name}</h3><Verdict name={name} /></header>
         <RequestForm request={request} onRenamed={renamed} onLink={() => onLink(name)} />
       </>
     );
@@ -57,6 +57,13 @@ function One({ id, onSelect, onLink }: { id: string; onSelect(id: string): void;
       <LinkForm link={link} onRenamed={renamed} />
     </>
   );
+}
+
+/** Whether the selectors compile, and what they match: the words of Python. */
+function Verdict({ name }: { name: string }) {
+  const told = useCanvas().status.requests?.[name];
+  if (told?.error) return <Wrong><Icon name="warn" /> {told.error}</Wrong>;
+  return told?.text ? <span className="dra-good">{told.text}</span> : null;
 }
 
 function Letter({ name }: { name: string }) {

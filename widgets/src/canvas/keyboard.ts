@@ -10,17 +10,17 @@ const ARROWS: Readonly<Record<string, Direction>> = { ArrowLeft: "left", ArrowRi
 
 /** What is listed in the panel of "?". */
 export const KEYS: readonly (readonly [string, string])[] = [
-  ["Tab", "enter and leave the drawing"],
-  ["Arrow keys", "go to the next box, along links first"],
-  ["Shift + arrow keys", "move the box"],
-  ["N", "add a device: arrow keys choose, Enter adds"],
-  ["L", "link from here: arrow keys choose, Enter ties"],
+  ["Tab", "enter, leave the drawing"],
+  ["Arrows", "next box, along links first"],
+  ["Shift + arrows", "move the box"],
+  ["N", "add: arrows choose, Enter adds"],
+  ["L", "link: arrows choose, Enter ties"],
   ["+ and −", "one more, one less"],
-  ["Enter", "edit the box in the form below"],
+  ["Enter", "edit in the form below"],
   ["Delete", "remove what is selected"],
   ["Ctrl + Z", "undo"],
   ["Ctrl + Shift + Z", "redo"],
-  ["Esc", "cancel; the focus stays where it is"],
+  ["Esc", "cancel; the focus stays"],
   ["?", "show or hide these keys"],
 ];
 

@@ -1,15 +1,20 @@
 // Where boxes stand that have no place yet: a whole drawing by dagre, single new boxes beside what stands already.
 import dagre from "@dagrejs/dagre";
-import type { ClaimSketch } from "../generated/models";
-import { linksOf, requestOf, requestsOf } from "./sketch";
+import type { ClaimSketch, Link } from "../generated/models";
+import { howOf, linksOf, requestOf, requestsOf, whereOf } from "./sketch";
+import { placeLabel } from "./wording";
 
 export type Place = readonly [number, number];
 export type Places = Readonly<Record<string, Place>>;
 
 /** Sizes in pixels for placing; the real ones are measured by the browser later and differ by little. */
 export const BOX = { width: 212, height: 82 };
-export const KNOT = { width: 168, height: 30 };
+export const KNOT = { width: 190, height: 30 };
 const GAP = 32;
+const knotSize = (link: Link) => ({
+  ...KNOT,
+  width: Math.round(Math.min(310, 54 + 7.1 * `${howOf(link)} . ${placeLabel(whereOf(link))}`.length)),
+});
 
 /** The key of a link's place; a link that shares its name with a request has a key of its own. */
 export const linkKey = (sketch: ClaimSketch, name: string): string =>
@@ -27,11 +32,11 @@ export function placeAll(sketch: ClaimSketch, known: Places): Places {
 
 function arrange(sketch: ClaimSketch): Places {
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 40 });
+  graph.setGraph({ rankdir: "TB", nodesep: 36, ranksep: 34 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { name } of requestsOf(sketch)) graph.setNode(`r:${name}`, { ...BOX });
   for (const link of linksOf(sketch)) {
-    graph.setNode(`l:${link.name}`, { ...KNOT });
+    graph.setNode(`l:${link.name}`, knotSize(link));
     link.requests.map(requestOf).forEach((name, i) => {
       if (i === 0) graph.setEdge(`r:${name}`, `l:${link.name}`);
       else graph.setEdge(`l:${link.name}`, `r:${name}`);
@@ -44,7 +49,7 @@ function arrange(sketch: ClaimSketch): Places {
     return [Math.round((at.x ?? 0) - size.width / 2), Math.round((at.y ?? 0) - size.height / 2)];
   };
   for (const { name } of requestsOf(sketch)) places[name] = corner(`r:${name}`, BOX);
-  for (const { name } of linksOf(sketch)) places[linkKey(sketch, name)] = corner(`l:${name}`, KNOT);
+  for (const link of linksOf(sketch)) places[linkKey(sketch, link.name)] = corner(`l:${link.name}`, knotSize(link));
   return places;
 }
 

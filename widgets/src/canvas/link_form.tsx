@@ -37,17 +37,16 @@ export function LinkForm({ link, onRenamed }: { link: Link; onRenamed(to: string
           ))}
         </select>
       </Field>
-      <TextField label="name" value={link.name} check={(name) => wrongName(taken, link.name, name)} onDone={onRenamed} />
       <Choice
-        label="how" value={howOf(link)} onChoose={(how) => change({ how })}
-        options={HOWS.map((how) => ({ ...how, disabled: how.value === "pairwise" && link.requests.length < 2 }))}
-      />
-      <Choice
-        label="how much" value={mustOf(link) ? "must" : "prefer"} onChoose={(word) => change({ must: word === "must" })}
+        label="strength" value={mustOf(link) ? "must" : "prefer"} onChoose={(word) => change({ must: word === "must" })}
         options={[
           { value: "must", label: <><Strength must /> must</>, reason: "A node without it does not fit." },
           { value: "prefer", label: <><Strength must={false} /> prefer</>, reason: "Taken where it can be had; never makes a claim impossible." },
         ]}
+      />
+      <Choice
+        label="how" value={howOf(link)} onChoose={(how) => change({ how })}
+        options={HOWS.map((how) => ({ ...how, disabled: how.value === "pairwise" && link.requests.length < 2 }))}
       />
       <Ends link={link} />
       {told?.problem && <p className="dra-field is-wide dra-wrong"><Icon name="warn" /> {told.problem}</p>}
@@ -57,6 +56,7 @@ export function LinkForm({ link, onRenamed }: { link: Link; onRenamed(to: string
           {greyed.map((option) => <li key={option.where}><b>{option.label}</b>: {option.reason}</li>)}
         </ul>
       )}
+      <TextField label="name" value={link.name} check={(name) => wrongName(taken, link.name, name)} onDone={onRenamed} />
     </div>
   );
 }

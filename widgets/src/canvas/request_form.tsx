@@ -1,8 +1,8 @@
 // The form of a request: name, class, count or amount, selectors, tolerations, further ways to serve it.
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import type { DeviceRequest, DeviceToleration } from "../generated/models";
 import { useCanvas } from "./editor";
-import { Field, TextField, useDraft, Wrong } from "./fields";
+import { Field, TextField, useDraft } from "./fields";
 import { Icon } from "./icons";
 import {
   addAlternative, ALL, changePart, countOf, freeName, isAll, partsOf, removeAlternative, selectorsFrom, selectorsOf, type Part,
@@ -17,7 +17,7 @@ export function wrongName(taken: (name: string) => boolean, own: string, name: s
 }
 
 export function RequestForm({ request, onRenamed, onLink }: { request: DeviceRequest; onRenamed(to: string): void; onLink(): void }) {
-  const { sketch, edit, readOnly } = useCanvas();
+  const { sketch, edit } = useCanvas();
   const [way, setWay] = useState(0);
   const parts = partsOf(request);
   const index = Math.min(way, parts.length - 1);
@@ -26,19 +26,16 @@ export function RequestForm({ request, onRenamed, onLink }: { request: DeviceReq
   const taken = (name: string) => freeName(sketch, name) !== name;
   return (
     <div className="dra-form">
+      {parts.length > 1 && <Ways request={request} index={index} onPick={setWay} />}
+      <PartForm key={`${request.name}/${index}`} request={request} part={part} index={index}>
+        <button type="button" className="dra-button" onClick={() => { edit((s) => addAlternative(s, request.name)); setWay(parts.length); }}>
+          Add an alternative
+        </button>
+        <button type="button" className="dra-button" onClick={onLink}>Link its devices</button>
+      </PartForm>
       <TextField
         label="name" value={request.name} check={(name) => wrongName(taken, request.name, name)} onDone={onRenamed}
       />
-      {parts.length > 1 && <Ways request={request} index={index} onPick={setWay} />}
-      <PartForm key={`${request.name}/${index}`} request={request} part={part} index={index} />
-      {!readOnly && (
-        <div className="dra-field is-wide dra-row">
-          <button type="button" className="dra-button" onClick={onLink}>Link its devices</button>
-          <button type="button" className="dra-button" onClick={() => { edit((s) => addAlternative(s, request.name)); setWay(parts.length); }}>
-            Add an alternative
-          </button>
-        </div>
-      )}
     </div>
   );
 }
@@ -62,8 +59,17 @@ function Ways({ request, index, onPick }: { request: DeviceRequest; index: numbe
   );
 }
 
-function PartForm({ request, part, index }: { request: DeviceRequest; part: Part; index: number }) {
+interface PartProps {
+  request: DeviceRequest;
+  part: Part;
+  index: number;
+  /** Further buttons of the form's row of buttons. */
+  children?: ReactNode;
+}
+
+function PartForm({ request, part, index, children }: PartProps) {
   const { edit, palette, readOnly } = useCanvas();
+  const [more, setMore] = useState(false);
   const change = (next: Parameters<typeof changePart>[3]) => edit((s) => changePart(s, request.name, index, next));
   const classes = [...new Set(palette.map((row) => row.deviceClass))].sort();
   const all = isAll(part);
@@ -83,8 +89,20 @@ function PartForm({ request, part, index }: { request: DeviceRequest; part: Part
           onDone={(t) => change({ capacity: { requests: { ...part.capacity?.requests, [key]: t.trim() } } })}
         />
       ))}
-      <Selectors request={request} part={part} index={index} />
+      <Selectors
+        texts={selectorsOf(part)} more={more}
+        onChange={(texts) => { setMore(false); change({ selectors: selectorsFrom(texts) }); }}
+      />
       <Tolerations part={part} onChange={(tolerations) => change({ tolerations })} />
+      {!readOnly && (
+        <div className="dra-field is-wide dra-row">
+          <button type="button" className="dra-button" disabled={more || !part.selectors?.length} onClick={() => setMore(true)}>Add a selector</button>
+          <button type="button" className="dra-button" onClick={() => change({ tolerations: [...(part.tolerations ?? []), { operator: "Exists" }] })}>
+            Tolerate a taint
+          </button>
+          {children}
+        </div>
+      )}
       {request.exactly && (
         <label className="dra-check dra-field" title="Devices may be handed out that are in use; the namespace needs the admin-access label.">
           <input type="checkbox" checked={request.exactly.adminAccess ?? false} disabled={readOnly} onChange={(e) => change({ adminAccess: e.target.checked })} /> admin access
@@ -94,23 +112,16 @@ function PartForm({ request, part, index }: { request: DeviceRequest; part: Part
   );
 }
 
-function Selectors({ request, part, index }: { request: DeviceRequest; part: Part; index: number }) {
-  const { edit, status, readOnly } = useCanvas();
-  const texts = selectorsOf(part);
-  const [more, setMore] = useState(false);
+function Selectors({ texts, more, onChange }: { texts: readonly string[]; more: boolean; onChange(texts: readonly string[]): void }) {
   const shown = texts.length === 0 || more ? [...texts, ""] : texts;
-  const told = status.requests?.[request.name];
-  const set = (i: number, text: string) => {
-    setMore(false);
-    edit((s) => changePart(s, request.name, index, { selectors: selectorsFrom(shown.map((old, j) => (j === i ? text : old))) }));
-  };
   return (
-    <div className="dra-field is-wide">
-      {shown.map((text, i) => <SelectorField key={i} label={shown.length > 1 ? `selector ${i + 1}` : "selector"} value={text} onDone={(t) => set(i, t)} />)}
-      <div className="dra-row dra-verdict">
-        {told?.error ? <Wrong><Icon name="warn" /> {told.error}</Wrong> : told?.text ? <span className="dra-good">{told.text}</span> : null}
-        {!readOnly && !more && texts.length > 0 && <button type="button" className="dra-button" onClick={() => setMore(true)}>Add a selector</button>}
-      </div>
+    <div className="dra-field is-wide dra-selectors">
+      {shown.map((text, i) => (
+        <SelectorField
+          key={i} label={shown.length > 1 ? `selector ${i + 1}` : "selector"} value={text}
+          onDone={(now) => onChange(shown.map((old, j) => (j === i ? now : old)))}
+        />
+      ))}
     </div>
   );
 }
@@ -131,6 +142,7 @@ const EFFECTS = ["", "NoSchedule", "NoExecute"] as const;
 function Tolerations({ part, onChange }: { part: Part; onChange(next: readonly DeviceToleration[]): void }) {
   const { readOnly } = useCanvas();
   const list = part.tolerations ?? [];
+  if (!list.length) return null;
   const set = (index: number, change: Partial<DeviceToleration>) => onChange(list.map((old, i) => (i === index ? { ...old, ...change } : old)));
   return (
     <div className="dra-field is-wide dra-tolerations">
@@ -148,7 +160,6 @@ function Tolerations({ part, onChange }: { part: Part; onChange(next: readonly D
           {!readOnly && <button type="button" className="dra-tool" aria-label={`Remove toleration ${i + 1}`} onClick={() => onChange(list.filter((_, j) => j !== i))}><Icon name="cross" /></button>}
         </div>
       ))}
-      {!readOnly && <button type="button" className="dra-button" onClick={() => onChange([...list, { operator: "Exists" }])}>Tolerate a taint</button>}
     </div>
   );
 }

@@ -57,7 +57,7 @@ export function KeysPanel({ onClose }: { onClose(): void }) {
           <div key={key}><dt><kbd>{key}</kbd></dt><dd>{meaning}</dd></div>
         ))}
       </dl>
-      <p className="dra-hint">With the mouse: drag a device in; drag from a dot of one box to another box to link them; Ctrl and the wheel zoom.</p>
+      <p className="dra-hint">Mouse: drag a device in; drag from a dot of one box to another box to link them; Ctrl + wheel zooms.</p>
     </div>
   );
 }

@@ -4,14 +4,20 @@ import { useCallback, useEffect, useRef, type RefObject } from "react";
 import { BOX } from "./layout";
 import type { CanvasNode } from "./flow";
 
-const VIEW = { maxZoom: 1, padding: 0.12, duration: 0 } as const;
+const MARGIN = 16;
+/** Pixels that the buttons in the corner take. */
+const TOOLS = { width: 196, height: 52 };
 
 /** Returns the function that shows the whole drawing. */
 export function useView(nodes: readonly CanvasNode[], root: RefObject<HTMLElement | null>): () => void {
   const flow = useReactFlow();
   const seen = useRef("");
   const board = () => root.current?.querySelector(".react-flow")?.getBoundingClientRect();
-  const fit = useCallback(() => void flow.fitView(VIEW), [flow]);
+  const fit = useCallback(() => {
+    const bounds = flow.getNodesBounds(flow.getNodes());
+    const clear = ((board()?.width ?? 0) - bounds.width) / 2 > TOOLS.width;
+    void flow.fitView({ maxZoom: 1, duration: 0, padding: { x: `${MARGIN}px`, bottom: `${MARGIN}px`, top: `${clear ? MARGIN : TOOLS.height}px` } });
+  }, [flow]);
 
   const showAll = useCallback(() => {
     const size = board();

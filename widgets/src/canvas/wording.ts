@@ -89,7 +89,7 @@ export function describeChange(before: ClaimSketch, after: ClaimSketch): string 
   for (const [name, request] of newRequests) {
     const old = oldRequests.get(name);
     if (!old) said.push(`added request ${name}, count ${amountLabel(request)}`);
-    else if (amountLabel(old) !== amountLabel(request)) said.push(`${name}: count ${amountLabel(request)}`);
+    else if (amountLabel(old) !== amountLabel(request)) said.push(`count of ${name} is ${amountLabel(request)}`);
     else if (!same(old, request)) said.push(`changed request ${name}`);
   }
   for (const name of oldRequests.keys()) if (!newRequests.has(name)) said.push(`removed request ${name}`);

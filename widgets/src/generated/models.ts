@@ -85,7 +85,7 @@ export interface DeviceSubRequest {
 export interface DeviceTable {
   columns?: readonly string[];
   ids?: readonly string[];
-  rows?: readonly readonly string[][];
+  rows?: readonly (readonly string[])[];
   caption?: string;
   total?: number;
 }

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { endsOf } from "../src/canvas/end_edge";
+import { actionOf, neighbour } from "../src/canvas/keyboard";
+import { BOX, linkKey, placeAll } from "../src/canvas/layout";
+import { candidatesFrom } from "../src/canvas/linking";
+import type { ClaimSketch } from "../src/generated/models";
+
+const request = (name: string) => ({ name, exactly: { deviceClassName: "c" } });
+const PAIR: ClaimSketch = { requests: [request("a"), request("b")], links: [{ name: "k", requests: ["a", "b"] }] };
+
+test("a drawing without places is laid out with the knot between its boxes", () => {
+  const { a, b, k } = placeAll(PAIR, {});
+  expect(a![1]).toBeLessThan(k![1]);
+  expect(k![1]).toBeLessThan(b![1]);
+  expect(placeAll(PAIR, {})).toEqual(placeAll(PAIR, {}));
+});
+
+test("known places stay, and a new box lies on none of them", () => {
+  const known = { a: [10, 20], k: [30, 140] } as const;
+  const places = placeAll(PAIR, known);
+  expect([places.a, places.k]).toEqual([known.a, known.k]);
+  expect(places.b![1]).toBeGreaterThanOrEqual(20 + BOX.height);
+});
+
+test("a link that shares its name with a request has a place of its own", () => {
+  const sketch = { requests: [request("a")], links: [{ name: "a", requests: ["a"] }] };
+  expect(linkKey(sketch, "a")).toBe("link/a");
+  const places = placeAll(sketch, { a: [0, 0] });
+  expect(places["link/a"]).not.toEqual(places.a);
+});
+
+test("several links between the same boxes do not lie on each other", () => {
+  const sketch = { ...PAIR, links: ["k", "l", "m"].map((name) => ({ name, requests: ["a", "b"] })) };
+  const places = placeAll(sketch, { a: [0, 0], b: [0, 300] });
+  expect(new Set(["k", "l", "m"].map((name) => places[name]!.join())).size).toBe(3);
+});
+
+test("a line leaves a knot below for a box under it and sideways for a box beside it", () => {
+  const knot = { x: 0, y: 0, width: 100, height: 30 };
+  expect(endsOf(knot, { x: 0, y: 100, width: 200, height: 80 }).map((end) => end.side)).toEqual(["bottom", "top"]);
+  expect(endsOf(knot, { x: 200, y: -20, width: 200, height: 80 }).map((end) => end.side)).toEqual(["right", "left"]);
+});
+
+test("an arrow follows a link before it takes a nearer box", () => {
+  const spots = [{ id: "a", x: 0, y: 0 }, { id: "near", x: 50, y: 0 }, { id: "linked", x: 200, y: 10 }];
+  expect(neighbour(spots, "a", "right", new Set(["linked"]))).toBe("linked");
+  expect(neighbour(spots, "a", "right", new Set())).toBe("near");
+});
+
+test("every box can be reached by arrows, also where nothing lies in their direction", () => {
+  const spots = [{ id: "a", x: 0, y: 0 }, { id: "b", x: 0, y: -50 }];
+  expect(neighbour(spots, "a", "right", new Set())).toBe("b");
+  expect(neighbour(spots, "b", "left", new Set())).toBe("a");
+  expect(neighbour([], "gone", "left", new Set())).toBeNull();
+});
+
+const key = (name: string, more = {}) => actionOf({ key: name, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
+
+test("keys with Ctrl or Alt that are not ours stay the notebook's", () => {
+  expect(key("n", { ctrlKey: true })).toBeNull();
+  expect(key("s", { ctrlKey: true })).toBeNull();
+  expect(key("ArrowLeft", { altKey: true })).toBeNull();
+  expect(key("Tab")).toBeNull();
+});
+
+test("the keys of the list do what it says", () => {
+  expect(key("Z", { ctrlKey: true, shiftKey: true })).toEqual({ do: "redo" });
+  expect(key("z", { metaKey: true })).toEqual({ do: "undo" });
+  expect(key("ArrowUp", { shiftKey: true })).toEqual({ do: "move", to: "up" });
+  expect(key("N", { shiftKey: true })).toEqual({ do: "add" });
+  expect(key("?", { shiftKey: true })).toEqual({ do: "keys" });
+});
+
+test("a link can go from a box to the others, into links that do not tie it, and to itself alone", () => {
+  const sketch = { ...PAIR, requests: [...PAIR.requests!, request("c")] };
+  expect(candidatesFrom(sketch, "r:c")).toEqual(["r:a", "r:b", "l:k", "r:c"]);
+  expect(candidatesFrom(sketch, "l:k")).toEqual(["r:c"]);
+});

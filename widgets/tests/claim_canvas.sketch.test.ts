@@ -1,0 +1,126 @@
+import { expect, test } from "vitest";
+import { join } from "../src/canvas/linking";
+import { startLink } from "../src/canvas/new_link";
+import {
+  addAlternative, addLink, addRequest, changePart, freeName, linksOf, remove, removeAlternative, rename, requestsOf, selectorsFrom, step, stepQuantity, tie,
+} from "../src/canvas/sketch";
+import { describeChange } from "../src/canvas/wording";
+import type { CanvasStatus, ClaimSketch } from "../src/generated/models";
+
+const GPU = { key: "gpu", label: "A100", kind: "gpu", deviceClass: "gpu.nvidia.com", defaultCount: 2 };
+const CPU = { key: "cpu", label: "CPU", kind: "cpu", deviceClass: "dra.cpu", capacityKey: "dra.cpu/cpu", defaultCapacity: "16" };
+const PAIR: ClaimSketch = {
+  requests: [
+    { name: "gpu", exactly: { deviceClassName: "gpu.nvidia.com", count: 2 } },
+    { name: "nic", exactly: { deviceClassName: "dranet", count: 2 } },
+  ],
+  links: [{ name: "link-1", requests: ["gpu", "nic"], how: "pairwise" }],
+};
+const KINDS: CanvasStatus = { requests: { gpu: { kind: "gpu" }, nic: { kind: "nic" }, cpu: { kind: "cpu" } } };
+
+test("a request is drawn with the class, selectors and count of its palette entry", () => {
+  const { sketch, name } = addRequest({}, { ...GPU, selectors: ["device.driver == 'x'"] });
+  expect(name).toBe("gpu");
+  expect(requestsOf(sketch)[0]?.exactly).toEqual({
+    deviceClassName: "gpu.nvidia.com", count: 2, selectors: [{ cel: { expression: "device.driver == 'x'" } }],
+  });
+});
+
+test("a second request of a kind gets a name of its own, also where a link has the plain one", () => {
+  const once = addRequest({}, GPU).sketch;
+  expect(addRequest(once, GPU).name).toBe("gpu-2");
+  expect(freeName({ links: [{ name: "gpu", requests: [] }] }, "gpu")).toBe("gpu-2");
+});
+
+test("devices shared by amount are asked for by amount, and the stepper changes the amount and not the count", () => {
+  const { sketch } = addRequest({}, CPU);
+  const [request] = requestsOf(step(sketch, "cpu", 1));
+  expect(request?.exactly?.capacity).toEqual({ requests: { "dra.cpu/cpu": "17" } });
+  expect(request?.exactly?.count).toBe(1);
+});
+
+test("a count is never below one and a quantity keeps its suffix", () => {
+  const one = changePart(PAIR, "gpu", 0, { count: 1 });
+  expect(step(one, "gpu", -1)).toBe(one);
+  expect(stepQuantity("40Gi", -1)).toBe("39Gi");
+  expect(stepQuantity("1Gi", -1)).toBeNull();
+  expect(stepQuantity("0.5", 1)).toBeNull();
+});
+
+test("all devices have no count to step", () => {
+  const all = changePart(PAIR, "gpu", 0, { allocationMode: "All", count: undefined });
+  expect(requestsOf(all)[0]?.exactly).toEqual({ deviceClassName: "gpu.nvidia.com", allocationMode: "All" });
+  expect(step(all, "gpu", 1)).toBe(all);
+});
+
+test("deleting a request unties it; a pair of one becomes together, a link without ends goes", () => {
+  const left = remove(PAIR, { requests: ["nic"] });
+  expect(linksOf(left)).toEqual([{ name: "link-1", requests: ["gpu"], how: "together" }]);
+  expect(linksOf(remove(left, { requests: ["gpu"] }))).toEqual([]);
+});
+
+test("untying one end leaves the other links alone", () => {
+  const two = addLink(PAIR, { requests: ["gpu"], where: "numaNode", how: "together" }).sketch;
+  const after = remove(two, { ends: [{ link: "link-1", reference: "nic" }] });
+  expect(linksOf(after).map((link) => link.requests)).toEqual([["gpu"], ["gpu"]]);
+});
+
+test("renaming a request takes its links and configuration along, alternatives included", () => {
+  const before: ClaimSketch = { ...PAIR, links: [{ name: "l", requests: ["gpu/big", "nic"] }], config: [{ requests: ["gpu"] }] };
+  const after = rename(before, "request", "gpu", "accelerator");
+  expect(linksOf(after)[0]?.requests).toEqual(["accelerator/big", "nic"]);
+  expect(after.config?.[0]?.requests).toEqual(["accelerator"]);
+});
+
+test("an alternative is a copy of the last way; taking it away again gives back the exact request", () => {
+  const more = addAlternative(PAIR, "gpu");
+  expect(requestsOf(more)[0]?.firstAvailable?.map((way) => way.name)).toEqual(["first", "choice-2"]);
+  expect(requestsOf(removeAlternative(more, "gpu", 1))[0]).toEqual(requestsOf(PAIR)[0]);
+});
+
+test("taking away a tied alternative unties it", () => {
+  const more = { ...addAlternative(PAIR, "gpu"), links: [{ name: "l", requests: ["gpu/choice-2", "nic"] }] };
+  expect(linksOf(removeAlternative(more, "gpu", 1))[0]?.requests).toEqual(["nic"]);
+});
+
+test("changing an alternative changes only that one", () => {
+  const changed = changePart(addAlternative(PAIR, "gpu"), "gpu", 1, { deviceClassName: "other", adminAccess: true });
+  expect(requestsOf(changed)[0]?.firstAvailable?.map((way) => way.deviceClassName)).toEqual(["gpu.nvidia.com", "other"]);
+  expect(JSON.stringify(changed)).not.toContain("adminAccess");
+});
+
+test("empty selectors are left out", () => {
+  expect(selectorsFrom(["", " ", "true"])).toEqual([{ cel: { expression: "true" } }]);
+});
+
+test("a GPU and a NIC are linked pairwise at the PCIe root, everything else together", () => {
+  expect(startLink(PAIR, KINDS, ["gpu", "nic"])).toEqual({ requests: ["gpu", "nic"], how: "pairwise", where: "pcieRoot" });
+  expect(startLink(PAIR, KINDS, ["gpu", "cpu"])).toEqual({ requests: ["gpu", "cpu"], how: "together", where: "numaNode" });
+});
+
+test("a new link starts at the first place that is possible between its requests", () => {
+  const pairs = { "gpu|nic": [{ where: "switch", label: "s", enabled: false }, { where: "a/b", label: "a/b" }] };
+  expect(startLink(PAIR, { ...KINDS, pairs }, ["nic", "gpu"]).where).toBe("a/b");
+});
+
+test("a link never changes a count", () => {
+  const { sketch } = join({ requests: PAIR.requests }, KINDS, "r:gpu", "r:nic");
+  expect(sketch.requests).toEqual(PAIR.requests);
+});
+
+test("joining a knot and a box ties the box once", () => {
+  const more = addRequest(PAIR, CPU).sketch;
+  const tied = join(more, KINDS, "l:link-1", "r:cpu").sketch;
+  expect(linksOf(tied)[0]?.requests).toEqual(["gpu", "nic", "cpu"]);
+  expect(tie(tied, "link-1", "cpu")).toBe(tied);
+  expect(join(more, KINDS, "l:link-1", "l:link-1").link).toBe("");
+});
+
+test("every change can be said in words", () => {
+  expect(describeChange({}, PAIR)).toBe(
+    "Added request gpu, count 2; added request nic, count 2; added link link-1: must, pairwise, PCIe root, ties gpu and nic",
+  );
+  expect(describeChange(PAIR, step(PAIR, "gpu", 1))).toBe("Count of gpu is 3");
+  expect(describeChange(PAIR, remove(PAIR, { links: ["link-1"] }))).toBe("Removed link link-1");
+  expect(describeChange(PAIR, { ...PAIR })).toBe("");
+});
