@@ -66,19 +66,23 @@ def heading(branch: Branch, node_title: str = "") -> tuple[str, str]:
 
 
 def _source(branch: Branch) -> str:
-    """Say in a few words who publishes a place and for whom it is derived; "" where all publish it."""
+    """Say in a few words where a place is derived from and who publishes none; "" where all publish it."""
     published: list[str] = []
     derived: list[str] = []
+    sources: list[str] = []
     for locality in branch.all_devices() if branch.level in _LEVEL_NAMES else ():
         place = locality.place(branch.level)
-        if place is not None:
-            (derived if place.derived else published).append(locality.kind)
+        if place is None:
+            continue
+        (derived if place.derived else published).append(locality.kind)
+        if place.derived:
+            # "from the NICs at the same PCIe root (...)", or a documented fact that starts with "derived"
+            sources.append(place.source.split(" at the same", 1)[0] if " at the same" in place.source else "derived")
     if not derived:
         return ""
+    told = " and ".join(dict.fromkeys(sources))
     without = [kind for kind in dict.fromkeys(derived) if kind not in published]
-    if not published or not without:
-        return "derived"
-    return f"from the {_kinds(published)}; the {_kinds(without)} publish none"
+    return f"{told}; the {_kinds(without)} publish none" if without else f"partly {told}"
 
 
 def _kinds(kinds: Iterable[str]) -> str:

@@ -169,7 +169,7 @@ def _harmless(words: str) -> str:
 
 def _offline(page: str, node_name: str, plan: Plan | None) -> str:
     """Take out what pyvis loads from elsewhere, and add the policy, the heading and the looks of our own."""
-    page = re.sub(r"<!-- <link href=.*?-->", "", page, flags=re.DOTALL)
+    page = re.sub(r"<!-- <link .*?-->", "", page, flags=re.DOTALL)
     page = re.sub(r"<link\s[^<>]*?https?://[^<>]*>", "", page)
     page = re.sub(r"<script\s[^<>]*?https?://[^<>]*></script>", "", page)
     page = re.sub(r"<center>\s*<h1>.*?</h1>\s*</center>", "", page, flags=re.DOTALL)

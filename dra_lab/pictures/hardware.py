@@ -14,7 +14,7 @@ from dra_lab.pictures.captions import device_words, locality_words, place_words,
 from dra_lab.pictures.legend import add_legend
 from dra_lab.pictures.letters import PALETTE, Colour, colours, letters
 from dra_lab.pictures.scene import WIDTH, Frame, Mark, node_scene
-from dra_lab.pictures.shapes import Element, backing, element, outline, patterns, text, title, to_text
+from dra_lab.pictures.shapes import Element, backing, element, outline, patterns, say, text, title, to_text
 from dra_lab.pictures.states import DeviceState, State, device_states, shown
 from dra_lab.pictures.style import style_sheet
 
@@ -74,12 +74,12 @@ def hardware_svg(
     ink = _Ink(prefix, states, letters(name), colours(name), on_top.compared)
     scene = node_scene(cluster, node_name, width - 2)
     root = element(None, "svg", xmlns="http://www.w3.org/2000/svg", class_="dra-hw", role="group")
-    root.set("aria-label", f"Hardware of node {node_name}")
+    say(root, aria_label=f"Hardware of node {node_name}")
     element(root, "style").text = style_sheet()
     patterns(root, prefix)
     ground = element(root, "rect", class_="dra-hw-ground", width=width, rx=6.0)
     tree = element(root, "g", role="tree", transform="translate(1 1)")
-    tree.set("aria-label", place_words(scene.branch))
+    say(tree, aria_label=place_words(scene.branch))
     _frame(tree, scene, ink, level=1)
     bottom = add_legend(root, prefix, width, scene.height + 14, compared=on_top.compared, known=cluster.claims_known)
     ground.set("height", f"{bottom:g}")
@@ -95,12 +95,10 @@ def _prefix(*parts: str) -> str:
 
 def _frame(parent: Element, frame: Frame, ink: _Ink, level: int) -> None:
     item = element(parent, "g", role="treeitem", aria_level=str(level), aria_expanded="true")
-    item.set("tabindex", "0" if level == 1 else "-1")
-    item.set("class", "dra-hw-place")
-    item.set("data-level", frame.branch.level)
-    item.set("data-value", str(frame.branch.value))
+    say(item, tabindex="0" if level == 1 else "-1", class_="dra-hw-place")
+    say(item, data_level=frame.branch.level, data_value=str(frame.branch.value))
     words = ", ".join(place_words(branch) for branch in (frame.outer, frame.branch) if branch is not None)
-    item.set("aria-label", f"{words}: {_count(frame)}")
+    say(item, aria_label=f"{words}: {_count(frame)}")
     title(item, words)
     kind = {"node": " dra-hw-frame-node", "unknown": " dra-hw-frame-unknown"}.get(frame.branch.level, "")
     element(
@@ -136,12 +134,10 @@ def _device(parent: Element, mark: Mark, ink: _Ink, level: int) -> None:
     reference = state.chosen or state.scheduler
     item = element(parent, "g", role="treeitem", aria_level=str(level), tabindex="-1")
     item.set("class", " ".join(["dra-hw-device", *_classes(state, compared=ink.compared)]))
-    item.set("data-id", str(mark.locality.device))
-    item.set("data-kind", mark.locality.kind)
-    item.set("data-state", state.state.value)
+    say(item, data_id=str(mark.locality.device), data_kind=mark.locality.kind, data_state=state.state.value)
     if reference:
-        item.set("data-request", split_request(reference)[0])
-    item.set("aria-label", words)
+        say(item, data_request=split_request(reference)[0])
+    say(item, aria_label=words)
     title(item, words)
     place = (mark.shape, mark.x, mark.y, mark.width, mark.height)
     shape = outline(item, *place, class_="dra-hw-shape")

@@ -122,8 +122,11 @@ def _heading(branch: Branch, room: float, title: str, outer: Branch | None) -> t
     whole = f"{name} ({source})" if branch.level != "node" else f"{name} · {source}"
     if text_width(whole, _HEAD_SIZE) <= room:
         return whole, ""
-    if branch.level != "node" and text_width(source, _SUB_SIZE) <= room:
-        return shorten(name, _HEAD_SIZE, room), source
+    if branch.level != "node":
+        # the second half is the part that matters to who writes a manifest: who publishes none
+        for told in (source, source.split("; ")[-1]):
+            if text_width(told, _SUB_SIZE) <= room:
+                return shorten(name, _HEAD_SIZE, room), told
     return shorten(name if branch.level == "node" else f"{name} (derived)", _HEAD_SIZE, room), ""
 
 
@@ -208,7 +211,8 @@ def _centred(marks: Sequence[Mark]) -> list[Mark]:
 
 
 def _mark(locality: Locality, *, small: bool, room: float) -> Mark:
-    lines = _lines(short_name(locality), small=small)
+    short = short_name(locality)
+    lines = [short] if small or len(short) < (5 if locality.kind == "cpu" else 8) else _lines(short)
     if locality.kind == "cpu":
         side = 26.0 if small else 42.0
         caption = "\n".join(shorten(line, _SMALL_SIZE, side - 4) for line in lines)
@@ -226,7 +230,6 @@ def _mark(locality: Locality, *, small: bool, room: float) -> Mark:
     return Mark(locality, shape, 0.0, 0.0, width, height, caption, small=small)
 
 
-def _lines(name: str, *, small: bool) -> list[str]:
-    """Return the one or two lines of a name: `112 CPUs` and `ens3f0np0 vf0` are two, where there is room for two."""
-    first, _, rest = name.partition(" ")
-    return [first, rest] if rest and not small and len(name) > 7 else [name]
+def _lines(name: str) -> list[str]:
+    """Return the one or two lines of a name: `112 CPUs` and `ens3f0np0 vf0` are two."""
+    return [line for line in name.split(" ", 1) if line]

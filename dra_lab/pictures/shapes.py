@@ -12,10 +12,16 @@ Element = ET.Element
 def element(parent: Element | None, tag: str, **attributes: str | float) -> Element:
     """Add an element; `_` in attribute names stands for `-` (`class_` for `class`), numbers are written short."""
     named = {
-        name.rstrip("_").replace("_", "-"): value if isinstance(value, str) else number(value)
+        name.rstrip("_").replace("_", "-"): clean(value) if isinstance(value, str) else number(value)
         for name, value in attributes.items()
     }
     return ET.Element(tag, named) if parent is None else ET.SubElement(parent, tag, named)
+
+
+def say(to: Element, **attributes: str) -> None:
+    """Set attributes to text that may come from a cluster; `_` in names stands for `-`."""
+    for name, value in attributes.items():
+        to.set(name.rstrip("_").replace("_", "-"), clean(value))
 
 
 def number(value: float) -> str:

@@ -1,0 +1,82 @@
+"""The report: one page that can be sent to anybody."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from pages import Page
+from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_plan
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import PlanStatus, Shortfall
+from dra_lab.pictures.report import report_page
+
+
+@pytest.fixture(scope="module")
+def page():
+    """The report of a plan on a small cluster."""
+    return report_page(busy_cluster(), a_plan(), "kind: ResourceClaim\n")
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """The report of a plan all of whose texts are hostile."""
+    return report_page(hostile_cluster(), hostile_plan(), HOSTILE)
+
+
+def test_it_holds_answer_pictures_goals_findings_and_yaml(page: str):
+    """All that the planner shows is on the page."""
+    words = " ".join(Page(page).words)
+    for part in ("Fits on 2 of 3 nodes", "NUMA nodes spanned", "One NIC has no RDMA.", "kind: ResourceClaim", "1 (+1)"):
+        assert part in words
+    assert page.count('class="dra-hw"') == 3
+
+
+def test_the_same_plan_gives_the_same_page(page: str):
+    """Byte for byte."""
+    assert report_page(busy_cluster(), a_plan(), "kind: ResourceClaim\n") == page
+
+
+@pytest.mark.parametrize("name", ["page", "hostile"])
+def test_nothing_is_fetched_and_nothing_runs(name: str, request: pytest.FixtureRequest):
+    """No script, no link, no image, no handler, no URL besides the SVG namespace, and a policy that forbids them."""
+    text = request.getfixturevalue(name)
+    tags = Page(text).tags
+    assert {tag for tag, _ in tags}.isdisjoint({"script", "link", "img", "iframe", "object", "a", "base", "form"})
+    assert not [n for _, a in tags for n in a if n.startswith("on") or n in ("src", "href", "xlink:href", "srcset")]
+    assert set(re.findall(r"https?://[^\"' )<]+", text)) == {"http://www.w3.org/2000/svg"}
+    policy = next(a["content"] for _, a in tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")
+    assert "script" not in policy
+
+
+def test_hostile_texts_are_shown_as_they_stand(hostile: str):
+    """Every text is on the page, as text."""
+    assert "<img src=x onerror=alert(1)>" in " ".join(Page(hostile).words)
+    assert "<img" not in hostile
+
+
+def test_ids_are_unique(page: str):
+    """Several pictures on one page share no id."""
+    ids = re.findall(r'\sid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+
+
+def test_reasons_of_a_misfit_are_on_the_page():
+    """A claim that does not fit still gives a page: reasons and the first node's hardware."""
+    reason = Shortfall("link", "pair", "No root has both", needed=2, available=0, node="n1", advice="Try NUMA.")
+    plan = a_plan(status=PlanStatus.INFEASIBLE, node="", placements=(), goals=(), first_fit=None, shortfalls=(reason,))
+    words = " ".join(Page(report_page(busy_cluster(), plan)).words)
+    assert "n1: No root has both (0 of 2)" in words
+    assert "gpu-0" in words
+
+
+def test_a_node_without_a_plan_is_a_page_too():
+    """Only the hardware of one node."""
+    assert report_page(busy_cluster(), None, node="n1").count('class="dra-hw"') == 1
+
+
+def test_a_cluster_without_nodes_is_a_page_too():
+    """Nothing to draw is said."""
+    assert "No node was read" in report_page(Cluster(name="empty"), None)

@@ -1,0 +1,94 @@
+"""Where boxes and devices stand."""
+
+from __future__ import annotations
+
+import pytest
+from small_nodes import NUMA, a_slice, cluster, device, real_cluster
+from small_plans import busy_cluster
+
+from dra_lab.pictures.captions import text_width
+from dra_lab.pictures.scene import Frame, node_scene
+from dra_lab.topology import localities
+
+
+def boxes(frame: Frame):
+    """Yield every box of a scene with what is directly in it."""
+    yield frame, (*frame.frames, *frame.marks)
+    for inner in frame.frames:
+        yield from boxes(inner)
+
+
+def many_cpus():
+    """A node with 2 x 96 CPUs, each a device."""
+    cpus = [device(f"cpudev{n:03}", {NUMA: n // 96, "cpuID": n, "socketID": n // 96}) for n in range(192)]
+    return cluster(a_slice("dra.cpu", *cpus))
+
+
+WORLDS = {"busy": busy_cluster, "many": many_cpus, "p4d": lambda: real_cluster("eks-p4d")}
+
+
+@pytest.fixture(params=sorted(WORLDS))
+def scene(request):
+    """The scene of the first node of each world, with the world."""
+    world = WORLDS[request.param]()
+    return node_scene(world, world.node_names[0]), world
+
+
+def test_every_device_is_drawn_once(scene):
+    """No device is lost, none is there twice, however many there are."""
+    drawn = [mark.locality.device for mark in scene[0].all_marks()]
+    assert sorted(drawn) == sorted(localities(scene[1], scene[1].node_names[0]))
+
+
+def test_everything_lies_inside_its_box(scene):
+    """Boxes and devices stay inside the box they belong to."""
+    for frame, inner in boxes(scene[0]):
+        for item in inner:
+            assert frame.x <= item.x
+            assert item.x + item.width <= frame.x + frame.width + 0.01
+            assert frame.y + 15 <= item.y
+            assert item.y + item.height <= frame.y + frame.height + 0.01
+
+
+def test_nothing_overlaps(scene):
+    """Two things in one box never cover each other."""
+    for _, inner in boxes(scene[0]):
+        for at, one in enumerate(inner):
+            for other in inner[at + 1 :]:
+                beside = one.x + one.width <= other.x + 0.01 or other.x + other.width <= one.x + 0.01
+                above = one.y + one.height <= other.y + 0.01 or other.y + other.height <= one.y + 0.01
+                assert beside or above
+
+
+def test_headings_and_names_fit_their_boxes(scene):
+    """No text is wider than what it stands in."""
+    for frame, _ in boxes(scene[0]):
+        assert text_width(frame.caption, 11) <= frame.width - 14
+        assert text_width(frame.source, 9.5) <= frame.width - 14
+    for mark in scene[0].all_marks():
+        size = 9 if mark.small else 9.5 if "\n" in mark.caption else 11
+        assert all(text_width(line, size) <= mark.width for line in mark.caption.split("\n"))
+
+
+def test_every_device_is_large_enough_to_hit(scene):
+    """Targets are 24 pixels or more each way."""
+    assert min(min(mark.width, mark.height) for mark in scene[0].all_marks()) >= 24
+
+
+def test_the_same_node_gives_the_same_scene(scene):
+    """The same place every time."""
+    assert node_scene(scene[1], scene[1].node_names[0]) == scene[0]
+
+
+def test_the_source_of_a_derived_numa_node_is_told():
+    """Where only the NICs publish a NUMA node, the heading says so."""
+    frames = [frame for frame, _ in boxes(node_scene(busy_cluster(), "n1")) if frame.branch.level == "numaNode"]
+    told = " ".join(f"{frame.caption} {frame.source}" for frame in frames)
+    assert "from the NICs; the GPUs publish none" in told
+
+
+def test_devices_without_locality_are_in_a_dotted_box():
+    """Unknown locality is shown as unknown, at the end."""
+    last = node_scene(busy_cluster(), "n1").frames[-1]
+    assert (last.dotted, last.caption) == (True, "locality not published")
+    assert {mark.locality.device.device for mark in last.marks} == {"gpu-4", "x"}
