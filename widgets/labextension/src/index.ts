@@ -3,7 +3,7 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/applica
 import { ICommandPalette } from "@jupyterlab/apputils";
 import { IDefaultFileBrowser } from "@jupyterlab/filebrowser";
 import { ILauncher } from "@jupyterlab/launcher";
-import { icon } from "./icon";
+import { icon, iconUrl } from "./icon";
 import { newPlan } from "./new_plan";
 import { listen, openInTab } from "./open_in_tab";
 import { isClusterFile } from "./planner_notebook";
@@ -71,7 +71,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     listen(app);
     palette?.addItem({ command: NEW_PLAN, category: CATEGORY, args: { isPalette: true } });
     palette?.addItem({ command: OPEN_IN_TAB, category: CATEGORY });
-    launcher?.add({ command: NEW_PLAN, category: "Notebook", rank: 10 });
+    launcher?.add({ command: NEW_PLAN, category: "Notebook", rank: 10, kernelIconUrl: iconUrl });
     app.contextMenu.addItem({ command: PLAN_WITH, selector: '.jp-DirListing-item[data-isdir="false"]', rank: 1 });
   },
 };
