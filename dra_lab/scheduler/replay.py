@@ -83,5 +83,5 @@ def _answer(
     view = view_node(cluster, node_name, pools, held_devices(cluster, gates), gates)
     verdict = search_node(view, claims, gates, limits, Trace(0), recorded=True)
     given_up = verdict.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED) or verdict.invalid_pools
-    allocation = None if verdict.allocations is None else msgspec.to_builtins(verdict.allocations)
+    allocation = None if verdict.allocations is None else list(map(msgspec.to_builtins, verdict.allocations))
     return {"allocation": allocation, "error": verdict.message if given_up else ""}

@@ -1,0 +1,172 @@
+"""Nodes on which the search for given claims runs the same way: one search answers for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from dra_lab.cel.selector import Selector, compile_selector, has_lists
+from dra_lab.errors import CelError
+from dra_lab.model.claims import DeviceSelector, ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.pools import Pool, PoolDevice
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.scheduler.candidates import held_devices, pools_of
+from dra_lab.scheduler.counters import counters_left
+from dra_lab.scheduler.first_fit import Verdict, first_fit
+from dra_lab.scheduler.gates import gates_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What claims look at: their selectors, class before request, and the attributes of their constraints."""
+
+    chains: tuple[tuple[Selector, ...], ...]
+    attributes: tuple[str, ...]
+
+
+class NodeStates:
+    """Groups the nodes of a cluster by what a search for claims can see of them.
+
+    The state of a node holds, in search order, the answer of every selector on every device, the values of the
+    attributes that constraints name, capacity, counters, taints and what is held; names and other attributes (a
+    device's UUID) are left out. Equal states mean equal searches, position by position. Answers are kept, so
+    that a change of counts or of constraints over the same attributes does not look at the devices again.
+    """
+
+    def __init__(self, cluster: Cluster, release: KubernetesRelease, *, ignore_allocated: bool = False) -> None:
+        """Look at nothing yet; `ignore_allocated` groups nodes as if nothing were in use."""
+        self._cluster = cluster
+        self._release = release
+        self._ignore_allocated = ignore_allocated
+        self._gates = gates_of(release)
+        self._held = held_devices(cluster, self._gates, ignore=ignore_allocated)
+        self._pools: dict[str, tuple[Pool, ...]] = {}
+        self._groups: dict[_Question, tuple[tuple[str, ...], ...]] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._lists: bool | None = None
+
+    def groups(self, claims: Sequence[ResourceClaim]) -> tuple[tuple[str, ...], ...]:
+        """Return the groups of nodes with equal states, each sorted, ordered by their first node."""
+        question = self._question(claims)
+        if question is None:
+            return (self._cluster.node_names,) if self._cluster.node_names else ()
+        found = self._groups.get(question)
+        if found is None:
+            by_state: dict[Hashable, list[str]] = {}
+            for name in self._cluster.node_names:
+                by_state.setdefault(self._node_state(name, question), []).append(name)
+            found = self._groups[question] = tuple(map(tuple, by_state.values()))
+        return found
+
+    def first_fits(
+        self, claims: Sequence[ResourceClaim], *, step_limit: int = 5_000_000, time_limit: float = 10.0, trace: int = 0
+    ) -> tuple[tuple[tuple[str, ...], Verdict], ...]:
+        """Return every group of equal nodes with the verdict on its first node; limits hold for each search."""
+        return tuple(
+            (
+                nodes,
+                first_fit(
+                    self._cluster,
+                    nodes[0],
+                    claims,
+                    self._release,
+                    step_limit=step_limit,
+                    time_limit=time_limit,
+                    ignore_allocated=self._ignore_allocated,
+                    trace=trace,
+                ),
+            )
+            for nodes in self.groups(claims)
+        )
+
+    def _question(self, claims: Sequence[ResourceClaim]) -> _Question | None:
+        """Return what the claims look at, or None when they are refused before any device is seen."""
+        chains: dict[tuple[Selector, ...], None] = {}
+        attributes: set[str] = set()
+        for claim in claims:
+            for constraint in claim.spec.devices.constraints:
+                attributes.add(constraint.match_attribute or constraint.distinct_attribute or "")
+            for request in claim.spec.devices.requests:
+                for part in request.first_available or ((request.exactly,) if request.exactly else ()):
+                    device_class = self._cluster.class_by_name.get(part.device_class_name)
+                    if device_class is None:
+                        return None
+                    try:
+                        chains[self._chain((*device_class.spec.selectors, *part.selectors))] = None
+                    except CelError:
+                        return None
+        return _Question(tuple(chains), tuple(sorted(attributes)))
+
+    def _chain(self, selectors: tuple[DeviceSelector, ...]) -> tuple[Selector, ...]:
+        lists = self._gates.list_attributes
+        return tuple(compile_selector(s.cel.expression, list_type_attributes=lists) for s in selectors if s.cel)
+
+    def _node_state(self, name: str, question: _Question) -> Hashable:
+        pools = self._pools.get(name)
+        if pools is None:
+            pools = self._pools[name] = pools_of(self._cluster, name, self._gates)
+        numbers = self._numbers
+        state: list[Hashable] = []
+        for pool in pools:
+            state.append(self._pool_state(pool, pools))
+            for place in pool.devices:
+                device = self._device_state(place, question)
+                state.append(numbers.setdefault(device, len(numbers)))
+        return tuple(state)
+
+    def _pool_state(self, pool: Pool, pools: tuple[Pool, ...]) -> Hashable:
+        head = (pool.driver, pool.complete, bool(pool.invalid))
+        if not pool.counter_sets:
+            return head
+        left = counters_left(self._cluster, pool, self._held)
+        # up to 1.36 pools of one name share their books (rule 62)
+        namesake = next(number for number, other in enumerate(pools) if other.name == pool.name)
+        return (head, namesake, tuple(sorted(left.items())))
+
+    def _device_state(self, place: PoolDevice, question: _Question) -> Hashable:
+        device, driver, device_id = place.device, place.id.driver, place.id
+        listed = self._has_lists() and has_lists(device)
+        answers = tuple(self._answer(chain, place, listed=listed) for chain in question.chains)
+        values = tuple(device.lookup(name, driver) for name in question.attributes)
+        held = device_id in self._held.exclusive
+        shares = bool(self._held.shares) and device_id in self._held.shares
+        capacity = tuple(device.capacity.items())
+        spec = place.slice.spec
+        plain = (
+            spec.node_name is not None
+            and not shares
+            and not device.taints
+            and not device.consumes_counters
+            and not device.binding_conditions
+            and not device.allow_multiple_allocations
+            and not self._cluster.taint_rules
+        )
+        if plain:
+            return (driver, answers, values, held, capacity)
+        own = device if spec.per_device_node_selection else spec
+        terms = len(own.node_selector.node_selector_terms) if own.node_selector else 0
+        return (
+            (driver, answers, values, held, shares),
+            (own.node_name is not None or device.binds_to_node, terms, place.on_node),
+            capacity,
+            tuple(sorted(self._held.consumed.get(device_id, {}).items())),
+            self._cluster.taints_of(device_id, device, rules=self._gates.taint_rules),
+            tuple((use.counter_set, tuple(use.counters.items())) for use in device.consumes_counters),
+            (bool(device.binding_conditions), bool(device.allow_multiple_allocations)),
+        )
+
+    def _answer(self, chain: tuple[Selector, ...], place: PoolDevice, *, listed: bool) -> bool | None:
+        if listed and chain and not self._gates.list_attributes:
+            return None
+        driver, device = place.id.driver, place.device
+        try:
+            return all(selector.decide(driver, device) for selector in chain)
+        except CelError:
+            return None
+
+    def _has_lists(self) -> bool:
+        if self._lists is None:
+            slices = self._cluster.slices
+            self._lists = any(has_lists(device) for s in slices for device in s.spec.devices or ())
+        return self._lists
