@@ -15,10 +15,10 @@ _CELL = ' style="text-align:left;padding:2px 14px 2px 0"'
 def register_displays() -> None:
     """Teach the running IPython, if there is one, to show a Plan and a Cluster; doing it again changes nothing."""
     try:
-        from IPython import get_ipython  # type: ignore[attr-defined]  # not re-exported for type checkers
+        from IPython import get_ipython
     except ImportError:
         return
-    shell = get_ipython()  # type: ignore[no-untyped-call]
+    shell = get_ipython()
     if shell is None:
         return
     formatter = shell.display_formatter.formatters["text/html"]
@@ -46,7 +46,7 @@ def plan_html(plan: Plan) -> str:
 
 
 def cluster_html(cluster: Cluster) -> str:
-    """Return what is in a cluster as HTML: one line, a row for each driver and kind, and how many findings there are."""
+    """Return what is in a cluster as HTML: one line, a row for each kind of device, how many findings."""
     from dra_lab.checks.cluster import check_cluster
     from dra_lab.widgets.cluster_rows import counts, summary
 

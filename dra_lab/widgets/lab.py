@@ -53,8 +53,11 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self.canvas = ClaimCanvas(self.session, height=0)
         self.plan_view = PlanView(self.session)
         self.hardware = HardwareView(self.session)
+        self._views = (self.bar, self.plan_view, self.canvas, self.hardware)
+        for view, name in zip(self._views, ("bar", "plan", "canvas", "hardware"), strict=True):
+            view.add_class(f"dra-lab-{name}")
         # Two boxes: the outer one is the container whose width decides, the inner one the grid.
-        grid = ipywidgets.Box([self.bar, self.plan_view, self.canvas, self.hardware])
+        grid = ipywidgets.Box(self._views)
         grid.add_class("dra-lab-grid")
         super().__init__([grid])
         self.add_class("dra-lab")
@@ -117,7 +120,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
     def close(self) -> None:
         """End the session's worker and take the views away; the drawing stays in its file."""
         if self.comm is not None:
-            for view in (self.bar, self.canvas, self.plan_view, self.hardware, *self.children):
+            for view in (*self._views, *self.children):
                 view.close()
             self.session.close()
         super().close()
@@ -129,6 +132,3 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         answer = self.session.answer
         told = answer_sentence(answer) if answer is not None and not self.session.stale else "planning ..."
         return f"Lab({self.cluster.name!r}): {told}"
-
-    def _repr_keys(self) -> Any:
-        return iter(())

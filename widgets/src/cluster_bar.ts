@@ -1,7 +1,59 @@
 import "./cluster_bar.css";
-import type { Render } from "@anywidget/types";
+import { findingsButton } from "./bar/findings_button";
+import { readFiles, takeDrops } from "./bar/files";
+import { lines } from "./bar/lines";
+import { sourcePicker } from "./bar/source_picker";
+import type { ClusterBarModel } from "./generated/models";
+import { h, icon } from "./view/dom";
+import type { Sync } from "./view/sync";
+import { view } from "./view/view";
 
-const render: Render = ({ el }) => {
-  el.classList.add("dra-lab");
-};
-export default { render };
+const OPEN_IN_TAB = "dra-lab:open-in-tab";
+
+function fill(root: HTMLElement, sync: Sync<ClusterBarModel>): void {
+  let refused = "";
+  const takeFiles = (list: FileList) => {
+    void readFiles(list).then(({ files, problem }) => {
+      refused = problem;
+      told.draw();
+      if (files.length) sync.send({ type: "files", files });
+    });
+  };
+  const sources = sourcePicker(sync, takeFiles);
+  const findings = findingsButton(sync);
+  const told = lines(sync, () => refused, sources.open);
+  const tab = h("button.dra-button", { type: "button", onclick: () => openInTab(root) }, icon("tab"), h("span.dra-wide", {}, "Open in a tab"));
+  tab.setAttribute("aria-label", "Open in a tab");
+  const bar = h("div.dra-bar", { role: "toolbar", "aria-label": "Cluster" }, sources.button, summary(sync), h("span.dra-gap"), release(sync), findings.button, tab);
+  root.append(bar, told.root, sources.panel, findings.panel);
+  takeDrops(sync, root, takeFiles);
+}
+
+function summary(sync: Sync<ClusterBarModel>): HTMLElement {
+  const words = h("span.dra-bar-words");
+  const read = h("span.dra-dim");
+  const node = h("div.dra-bar-summary", {}, words, read);
+  sync.watch(["summary", "read_at"], () => {
+    words.textContent = sync.get("summary");
+    read.textContent = sync.get("read_at") ? ` · read ${sync.get("read_at")}` : "";
+    node.title = `${words.textContent}${read.textContent}`;
+  });
+  return node;
+}
+
+function release(sync: Sync<ClusterBarModel>): HTMLElement {
+  const select = h("select.dra-button", { "aria-label": "Kubernetes release that the manifests are for", onchange: () => sync.send({ type: "release", value: select.value }) });
+  sync.watch(["release", "releases"], () => {
+    const now = sync.get("release");
+    const known = sync.get("releases");
+    select.replaceChildren(...[...new Set([...known, ...(now ? [now] : [])])].map((version) => h("option", { value: version, selected: version === now }, version)));
+    select.value = now;
+  });
+  return h("label.dra-bar-release", {}, h("span.dra-dim.dra-wide", {}, "Kubernetes"), select);
+}
+
+function openInTab(element: HTMLElement): void {
+  window.dispatchEvent(new CustomEvent(OPEN_IN_TAB, { detail: { element } }));
+}
+
+export default { render: view<ClusterBarModel>("dra-cluster-bar", fill) };

@@ -1,7 +1,101 @@
 import "./hardware_view.css";
-import type { Render } from "@anywidget/types";
+import type { HardwareViewModel } from "./generated/models";
+import { fleetStrip } from "./hardware/fleet";
+import { graphPanel } from "./hardware/graph_panel";
+import { picture } from "./hardware/picture";
+import { save, toPng } from "./hardware/png";
+import { freshId, h, icon, refill } from "./view/dom";
+import { highlight } from "./view/light";
+import type { Sync } from "./view/sync";
+import { view } from "./view/view";
 
-const render: Render = ({ el }) => {
-  el.classList.add("dra-lab");
-};
-export default { render };
+type Show = HardwareViewModel["show"];
+const SHOWN: readonly (readonly [Show, string, string])[] = [
+  ["best", "best", "The best allocation"],
+  ["scheduler", "kube-scheduler", "What kube-scheduler takes with this manifest"],
+  ["plain", "no links", "What kube-scheduler takes with counts and selectors only"],
+  ["both", "both", "Best and kube-scheduler over each other"],
+];
+
+function fill(root: HTMLElement, sync: Sync<HardwareViewModel>): void {
+  const light = highlight(sync as unknown as Sync<{ highlight: string }>);
+  let local = "";
+  const problem = h("div.dra-pane-problem", { role: "alert" });
+  const tell = () => {
+    const words = sync.get("problem") || local;
+    refill(problem, words ? icon("error") : null, words);
+  };
+  const fail = (words: string) => {
+    local = words;
+    tell();
+  };
+  const shown = picture(sync, light, fail);
+  const graph = h("button.dra-button", { type: "button", title: "The PCIe and NUMA tree as a graph", onclick: () => sync.send({ type: "graph" }) }, icon("graph"), "Graph");
+  const png = h("button.dra-button", { type: "button", title: "Save the picture as a PNG file", onclick: () => void savePng(shown, sync.get("node"), fail) }, icon("image"), "PNG");
+  const body = h("div.dra-hardware-body", {}, node(sync, [graph, png]), h("div.dra-picture-pane", {}, shown));
+  const head = h("div.dra-hardware-head", {}, h("h3", {}, "Where it fits"), toggle(sync));
+  root.append(head, fleetStrip(sync), problem, empty(sync), body, graphPanel(sync, () => graph));
+  sync.watch(["problem"], tell);
+  sync.watch(["svg"], () => (body.hidden = !sync.get("svg")));
+  sync.watch(["stale"], () => shown.classList.toggle("is-stale", sync.get("stale")));
+}
+
+/** What is drawn: the arrows choose, as in any group of radio buttons. */
+function toggle(sync: Sync<HardwareViewModel>): HTMLElement {
+  const name = freshId("show");
+  const group = h("fieldset.dra-toggle", {}, h("legend.dra-sr", {}, "Shown on the picture"));
+  for (const [value, label, title] of SHOWN) {
+    const input = h("input", { type: "radio", name, value, onchange: () => sync.set("show", value) });
+    group.append(h("label", { title }, input, h("span", {}, label)));
+  }
+  sync.watch(["show"], () => {
+    for (const input of group.querySelectorAll("input")) input.checked = input.value === sync.get("show");
+  });
+  return group;
+}
+
+/** Whose picture it is, whether the plan is held to it, and what else can be had. */
+function node(sync: Sync<HardwareViewModel>, tools: readonly HTMLElement[]): HTMLElement {
+  const row = h("div.dra-node-row");
+  sync.watch(["node", "caption", "pinned", "fleet"], () => {
+    const [name, pinned, best] = [sync.get("node"), sync.get("pinned"), sync.get("fleet").best ?? ""];
+    const pin = (to: string) => () => sync.send({ type: "pin", name: to });
+    refill(
+      row,
+      h("b.dra-node-name", { title: name }, name),
+      sync.get("caption") ? h("span.dra-hint", {}, sync.get("caption")) : null,
+      best && best !== name ? h("button.dra-link", { type: "button", "data-key": "back", onclick: () => sync.send({ type: "node", name: best }) }, "show the plan's node") : null,
+      h("span.dra-gap"),
+      pinned
+        ? h("button.dra-button.is-on", { type: "button", "data-key": "pin", title: `The plan is held to ${pinned}; press to let it choose the best node`, onclick: pin("") }, icon("pin"), "Best node again")
+        : h("button.dra-button", { type: "button", "data-key": "pin", title: `Plan on ${name} only`, onclick: pin(name) }, icon("pin"), "Plan here"),
+      ...tools,
+    );
+  });
+  return row;
+}
+
+/** Nothing to show: one sentence and one thing to do. */
+function empty(sync: Sync<HardwareViewModel>): HTMLElement {
+  const root = h("div.dra-empty-state");
+  sync.watch(["empty", "empty_action"], () => {
+    const [words, action] = [sync.get("empty"), sync.get("empty_action")];
+    root.hidden = !words;
+    refill(root, h("p", {}, words), action ? h("button.dra-button.dra-primary", { type: "button", onclick: () => sync.send({ type: "sample" }) }, action) : null);
+  });
+  return root;
+}
+
+async function savePng(shown: HTMLElement, name: string, fail: (words: string) => void): Promise<void> {
+  const svg = shown.querySelector("svg");
+  if (!svg) return;
+  try {
+    const paper = getComputedStyle(shown).backgroundColor;
+    save(await toPng(svg, paper), `${name.replace(/[^A-Za-z0-9._-]+/g, "-") || "node"}.png`);
+    fail("");
+  } catch (error) {
+    fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+export default { render: view<HardwareViewModel>("dra-hardware", fill) };

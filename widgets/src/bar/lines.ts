@@ -1,0 +1,43 @@
+// The lines under the bar: the example, a question, work in progress, a problem. Each is there only when it says something.
+import type { ClusterBarModel } from "../generated/models";
+import { h, icon, refill } from "../view/dom";
+import type { Sync } from "../view/sync";
+
+/** `local` is a problem of the browser's own (a file that cannot be sent); `load` opens the choice of a cluster. */
+export function lines(sync: Sync<ClusterBarModel>, local: () => string, load: () => void): { root: HTMLElement; draw: () => void } {
+  const root = h("div.dra-lines");
+  const status = h("div.dra-lines-status", { role: "status" });
+  root.append(status);
+  const draw = () => {
+    const problem = local() || sync.get("problem");
+    const busy = sync.get("busy");
+    refill(
+      status,
+      busy ? h("div.dra-line.dra-busy", {}, h("span.dra-spinner", { "aria-hidden": "true" }), busy) : null,
+      problem ? h("div.dra-line.dra-problem", {}, icon("error"), h("span", {}, problem)) : null,
+    );
+    root.replaceChildren(status, ...[question(sync), example(sync, load)].filter((line) => line !== null));
+  };
+  sync.watch(["problem", "busy", "ask", "example"], draw);
+  return { root, draw };
+}
+
+function question(sync: Sync<ClusterBarModel>): HTMLElement | null {
+  const ask = sync.get("ask");
+  if (!ask.text) return null;
+  const answers = (ask.options ?? []).map(([id, label]) => h("button.dra-button", { type: "button", onclick: () => sync.send({ type: "answer", id }) }, label));
+  return h("div.dra-line.dra-ask", { role: "alert" }, icon("warning"), h("span", {}, ask.text), ...answers);
+}
+
+function example(sync: Sync<ClusterBarModel>, load: () => void): HTMLElement | null {
+  if (!sync.get("example")) return null;
+  return h(
+    "div.dra-line.dra-example",
+    {},
+    h("b", {}, "This is an example."),
+    h("button.dra-link", { type: "button", onclick: load }, "Load your cluster"),
+    h("span", { "aria-hidden": "true" }, "·"),
+    h("button.dra-link", { type: "button", onclick: () => sync.send({ type: "start-empty" }) }, "Start empty"),
+    h("button.dra-quiet", { type: "button", "aria-label": "Keep the example and hide this line", title: "Keep it", onclick: () => sync.send({ type: "dismiss-example" }) }, icon("cross")),
+  );
+}

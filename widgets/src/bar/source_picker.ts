@@ -1,0 +1,91 @@
+// The button with the cluster's name, and its panel: samples, a path, files, and how to save a cluster.
+import type { ClusterBarModel, SourceRow } from "../generated/models";
+import { h, icon, refill } from "../view/dom";
+import { popover, type Popover } from "../view/popover";
+import type { Sync } from "../view/sync";
+
+/** The command that writes everything into one file; the same as dra_lab.sources.KUBECTL. */
+export const KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json";
+
+export interface SourcePicker {
+  readonly button: HTMLElement;
+  readonly panel: HTMLElement;
+  open(): void;
+}
+
+export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: FileList) => void): SourcePicker {
+  const name = h("span.dra-bar-source");
+  const button = h("button.dra-button", { type: "button", "data-key": "source" }, name, icon("down"));
+  const list = h("ul.dra-options", { role: "listbox", "aria-label": "Clusters", tabindex: -1 });
+  const path = h("input.dra-field", { type: "text", placeholder: "path of a file or folder", "aria-label": "Path of a file or folder", spellcheck: "false", autocomplete: "off" });
+  const files = h("input", { type: "file", multiple: true, accept: ".json,.yaml,.yml", hidden: true, tabindex: -1, "aria-hidden": "true" });
+  const over: Popover = popover(sync, button, "Choose a cluster", () => list.querySelector<HTMLElement>('[aria-selected="true"]') ?? list.querySelector("li"));
+
+  const load = (source: string) => {
+    if (!source.trim()) return;
+    over.close();
+    sync.send({ type: "load", source: source.trim() });
+  };
+  files.addEventListener("change", () => {
+    if (files.files?.length) takeFiles(files.files);
+    files.value = "";
+    over.close();
+  });
+  list.addEventListener("keydown", (event) => onKey(event, list));
+  list.addEventListener("click", (event) => {
+    const value = (event.target as Element).closest("[data-value]")?.getAttribute("data-value");
+    if (value) load(value);
+  });
+  const form = h("form.dra-row", { onsubmit: (event: Event) => (event.preventDefault(), load(path.value)) }, path, h("button.dra-button", { type: "submit" }, "Load"));
+  over.panel.classList.add("dra-sources");
+  over.panel.append(
+    list,
+    h("h3", {}, "Your cluster"),
+    form,
+    h("div.dra-row", {}, h("button.dra-button", { type: "button", onclick: () => files.click() }, icon("file"), "Choose files"), h("span.dra-hint", {}, "or drop them on the planner")),
+    files,
+    h("p.dra-hint", {}, "Save one with:"),
+    h("code.dra-command", { tabindex: 0 }, `${KUBECTL} > cluster.json`),
+  );
+  sync.watch(["sources", "source"], () => {
+    const now = sync.get("source");
+    name.textContent = now || "no cluster";
+    button.title = now;
+    refill(list, ...options(sync.get("sources"), now));
+  });
+  return { button, panel: over.panel, open: () => (over.open(), path.focus()) };
+}
+
+function options(sources: readonly SourceRow[], now: string): HTMLElement[] {
+  const items: HTMLElement[] = [];
+  let group = "";
+  for (const source of sources) {
+    if (source.group && source.group !== group) items.push(h("li.dra-group", { role: "presentation" }, source.group));
+    group = source.group ?? "";
+    const selected = source.value === now;
+    items.push(
+      h(
+        "li.dra-option",
+        { role: "option", tabindex: selected || (!items.some((item) => item.tabIndex === 0) && !sources.some((one) => one.value === now)) ? 0 : -1, "aria-selected": String(selected), "data-value": source.value, "data-key": source.value },
+        h("b", {}, source.label),
+        h("code", {}, source.value === source.label ? "" : source.value),
+        source.detail ? h("small", {}, source.detail) : null,
+      ),
+    );
+  }
+  return items;
+}
+
+function onKey(event: KeyboardEvent, list: HTMLElement): void {
+  const items = [...list.querySelectorAll<HTMLElement>('[role="option"]')];
+  const here = items.indexOf(document.activeElement as HTMLElement);
+  const steps: Readonly<Record<string, number>> = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: items.length - 1 };
+  const next = steps[event.key];
+  if (next !== undefined) {
+    event.preventDefault();
+    items[Math.max(0, Math.min(items.length - 1, next))]?.focus();
+  } else if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    items[here]?.click();
+  }
+}

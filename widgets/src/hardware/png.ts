@@ -1,0 +1,54 @@
+// The picture as a PNG file, made here: nothing leaves the machine.
+
+/** Pixels of the file for one of the screen. */
+const SCALE = 2;
+const STYLED = [
+  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-opacity", "opacity", "font-family", "font-size",
+  "font-weight", "text-anchor", "dominant-baseline", "visibility", "display",
+] as const;
+
+/** Copy a picture with the colours that it has on the screen: a file knows nothing of the page's theme. */
+export function standalone(svg: SVGSVGElement): SVGSVGElement {
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const [from, to] = [[svg, ...svg.querySelectorAll("*")], [copy, ...copy.querySelectorAll("*")]];
+  from.forEach((node, i) => {
+    if (["style", "title", "desc"].includes(node.localName)) return;
+    const [seen, made] = [getComputedStyle(node), to[i] as SVGElement];
+    for (const name of STYLED) {
+      const value = seen.getPropertyValue(name);
+      if (value) made.style.setProperty(name, value);
+    }
+    made.removeAttribute("tabindex");
+  });
+  copy.querySelectorAll("style").forEach((style) => style.remove());
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  return copy;
+}
+
+/** Make the PNG of a picture on the page's background. Throws an Error when the browser cannot. */
+export async function toPng(svg: SVGSVGElement, background: string): Promise<Blob> {
+  const size = svg.viewBox.baseVal.width ? svg.viewBox.baseVal : svg.getBoundingClientRect();
+  const copy = standalone(svg);
+  copy.setAttribute("width", String(size.width * SCALE));
+  copy.setAttribute("height", String(size.height * SCALE));
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [Math.ceil(size.width * SCALE), Math.ceil(size.height * SCALE)];
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error("This browser cannot make a PNG.");
+  context.fillStyle = background;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("This browser cannot make a PNG."))), "image/png"));
+}
+
+/** Let the person save a file. */
+export function save(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
