@@ -63,8 +63,10 @@ def _conclude(search: _Search, best: Solution | None) -> Choice:
     classes = [_node_class(search, *row) for row in fits]
     if search.scan.unseen:
         classes.append(NodeClass(search.scan.unseen, NodeFit.UNKNOWN))
-    relevant = [found for _, name, found in search.solutions if not search.pinned or name == search.pinned]
-    decided = all(found.infeasible or found.worse or found.proven for found in relevant)
+    rivals = [found for _, name, found in search.solutions if name != node and not search.pinned]
+    decided = all(found.infeasible or found.worse or found.proven for found in rivals)
+    if not node and search.pinned:
+        decided = solution.infeasible
     seen = search.scan.complete or (search.pinned and search.pinned not in search.scan.unseen)
     return Choice(node, solution, tuple(sorted(classes, key=lambda c: c.nodes)), decided and bool(seen))
 

@@ -58,7 +58,7 @@ def _cbc(lp: Any, limits: Limits) -> Outcome:
     except pulp.PulpSolverError as error:
         raise SolverError(f"CBC failed ({error}); use the solver HiGHS") from error
     seconds = time.perf_counter() - began
-    if lp.sol_status == pulp.LpSolutionInfeasible:
+    if lp.status == pulp.LpStatusInfeasible:
         return Outcome(None, None, infeasible=True, seconds=seconds)
     if lp.sol_status not in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):
         for variable in lp.variables():

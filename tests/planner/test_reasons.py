@@ -1,0 +1,166 @@
+"""What a plan says on the clusters that people know: pairs on p4d, none on GB200, and the reasons by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dra_lab.authoring.palette import with_documented_classes
+from dra_lab.checks.plans import check_plan
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.planner import make_plan
+from dra_lab.sources import load_cluster
+
+RELEASE = KubernetesRelease("1.36")
+RDMA = 'device.attributes["dra.net"].rdma == true'
+REAL = Path(__file__).parents[2].parent / "shared" / "real-data" / "slices"
+
+
+def request(name: str, device_class: str, count: int, *selectors: str) -> DeviceRequest:
+    cel = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in selectors)
+    return DeviceRequest(
+        name=name, exactly=ExactDeviceRequest(device_class_name=device_class, count=count, selectors=cel)
+    )
+
+
+def pairs(
+    count: int, *selectors: str, where: str = "pcieRoot", must: bool = True, how: How = How.PAIRWISE
+) -> ClaimSketch:
+    ends = (request("gpu", "gpu.nvidia.com", count), request("nic", "dranet", count, *selectors))
+    return ClaimSketch(
+        requests=ends, links=(Link(name="pairs", requests=("gpu", "nic"), where=where, how=how, must=must),)
+    )
+
+
+@pytest.fixture(params=["sample", "real"])
+def p4d(request, tmp_path):
+    """The sample, and the slices of a real node, which bring no classes."""
+    return _cluster(request.param, "eks-p4d", tmp_path)
+
+
+@pytest.fixture(params=["sample", "real"])
+def gb200(request, tmp_path):
+    """The sample, and the slices of a real node, which bring no classes."""
+    return _cluster(request.param, "oke-gb200", tmp_path)
+
+
+def _cluster(kind: str, name: str, tmp_path: Path):
+    if kind == "sample":
+        return load_cluster(f"sample:{name}")
+    if not REAL.is_dir():
+        pytest.skip(f"the real slices are not beside the checkout ({REAL.name})")
+    for part in ("gpu", "nic"):
+        (tmp_path / f"{part}.yaml").write_text((REAL / f"{name}-{part}.yaml").read_text())
+    return load_cluster(tmp_path)
+
+
+def planned(cluster, sketch: ClaimSketch, **options) -> Plan:
+    plan = make_plan(cluster, sketch, release=RELEASE, **options)
+    assert check_plan(with_documented_classes(cluster), plan, RELEASE) == ()
+    return plan
+
+
+def test_four_pairs_fit(p4d):
+    """Four GPU-NIC pairs with RDMA fit on a p4d node, each at its own root, proven."""
+    plan = planned(p4d, pairs(4, RDMA))
+    assert plan.status is PlanStatus.OPTIMAL
+    assert (plan.goal("unpaired"), plan.goal("roots"), plan.goal("numa")) == (0, 4, 2)
+
+
+def test_five_pairs_do_not(p4d):
+    """Five do not fit, and the reason names the roots and the counts."""
+    plan = planned(p4d, pairs(5, RDMA))
+    assert plan.status is PlanStatus.INFEASIBLE
+    link = next(s for s in plan.shortfalls if s.rule == "link")
+    assert (link.subject, link.needed, link.available) == ("pairs", 5, 4)
+    for root in ("pci0000:10", "pci0000:20", "pci0000:90", "pci0000:a0"):
+        assert f"{root} has 2 gpu and 1 nic" in link.message
+
+
+def test_seven_pairs_without_rdma(p4d):
+    """Without the RDMA selector seven fit, and a Finding says that three of those NICs have no RDMA."""
+    plan = planned(p4d, pairs(7))
+    assert plan.fits
+    finding = next(f for f in plan.findings if f.rule == "nics-without-rdma")
+    assert "3 of the 7 chosen NICs have no RDMA" in finding.message
+    assert not planned(p4d, pairs(8)).fits
+
+
+def test_links_are_what_helps(p4d):
+    """What kube-scheduler takes without links leaves a GPU without a NIC; with the manifest it does not."""
+    plan = planned(p4d, pairs(2, RDMA))
+    assert plan.goal("unpaired") == plan.first_fit.goal("unpaired") == 0
+    assert plan.first_fit_plain.goal("unpaired") == 1
+
+
+def test_no_pair_on_gb200(gb200):
+    """One pair does not fit: different roots, no NUMA link can be written, and selectors do it instead."""
+    plan = planned(gb200, pairs(1, RDMA))
+    assert plan.status is PlanStatus.INFEASIBLE
+    (reason,) = plan.shortfalls
+    assert (reason.needed, reason.available) == (1, 0)
+    assert "they sit at different PCIe roots, gpu at pci0008:00" in reason.message
+    assert "No NUMA link can be written: gpu publishes no NUMA node" in reason.message
+    offer = next(s for s in plan.suggestions if s.selectors)
+    assert "NUMA node" in offer.title
+    assert "derived" in offer.source
+
+
+def test_suggestion_holds(gb200):
+    """The drawing that a suggestion offers fits, on one NUMA node."""
+    plan = planned(gb200, pairs(1, RDMA))
+    offer = next(s for s in plan.suggestions if s.selectors)
+    better = planned(gb200, offer.sketch)
+    assert better.fits
+    assert better.goal("numa") == 1
+
+
+def test_numa_link_that_cannot_be_written(gb200):
+    """A must-link at the NUMA node is kept by the plan through the known locality and marked as not writable."""
+    plan = planned(gb200, pairs(2, RDMA, where="numaNode", how=How.TOGETHER))
+    assert plan.fits
+    assert plan.goal("numa") == 1
+    finding = next(f for f in plan.findings if f.rule == "link-not-writable")
+    assert "gpu" in finding.message
+    assert "dra.net/numaNode" in finding.message
+
+
+def test_preference_is_valued(gb200):
+    """The same pair as a preference fits and costs one."""
+    plan = planned(gb200, pairs(1, RDMA, must=False))
+    assert plan.fits
+    assert plan.goal("preferences") == 1
+
+
+def test_every_node_is_there_once():
+    """Node classes hold every node of the cluster once, and those of the chosen node fit best."""
+    cluster = load_cluster("sample:eks-p4d")
+    plan = planned(cluster, pairs(2, RDMA))
+    assert sorted(name for c in plan.node_classes for name in c.nodes) == sorted(cluster.node_names)
+    assert plan.node in plan.fitting_nodes
+    assert set(plan.fitting_nodes) <= set(plan.fitting_idle_nodes)
+
+
+def test_pinned_node():
+    """A pinned node wins over a better one, and a misfit is told of that node."""
+    cluster = load_cluster("sample:eks-p4d")
+    best = planned(cluster, pairs(1, RDMA))
+    other = best.fitting_nodes[-1]
+    assert planned(cluster, pairs(1, RDMA), node=other).node == other
+    full = next(name for name in cluster.node_names if name not in best.fitting_nodes)
+    plan = planned(cluster, pairs(1, RDMA), node=full)
+    assert plan.status is PlanStatus.INFEASIBLE
+    assert {s.node for s in plan.shortfalls} == {full}
+
+
+def test_cluster_findings_come_along(tmp_path):
+    """What the reader noticed, such as a dump without claims, stands on every plan."""
+    if not REAL.is_dir():
+        pytest.skip(f"the real slices are not beside the checkout ({REAL.name})")
+    cluster = _cluster("real", "eks-p4d", tmp_path)
+    assert cluster.findings
+    assert {f.rule for f in cluster.findings} <= {f.rule for f in planned(cluster, pairs(1)).findings}
