@@ -68,6 +68,7 @@ _CheckedExpr = _schema()
 _PRIMITIVES = {1: "bool", 2: "int", 3: "uint", 4: "double", 5: "string", 6: "bytes"}
 _WELL_KNOWN = {1: "any", 2: "timestamp", 3: "duration"}
 VALIDATE = "validate"
+_GROWING = frozenset(("add_string", "add_bytes", "add_list"))
 _INDEXES = ("_[_]", "_[?_]", "_?._")
 
 
@@ -250,6 +251,7 @@ def reads(tree: Tree) -> Reads:
 def prepare(tree: Tree) -> bytes:
     """Return the tree rewritten for the runner.
 
+    `+` becomes `@add` (`functions.addition`) where it may build a text or a list, except where a macro collects.
     Indexing `device.attributes` and `device.capacity` gets the variants with defaults (`environment.DEFAULTED`), and
     `validate` is wrapped in `optional.ofNonZeroValue`, which turns an empty list of problems into `none`.
     """
@@ -269,8 +271,17 @@ def _rewrite(tree: Tree, node: Any, ids: list[int], *, published: bool) -> None:
         looked_at = call is not None and call.function in ("@in", "size", "_==_", "_!=_")
         looped = node.HasField("comprehension") and child is node.comprehension.iter_range
         _rewrite(tree, child, ids, published=looked_at or looped)
-    if call is not None and call.function == VALIDATE and call.HasField("target"):
+    if call is None:
+        return
+    if call.function == VALIDATE and call.HasField("target"):
         _wrap_validate(tree, node, ids)
+    elif call.function == "_+_" and not _collects(call) and _GROWING & set(tree.references[node.id].overload_id):
+        call.function = "@add"
+
+
+def _collects(call: Any) -> bool:
+    """Say whether this is the `@result + [x]` that the macros `map` and `filter` expand to."""
+    return bool(call.args[0].ident.name.startswith(("@", "__result__")))
 
 
 def _wrap_validate(tree: Tree, node: Any, ids: list[int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dra_lab.cel.functions import addresses, formats, lists, quantities, sets, strings, urls, versions
+from dra_lab.cel.functions import addition, addresses, formats, lists, quantities, sets, strings, urls, versions
 from dra_lab.cel.functions.declare import Declarations
 
 
@@ -14,6 +14,6 @@ def declarations(*, typed: bool) -> list[Any]:
     With `typed` they are for the checker, without for the runner (see `declare`).
     """
     found = Declarations()
-    for library in (quantities, versions, strings, lists, sets, urls, addresses, formats):
+    for library in (quantities, versions, strings, lists, sets, urls, addresses, formats, addition):
         library.declare(found)
     return found.engine_declarations(typed=typed)

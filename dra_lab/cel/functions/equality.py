@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dra_lab.cel.functions.limits import PAIR_LIMIT
+
 
 def equal(left: Any, right: Any) -> bool:
     """Say whether CEL's `==` holds; values of different types are unequal, int, uint and double compare by value."""
@@ -17,3 +19,9 @@ def equal(left: Any, right: Any) -> bool:
         return bool(left == right)
     except TypeError:  # a message against a foreign type
         return False
+
+
+def bound_pairs(first: int, second: int) -> None:
+    """Raise ValueError where comparing every element with every other would take more than `PAIR_LIMIT` steps."""
+    if first * second > PAIR_LIMIT:
+        raise ValueError(f"operation cancelled: actual cost limit exceeded, {first} times {second} comparisons")

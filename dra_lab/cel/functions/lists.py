@@ -9,7 +9,7 @@ from typing import Any
 from cel_expr_python import cel
 
 from dra_lab.cel.functions.declare import SCALARS, Declarations
-from dra_lab.cel.functions.equality import equal
+from dra_lab.cel.functions.equality import bound_pairs, equal
 from dra_lab.cel.functions.limits import INCLUDES_LIMIT, RANGE_LIMIT
 from dra_lab.cel.values import QUANTITY, SEMVER, plain
 
@@ -75,6 +75,7 @@ def _flatten(items: Sequence[Any], depth: int = 1) -> list[Any]:
 
 
 def _distinct(items: Sequence[Any]) -> list[Any]:
+    bound_pairs(len(items), len(items))
     found: list[Any] = []
     for item in plain(items):
         if not any(equal(item, other) for other in found):

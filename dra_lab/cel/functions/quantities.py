@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -58,6 +59,14 @@ def _as_integer(value: Any) -> int:
     return int(_amount(value))
 
 
+def _as_float(value: Any) -> float:
+    number = _amount(value)
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
 def declare(into: Declarations) -> None:
     """Add the library."""
     into.add("quantity", QUANTITY, [_T.STRING], quantity)
@@ -69,7 +78,7 @@ def declare(into: Declarations) -> None:
     into.add("sign", _T.INT, [QUANTITY], lambda a: (_amount(a) > 0) - (_amount(a) < 0))
     into.add("isInteger", _T.BOOL, [QUANTITY], _fits_int, member=True)
     into.add("asInteger", _T.INT, [QUANTITY], _as_integer, member=True)
-    into.add("asApproximateFloat", _T.DOUBLE, [QUANTITY], lambda a: float(_amount(a)), member=True)
+    into.add("asApproximateFloat", _T.DOUBLE, [QUANTITY], _as_float, member=True)
     into.add("add", QUANTITY, [QUANTITY, QUANTITY], lambda a, b: quantity_of(_amount(a) + _amount(b)), member=True)
     into.add("add", QUANTITY, [QUANTITY, _T.INT], lambda a, b: quantity_of(_amount(a) + b), member=True)
     into.add("sub", QUANTITY, [QUANTITY, QUANTITY], lambda a, b: quantity_of(_amount(a) - _amount(b)), member=True)

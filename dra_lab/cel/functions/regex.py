@@ -1,8 +1,8 @@
-"""Leftmost-first searches for `find` and `findAll` (RE2 rules), without the backtracking that can take for ever.
+r"""Searches for `find` and `findAll` by the rules of RE2: leftmost, first alternative, in time linear in the text.
 
-Python's `re` reads the pattern; whether RE2 would accept it is asked of the engine first (`matches`), so what only
-Python knows (look-around, back-references) is refused. Patterns whose repetition contains a choice or another
-repetition can make a backtracking search exponential and are refused by name.
+The engine has RE2, but only says whether something matches. So whether a pattern is RE2's is asked of the engine, its
+structure is read by Python's parser, and the search runs here on sets of states; nothing backtracks, so no pattern
+can take for ever. What only one of the two parsers knows (`\pL`, `[[:alpha:]]`, look-around) is refused by name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from typing import Any
 
 from cel_expr_python import cel
 
-_TEXT_LIMIT = 10_240
+from dra_lab.cel.functions.regex_program import Program, compile_program
+
+_WORK_LIMIT = 4_000_000
+_OTHERWISE = re.compile(r"\[\[:|\\[pPCQE]|\(\?[a-zA-Z]*U")
 
 
 @lru_cache(maxsize=1)
@@ -23,25 +26,36 @@ def _matcher() -> Any:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    answer = _matcher().eval(data={"pattern": pattern})
-    if answer.type() == cel.Type.ERROR:
+def _program(pattern: str) -> Program:
+    if _matcher().eval(data={"pattern": pattern}).type() == cel.Type.ERROR:
         raise ValueError(f"error parsing regexp: {pattern[:64]!r}")
-    if re.search(r"\)\s*[*+{]", pattern) or len(re.findall(r"[*+{]", pattern)) > 4:
-        raise ValueError(f"find: the regular expression {pattern[:64]!r} is too complex for dra_lab; use matches()")
-    try:
-        return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"error parsing regexp: {error}") from None
+    if _OTHERWISE.search(pattern):
+        raise ValueError(f"find: dra_lab cannot search for {pattern[:64]!r}; write its classes out, like [a-z]")
+    return compile_program(pattern)
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    """Return the matches from left to right, at most `limit` unless that is negative; raises ValueError."""
-    if len(text) > _TEXT_LIMIT:
-        raise ValueError(f"find: the text is longer than {_TEXT_LIMIT} characters")
+    """Return the matches from left to right, at most `limit` unless that is negative; raises ValueError.
+
+    Rule: Go's `Regexp.FindAllString`; an empty match right behind another match does not count.
+    """
+    program = _program(pattern)
+    if len(program) * (len(text) + 1) > _WORK_LIMIT:
+        raise ValueError(f"find: {pattern[:64]!r} is too large a pattern for a text of {len(text)} characters")
     found: list[str] = []
-    for match in _compiled(pattern).finditer(text):
-        if 0 <= limit <= len(found):
+    position, last_end, work = 0, -1, 0
+    while position <= len(text) and (limit < 0 or len(found) < limit):
+        match = program.search(text, position)
+        if match is None:
             break
-        found.append(match[0])
+        start, end, read = match
+        work += read * len(program)
+        if work > _WORK_LIMIT:
+            raise ValueError(f"find: {pattern[:64]!r} is too large a pattern for a text of {len(text)} characters")
+        if end > start or start != last_end:
+            found.append(text[start:end])
+        last_end = end
+        position = end if end > position else position + 1
+        if end == start and end >= position:
+            position = end + 1
     return found

@@ -8,11 +8,12 @@ from typing import Any
 from cel_expr_python import cel
 
 from dra_lab.cel.functions.declare import SCALARS, Declarations
-from dra_lab.cel.functions.equality import equal
+from dra_lab.cel.functions.equality import bound_pairs, equal
 from dra_lab.cel.values import QUANTITY, SEMVER, plain
 
 
 def _within(items: list[Any], others: list[Any]) -> bool:
+    bound_pairs(len(items), len(others))
     return all(any(equal(item, other) for other in others) for item in items)
 
 
@@ -21,8 +22,9 @@ def _contains(items: Sequence[Any], wanted: Sequence[Any]) -> bool:
 
 
 def _intersects(items: Sequence[Any], others: Sequence[Any]) -> bool:
-    second = plain(others)
-    return any(equal(item, other) for item in plain(items) for other in second)
+    first, second = plain(items), plain(others)
+    bound_pairs(len(first), len(second))
+    return any(equal(item, other) for item in first for other in second)
 
 
 def _equivalent(items: Sequence[Any], others: Sequence[Any]) -> bool:
