@@ -54,6 +54,8 @@ class Judge:
         need.count = len(need.all_devices)
 
     def _judge(self, need: Need, candidate: Candidate) -> int:
+        if candidate.blocked and not need.admin_access and not need.everything:
+            return self._reject(need, candidate, Check.IN_USE, f"held by {candidate.blocked}")
         if candidate.hidden:
             return self._reject(need, candidate, Check.BINDING, "the gate DRADeviceBindingConditions is off")
         for of_class, selector in need.selectors:

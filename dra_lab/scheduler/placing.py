@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dra_lab.scheduler.candidates import Candidate, NodeView
 from dra_lab.scheduler.capacity import Amounts, capacity_left
@@ -18,8 +18,7 @@ from dra_lab.scheduler.trace import Check, Rejection, Trace
 _NOTHING: Amounts = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """A candidate placed for a need; `consumed` is None unless it is a share of a shareable device."""
 
     need: Need
@@ -28,7 +27,10 @@ class Taken:
 
 
 class Books:
-    """What this attempt has taken so far: devices, shares, counters, and the results of every claim in order."""
+    """What this attempt has taken so far: devices, shares, counters, and the results of every claim in order.
+
+    `taken_by` holds, by position, one bit for each claim that took the device; shares set none.
+    """
 
     def __init__(self, view: NodeView, gates: Gates, trace: Trace, claims: int) -> None:
         """Start with nothing taken."""
@@ -36,7 +38,7 @@ class Books:
         self._gates = gates
         self._trace = trace
         self._counters = Counters(view, defects=gates.defects)
-        self._taken_by = [0] * len(view.candidates)
+        self.taken_by = [0] * len(view.candidates)
         self._amounts: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._shares: dict[int, int] = defaultdict(int)
         self.results: tuple[list[Taken], ...] = tuple([] for _ in range(claims))
@@ -44,8 +46,11 @@ class Books:
     def in_use(self, need: Need, index: int) -> bool:
         """Say whether a candidate is taken: by anybody, or for admin access by the same claim in this attempt (C1)."""
         if need.admin_access:
-            return bool(self._taken_by[index] >> need.claim & 1)
-        return bool(self._taken_by[index] or self._candidates[index].blocked)
+            return bool(self.taken_by[index] >> need.claim & 1)
+        if not (self.taken_by[index] or self._candidates[index].blocked):
+            return False
+        self._reject(need, self._candidates[index], Check.IN_USE, self._candidates[index].blocked)
+        return True
 
     def place(self, need: Need, index: int, verdict: int) -> bool:
         """Place a judged candidate, or say that it cannot be placed now.
@@ -59,7 +64,7 @@ class Books:
             self._undo_counters(candidate)
             return False
         if not candidate.shareable:
-            self._taken_by[index] |= 1 << need.claim
+            self.taken_by[index] |= 1 << need.claim
             self.results[need.claim].append(Taken(need, candidate))
             return True
         if need.everything and not self._has_capacity(need, candidate):
@@ -77,7 +82,7 @@ class Books:
         taken = self.results[need.claim].pop()
         self._remove_constraints(need, candidate, len(need.constraints))
         if taken.consumed is None:
-            self._taken_by[index] &= ~(1 << need.claim)
+            self.taken_by[index] &= ~(1 << need.claim)
             if candidate.counted:
                 self._counters.give_back(candidate)
             return
@@ -115,16 +120,19 @@ class Books:
 
     def _add_constraints(self, need: Need, candidate: Candidate) -> bool:
         for position, constraint in enumerate(need.constraints):
-            if constraint.add(need.request, candidate.index):
-                continue
-            if need.everything:
-                raise AttemptAborted(
-                    f"claim {need.claim_name}, request {need.reference}: it asks for all devices, and {candidate.id} "
-                    f"does not satisfy the constraint on {constraint.attribute}; kube-scheduler gives up the pod"
-                )
-            self._remove_constraints(need, candidate, position)
-            return self._reject(need, candidate, Check.CONSTRAINT, constraint.attribute)
+            if not constraint.add(need.request, candidate.index):
+                return self._refuse_constraint(need, candidate, position)
         return True
+
+    def _refuse_constraint(self, need: Need, candidate: Candidate, position: int) -> bool:
+        attribute = need.constraints[position].attribute
+        if need.everything:
+            raise AttemptAborted(
+                f"claim {need.claim_name}, request {need.reference}: it asks for all devices, and {candidate.id} "
+                f"does not satisfy the constraint on {attribute}; kube-scheduler gives up the pod"
+            )
+        self._remove_constraints(need, candidate, position)
+        return self._reject(need, candidate, Check.CONSTRAINT, attribute)
 
     def _remove_constraints(self, need: Need, candidate: Candidate, number: int) -> None:
         for constraint in need.constraints[:number]:

@@ -31,7 +31,8 @@ class Need:
     """One way to serve a request of a claim: an exact request or one alternative.
 
     `reference` is the name in the result (`request` or `request/subrequest`). `count` is the number of devices, once
-    known; `all_devices` are the positions that All takes. `verdicts` and `uses` are the search's memory by position.
+    known; `all_devices` are the positions that All takes. `verdicts` and `uses` are the search's memory by position;
+    `open` are the positions that can be placed at all, once every candidate is judged.
     """
 
     claim: int
@@ -49,6 +50,7 @@ class Need:
     all_devices: tuple[int, ...] = ()
     verdicts: list[int] = field(default_factory=list)
     uses: dict[int, Amounts] = field(default_factory=dict)
+    open: list[int] | None = None
 
     @property
     def reference(self) -> str:

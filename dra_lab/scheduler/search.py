@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -140,16 +141,24 @@ class Search:
         return True
 
     def _place_next(self, frame: _DeviceFrame) -> bool:
-        need, books, limits = frame.need, self._books, self._limits
-        for index in range(frame.position, self._candidates):
-            if books.in_use(need, index):
+        need, taken, verdicts = frame.need, self._books.taken_by, frame.need.verdicts
+        mine = 1 << need.claim if need.admin_access else -1
+        for index in self._positions(need, frame.position):
+            if taken[index] & mine:
                 continue
-            verdict = need.verdicts[index] or self._judge.judge(need, index)
+            verdict = verdicts[index] or self._judge.judge(need, index)
             if verdict < SIMPLE:
                 continue
-            limits.step()
-            if books.place(need, index, verdict):
+            self._limits.step()
+            if self._books.place(need, index, verdict):
                 frame.placed = index
                 frame.position = index + 1
                 return True
+        if need.open is None and 0 not in verdicts:
+            need.open = [index for index, verdict in enumerate(verdicts) if verdict >= SIMPLE]
         return False
+
+    def _positions(self, need: Need, position: int) -> Sequence[int]:
+        if need.open is None:
+            return range(position, self._candidates)
+        return need.open[bisect_left(need.open, position) :] if position else need.open
