@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from dra_lab.authoring.classes import class_findings
-from dra_lab.authoring.compile_links import must_constraints, softs_of, writable_links
+from dra_lab.authoring.compile_links import must_constraints, order_findings, softs_of, writable_links
 from dra_lab.authoring.expand import expand
 from dra_lab.authoring.ladder import Ladder, Soft, build_ladder, ladder_constraints
 from dra_lab.authoring.names import object_name
@@ -71,6 +71,7 @@ def compile_claim(
         written, found = writable_links(drawn, cluster, release)
         findings += found
     pieces = cut(drawn, written, release)
+    findings += order_findings(drawn, cluster, release, written, pieces)
     ladders, constraints = _write(drawn, pieces, written)
     requests = []
     for ladder in ladders.values():

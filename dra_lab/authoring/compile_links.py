@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from dra_lab.authoring.candidates import reference_candidates
 from dra_lab.authoring.ladder import Soft
-from dra_lab.authoring.links import LEVEL_WORDS, AttributeChoice, attribute_for
-from dra_lab.authoring.pieces import Piece, Pieces, Written
+from dra_lab.authoring.links import LEVEL_WORDS, AttributeChoice, attribute_for, listed
+from dra_lab.authoring.pieces import Piece, Pieces, Written, cuttable_count
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import DeviceConstraint, DeviceRequest
 from dra_lab.model.cluster import Cluster
@@ -29,7 +30,7 @@ def writable_links(
             findings += found
             continue
         groups = _groups(sketch, link) if link.how is How.PAIRWISE else 1
-        written.append(Written(link, choice.name, groups))
+        written.append(Written(link, choice.name, groups, not choice.lacking))
         findings += _notes(sketch, link, choice, release)
     return tuple(written), tuple(findings)
 
@@ -56,9 +57,33 @@ def softs_of(item: Written, pieces: Pieces) -> Iterator[tuple[Piece, Soft]]:
             piece, end = ends[head]
             partners = tuple(reference(*other) for other in ends[head + 1 :])
             alone = not partners and (piece.count or pieces.counts[piece.of]) == 1
-            if not alone:
+            # one device is together with itself, but a preference for a known place still chooses among several
+            if not (alone and item.everywhere):
                 distinct = item.link.how is How.APART
                 yield piece, Soft(item.link.name, item.attribute, partners, split_request(end)[1], distinct)
+
+
+def order_findings(
+    sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease, written: Iterable[Written], pieces: Pieces
+) -> Iterator[Finding]:
+    """Yield a note for a preference that requests written before it may spoil: their devices are not revisited.
+
+    Alternatives of a later request are exhausted before devices of an earlier one are revisited (dra-semantics 3.7
+    rule 36). The order stays the drawing's, because a person may mean it.
+    """
+    order = list(dict.fromkeys(piece.of for piece in pieces.order))
+    for item in written:
+        tied = [split_request(end)[0] for end in item.link.requests]
+        wanted = {i.id for end in item.link.requests for i in reference_candidates(cluster, sketch, end, release)}
+        earlier = [
+            name
+            for name in order[: min(map(order.index, tied))]
+            if item.soft and wanted.intersection(i.id for i in reference_candidates(cluster, sketch, name, release))
+        ]
+        if earlier:
+            message = f"kube-scheduler fixes {listed(earlier)} first and may take the devices that keep this preference"
+            advice = f"Draw {listed(tied)} before {listed(earlier)}."
+            yield Finding("preference-order", Severity.NOTE, item.link.name, message, advice)
 
 
 def reference(piece: Piece, end: str) -> str:
@@ -69,6 +94,10 @@ def reference(piece: Piece, end: str) -> str:
 
 def _asks_of(sketch: ClaimSketch, end: str) -> tuple[Ask, ...]:
     return tuple(ask for request in sketch.requests for ask in asks(request) if covers(end, ask))
+
+
+def _all_ends(sketch: ClaimSketch, link: Link) -> list[str]:
+    return [end for end in link.requests if any(ask.all_devices for ask in _asks_of(sketch, end))]
 
 
 def _request(sketch: ClaimSketch, end: str) -> DeviceRequest:
@@ -109,6 +138,11 @@ def _uncountable(sketch: ClaimSketch, link: Link) -> Iterator[Finding]:
             return
         counts[end] = whole.pop()
     groups = min(counts.values())
+    stuck = [end for end in link.requests if groups > 1 and not cuttable_count(_request(sketch, end))]
+    if stuck:
+        message = f"{listed(stuck)} has alternatives; numbered for the groups, each part would choose its own"
+        advice = "Draw one way of asking, or one request for each group."
+        yield Finding("link-not-writable", Severity.WARNING, link.name, message, advice)
     odd = [end for end, count in counts.items() if count % groups]
     if odd:
         have = ", ".join(f"{end} ×{count}" for end, count in counts.items())
@@ -129,21 +163,21 @@ def _unpreferable(sketch: ClaimSketch, link: Link, choice: AttributeChoice) -> I
     if any(ask.admin_access for end in link.requests for ask in _asks_of(sketch, end)):
         yield _lost(link, "a request with adminAccess cannot have alternatives")
     partners = [end for end in link.requests if end != head]
-    uncut = [end for end in partners if _uncuttable(_request(sketch, end))]
-    if link.how is How.APART and _uncuttable(_request(sketch, head)):
-        uncut.append(head)
+    if _all_ends(sketch, link):
+        # rule 29: also inside firstAvailable, so the fallback would never be reached
+        ends = listed(_all_ends(sketch, link))
+        yield _lost(link, f"a constraint that {ends} (All) violates makes kube-scheduler give up the pod")
+        return
+    single = link.requests if link.how is How.APART else partners
+    uncut = [end for end in single if not cuttable_count(_request(sketch, end))]
     if uncut:
-        yield _lost(link, f"{' and '.join(uncut)} cannot be numbered (All, or alternatives with different counts)")
+        yield _lost(link, f"{listed(uncut)} cannot be numbered (several devices with alternatives)")
     lone = partners if link.how is How.TOGETHER else link.requests
     lacking = [f"{choice.lacking[end]} devices of {end}" for end in lone if end in choice.lacking]
     if lacking:
         # after the fallback the constraint still binds its plain request, and a missing attribute never matches
-        why = f"{' and '.join(lacking)} do not publish {choice.name} and could never be chosen, preference or not"
+        why = f"{listed(lacking)} do not publish {choice.name} and could never be chosen, preference or not"
         yield _lost(link, why)
-
-
-def _uncuttable(request: DeviceRequest) -> bool:
-    return len({0 if ask.all_devices else ask.count for ask in asks(request)} | {0}) != 2
 
 
 def _lost(link: Link, why: str) -> Finding:
@@ -155,8 +189,15 @@ def _notes(sketch: ClaimSketch, link: Link, choice: AttributeChoice, release: Ku
     for end, count in choice.lacking.items():
         message = f"{count} of the devices that {end} may mean do not publish {choice.name}; they are never chosen"
         yield Finding("attribute-missing", Severity.NOTE, link.name, message)
+    everything = _all_ends(sketch, link)
+    if everything:
+        message = f"where {listed(everything)} (All) violates this link, kube-scheduler gives up the pod on every node"
+        yield Finding("all-constraint", Severity.WARNING, link.name, message, "Ask for a count instead of All.")
     old = release.version in ("1.34", "1.35", "1.36")
-    everything = [end for end in link.requests for ask in _asks_of(sketch, end) if ask.all_devices]
-    if link.how is How.APART and old and everything:
-        message = f"up to 1.36 kube-scheduler compares only the last device of {', '.join(everything)} (All)"
-        yield Finding("distinct-defect", Severity.WARNING, link.name, message, "Ask for a count instead of All.")
+    whole = [e for e in link.requests if e not in everything and not cuttable_count(_request(sketch, e))]
+    if link.how is How.APART and old and whole:
+        message = (
+            f"up to 1.36 kube-scheduler compares only the last device of {listed(whole)}, which cannot be numbered"
+        )
+        advice = "Draw one way of asking for it."
+        yield Finding("distinct-defect", Severity.WARNING, link.name, message, advice)

@@ -16,11 +16,15 @@ from dra_lab.model.sketch import ClaimSketch, How, Link, asks
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A link that is written, with its attribute; `groups` is 1 except for pairwise links."""
+    """A link that is written, with its attribute; `groups` is 1 except for pairwise links.
+
+    `everywhere` is False where some of the devices that it ties lack the attribute.
+    """
 
     link: Link
     attribute: str
     groups: int = 1
+    everywhere: bool = True
 
     @property
     def soft(self) -> bool:
@@ -59,10 +63,15 @@ class Pieces:
         return tuple(piece for piece in pieces if index * share <= piece.start < (index + 1) * share)
 
 
-def drawn_count(request: DeviceRequest) -> int:
-    """Return the number of devices of a request, or 0 where it has none of its own (All, alternatives that differ)."""
+def cuttable_count(request: DeviceRequest) -> int:
+    """Return the number of devices of a request that may be numbered, else 0.
+
+    All has no number; of a request with alternatives every numbered part would choose an alternative of its own,
+    which is not what was drawn, so it can only stay whole.
+    """
     counts = {0 if ask.all_devices else ask.count for ask in asks(request)}
-    return counts.pop() if len(counts) == 1 else 0
+    count = counts.pop() if len(counts) == 1 else 0
+    return count if count == 1 or len(request.first_available) < 2 else 0
 
 
 def cut(sketch: ClaimSketch, links: Iterable[Written], release: KubernetesRelease) -> Pieces:
@@ -75,7 +84,7 @@ def cut(sketch: ClaimSketch, links: Iterable[Written], release: KubernetesReleas
     that a device has no partner; everything else keeps the order of the drawing.
     """
     written = tuple(links)
-    counts = {request.name: drawn_count(request) for request in sketch.requests}
+    counts = {request.name: cuttable_count(request) for request in sketch.requests}
     sizes = {request.name: 0 for request in sketch.requests}
     rank = _ranks(sketch, written)
     for item in written:
