@@ -62,7 +62,8 @@ def hardware_svg(
     selectors only) or "both" (best and scheduler over each other: where they differ the border is dashed, and what
     only kube-scheduler takes says K). `sketch` (else the plan's) decides which devices are eligible; with `request`
     only that request counts. `prefix` must differ between pictures on one page; "" makes one from the content.
-    Devices carry `data-id` (driver/pool/device) and `data-request`. Role tree, roving tabindex: the first item has 0.
+    Devices carry `data-id` (driver/pool/device) and `data-request`. Role tree; devices are its items with
+    roving tabindex (the first has 0), places are groups.
     Raises KeyError for an unknown node and ValueError for an unknown `show`.
     """
     on_top = shown(plan, node_name, show)
@@ -78,9 +79,13 @@ def hardware_svg(
     element(root, "style").text = style_sheet()
     patterns(root, prefix)
     ground = element(root, "rect", class_="dra-hw-ground", width=width, rx=6.0)
-    tree = element(root, "g", role="tree", transform="translate(1 1)")
-    say(tree, aria_label=place_words(scene.branch))
+    marks = next(scene.all_marks(), None)
+    tree = element(root, "g", role="tree" if marks else "group", transform="translate(1 1)")
+    say(tree, aria_label=f"devices of {node_name}")
     _frame(tree, scene, ink, level=1)
+    for item in tree.iterfind(".//g[@tabindex]"):
+        item.set("tabindex", "0")
+        break
     bottom = add_legend(root, prefix, width, scene.height + 14, compared=on_top.compared, known=cluster.claims_known)
     ground.set("height", f"{bottom:g}")
     root.set("viewBox", f"0 0 {width:g} {bottom:g}")
@@ -94,8 +99,8 @@ def _prefix(*parts: str) -> str:
 
 
 def _frame(parent: Element, frame: Frame, ink: _Ink, level: int) -> None:
-    item = element(parent, "g", role="treeitem", aria_level=str(level), aria_expanded="true")
-    say(item, tabindex="0" if level == 1 else "-1", class_="dra-hw-place")
+    # Places are groups and only devices are items: an item's name would have to hold all the text inside it.
+    item = element(parent, "g", role="group", class_="dra-hw-place")
     say(item, data_level=frame.branch.level, data_value=str(frame.branch.value))
     words = ", ".join(place_words(branch) for branch in (frame.outer, frame.branch) if branch is not None)
     say(item, aria_label=f"{words}: {_count(frame)}")
@@ -115,12 +120,10 @@ def _frame(parent: Element, frame: Frame, ink: _Ink, level: int) -> None:
     text(item, frame.caption, frame.x + 7, frame.y + 13.5, "dra-hw-heading" + strong)
     if frame.source:
         text(item, frame.source, frame.x + 7, frame.y + 25.5, "dra-hw-heading dra-hw-under")
-    if frame.frames or frame.marks:
-        group = element(item, "g", role="group")
-        for inner in frame.frames:
-            _frame(group, inner, ink, level + 1)
-        for mark in frame.marks:
-            _device(group, mark, ink, level + 1)
+    for inner in frame.frames:
+        _frame(item, inner, ink, level + 1)
+    for mark in frame.marks:
+        _device(item, mark, ink, level)
 
 
 def _count(frame: Frame) -> str:
@@ -130,7 +133,8 @@ def _count(frame: Frame) -> str:
 
 def _device(parent: Element, mark: Mark, ink: _Ink, level: int) -> None:
     state = ink.states[mark.locality.device]
-    words = _words(mark, state, ink)
+    lines = _caption(mark, _over(state, ink))
+    words = f"{' '.join(line[0] for line in lines)}, {_words(mark, state, ink)}"
     reference = state.chosen or state.scheduler
     item = element(parent, "g", role="treeitem", aria_level=str(level), tabindex="-1")
     item.set("class", " ".join(["dra-hw-device", *_classes(state, compared=ink.compared)]))
@@ -140,14 +144,18 @@ def _device(parent: Element, mark: Mark, ink: _Ink, level: int) -> None:
     say(item, aria_label=words)
     title(item, words)
     place = (mark.shape, mark.x, mark.y, mark.width, mark.height)
-    shape = outline(item, *place, class_="dra-hw-shape")
+    outline(item, *place, class_="dra-hw-shape")
     if state.chosen:
         colour = ink.colour(state.chosen)
-        shape.set("style", f"fill:{colour.fill}")
-        item.set("style", f"fill:{colour.text}")
+        # custom properties, because a plain style would also win over forced colours
+        item.set("style", f"--dra-hw-fill:{colour.fill};--dra-hw-on:{colour.text}")
     elif state.state in _PATTERN:
         outline(item, *place, class_="dra-hw-pattern", fill=f"url(#{ink.prefix}-{_PATTERN[state.state]})")
-    _caption(item, mark, _over(state, ink), backed=not state.chosen and state.state in _PATTERN)
+    x, middle = mark.x + mark.width / 2, mark.y + mark.height / 2
+    for line, shift, size, class_ in lines:
+        if not state.chosen and state.state in _PATTERN:
+            backing(item, line, x, middle + shift, size)
+        text(item, line, x, middle + shift, class_)
 
 
 def _classes(state: DeviceState, *, compared: bool) -> list[str]:
@@ -167,22 +175,17 @@ def _over(state: DeviceState, ink: _Ink) -> str:
     return "!" if state.state is State.TAINTED else ""
 
 
-def _caption(item: Element, mark: Mark, over: str, *, backed: bool) -> None:
-    x, middle = mark.x + mark.width / 2, mark.y + mark.height / 2
+def _caption(mark: Mark, over: str) -> list[tuple[str, float, float, str]]:
+    """Return the lines on a device: words, shift from its middle, size, class."""
     names = mark.caption.split("\n")
     if mark.small:
-        lines = [(over[:1] or mark.caption, 0.0, 9.0, "dra-hw-small" + (" dra-hw-strong" if over else ""))]
-    elif over:
-        name = shorten(mark.caption.replace("\n", " "), 9.5, mark.width - 8)
-        lines = [(over, -6.5, 13.0, "dra-hw-letter"), (name, 7.5, 9.5, "dra-hw-under")]
-    elif len(names) > 1 or mark.shape == "circle":
-        lines = [(name, (at - (len(names) - 1) / 2) * 12, 9.5, "dra-hw-under") for at, name in enumerate(names)]
-    else:
-        lines = [(mark.caption, 0.0, 11.0, "")]
-    for words, shift, size, class_ in lines:
-        if backed:
-            backing(item, words, x, middle + shift, size)
-        text(item, words, x, middle + shift, class_)
+        return [(over[:1] or mark.caption, 0.0, 9.0, "dra-hw-small" + (" dra-hw-strong" if over else ""))]
+    if over:
+        name = shorten(" ".join(names), 9.5, mark.width - 8)
+        return [(over, -6.5, 13.0, "dra-hw-letter"), (name, 7.5, 9.5, "dra-hw-under")]
+    if len(names) > 1 or mark.shape == "circle":
+        return [(name, (at - (len(names) - 1) / 2) * 12, 9.5, "dra-hw-under") for at, name in enumerate(names)]
+    return [(mark.caption, 0.0, 11.0, "")]
 
 
 def _words(mark: Mark, state: DeviceState, ink: _Ink) -> str:

@@ -47,11 +47,10 @@ def add_legend(root: Element, prefix: str, width: float, top: float, *, compared
 def _entry(group: Element, entry: tuple[str, str, str, float, str], prefix: str, x: float, y: float) -> None:
     class_, words, pattern, icon, shape = entry
     item = element(group, "g", class_=f"dra-hw-{class_}")
-    made = outline(item, shape, x, y, icon, 14.0, class_="dra-hw-shape")
+    outline(item, shape, x, y, icon, 14.0, class_="dra-hw-shape")
     if "chosen" in class_:
-        made.set("style", f"fill:{PALETTE[0].fill}")
-        sign = text(item, "A", x + icon / 2, y + 7.5, "dra-hw-small dra-hw-strong")
-        sign.set("style", f"fill:{PALETTE[0].text}")
+        item.set("style", f"--dra-hw-fill:{PALETTE[0].fill};--dra-hw-on:{PALETTE[0].text}")
+        text(item, "A", x + icon / 2, y + 7.5, "dra-hw-small dra-hw-strong")
     if "only-k" in class_:
         text(item, "K", x + icon / 2, y + 7.5, "dra-hw-small dra-hw-strong")
     if pattern:

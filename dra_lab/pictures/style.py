@@ -70,9 +70,9 @@ _RULES = """
 .dra-hw .dra-hw-tainted .dra-hw-shape { stroke: var(--dra-hw-warn); }
 .dra-hw .dra-hw-ineligible .dra-hw-shape { stroke-width: 1; stroke-dasharray: 1.5 2.5; stroke-opacity: .8; }
 .dra-hw .dra-hw-ineligible text { fill-opacity: %(dim)s; }
-.dra-hw .dra-hw-chosen .dra-hw-shape { stroke-width: 3; stroke: var(--dra-hw-ink); stroke-dasharray: none;
-  stroke-opacity: 1; }
-.dra-hw .dra-hw-chosen text { fill: inherit; fill-opacity: 1; }
+.dra-hw .dra-hw-chosen .dra-hw-shape { fill: var(--dra-hw-fill); stroke: var(--dra-hw-ink); stroke-width: 3;
+  stroke-dasharray: none; stroke-opacity: 1; }
+.dra-hw .dra-hw-chosen text { fill: var(--dra-hw-on); fill-opacity: 1; }
 .dra-hw .dra-hw-only-best .dra-hw-shape { stroke-dasharray: 6 3; }
 .dra-hw .dra-hw-only-k .dra-hw-shape { stroke-width: 3; stroke: var(--dra-hw-ink); stroke-dasharray: 6 3;
   stroke-opacity: 1; }

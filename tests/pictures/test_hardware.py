@@ -105,7 +105,7 @@ def test_the_label_of_a_device_tells_everything(world):
     """Kind, name, model, state, request, places with their sources, driver and pool are in words."""
     label = devices(hardware_svg(world, "n1", plan=a_plan()))["gpu-0"].get("aria-label")
     assert label == (
-        "GPU gpu-0, NVIDIA A100: chosen for request gpu (A). "
+        "A gpu-0, GPU gpu-0, NVIDIA A100: chosen for request gpu (A). "
         "NUMA node 0 (derived from the NICs at the same PCIe root (dra.net/numaNode)), "
         "PCIe root pci0000:10 (resource.kubernetes.io/pcieRoot). Driver gpu.nvidia.com, pool n1"
     )
@@ -146,12 +146,13 @@ def test_one_item_takes_the_focus_and_all_others_wait(world):
     assert next(e for e in root.iter() if e.get("role") == "treeitem").get("tabindex") == "0"
 
 
-def test_tree_items_are_owned_by_the_tree_or_a_group(world):
-    """Between a treeitem and its owner there is nothing but the tree or a group."""
+def test_items_are_owned_by_groups_of_the_tree(world):
+    """Places are groups with a name of their own, devices the items of the tree."""
     root = ET.fromstring(hardware_svg(world, "n1"))
     parents = {child: parent for parent in root.iter() for child in parent}
     owners = {parents[e].get("role") for e in root.iter() if e.get("role") == "treeitem"}
-    assert owners == {"tree", "group"}
+    assert owners == {"group"}
+    assert all(e.get("aria-label") for e in root.iter() if e.get("role") in ("tree", "group", "treeitem"))
 
 
 def test_pictures_on_one_page_share_no_ids(world):
