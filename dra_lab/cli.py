@@ -67,6 +67,13 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--api-version", choices=("v1",), default="v1", help="of resource.k8s.io")
     export.add_argument("--overwrite", action="store_true", help="also over files that a person changed")
     export.set_defaults(run=_export)
+    replay = commands.add_parser(
+        "replay", help="answer recorded cases of Kubernetes, so that anybody can check our claims"
+    )
+    replay.add_argument(
+        "cases", metavar="CASES", type=Path, help="a file of NDJSON, plain or .gz, or - for standard input"
+    )
+    replay.set_defaults(run=_replay)
     return parser
 
 
@@ -166,6 +173,14 @@ def _export(options: argparse.Namespace) -> int:
     for path in paths:
         print(path)
     return _status(plan)
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from dra_lab.replay import replay_file
+
+    for answer in replay_file(options.cases):
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    return FITS
 
 
 def _status(plan: Plan) -> int:

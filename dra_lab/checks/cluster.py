@@ -72,9 +72,9 @@ def check_taints(cluster: Cluster) -> Iterator[Finding]:
         for taint in device.taints:
             if taint.effect in ("NoSchedule", "NoExecute"):
                 tainted[str(taint)].append(str(DeviceID(slice_.spec.driver, slice_.spec.pool.name, device.name)))
-    for taint, devices in sorted(tainted.items()):
+    for text, devices in sorted(tainted.items()):
         advice = "A request needs a matching toleration to get them."
-        yield Finding("device-tainted", Severity.NOTE, taint, f"{_count(devices)}: {_some(devices)}", advice)
+        yield Finding("device-tainted", Severity.NOTE, text, f"{_count(devices)}: {_some(devices)}", advice)
 
 
 def check_places(cluster: Cluster) -> Iterator[Finding]:

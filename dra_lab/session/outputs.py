@@ -44,7 +44,9 @@ def picture_page(cluster: Cluster, plan: Plan | None, node: str, path: Path, yam
     from dra_lab.pictures.report import report_page
 
     if path.suffix.lower() not in PICTURES:
-        raise ExportError(f"{str(path)!r}: the name must end in {' or '.join(PICTURES)} (PNG is a button in the browser)")
+        raise ExportError(
+            f"{str(path)!r}: the name must end in {' or '.join(PICTURES)} (PNG is a button in the browser)"
+        )
     name = node or (plan.node if plan else "") or next(iter(cluster.node_names), "")
     if name not in cluster.node_by_name:
         raise InputError(f"there is no node {name!r} in {cluster.name}; nodes: {', '.join(cluster.node_names[:8])}")

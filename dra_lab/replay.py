@@ -1,0 +1,50 @@
+"""Recorded cases of Kubernetes, answered: what `dra-lab replay` prints."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dra_lab.errors import InputError, SourceError
+from dra_lab.findings import Origin
+
+
+def replay_file(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the answer to every case of a file of NDJSON (plain, `.gz`, or `-` for standard input), in its order.
+
+    The kind of a case is seen from its fields: `expression` is CEL, `slices` is allocation. Raises SourceError when
+    the file cannot be read and InputError for a line that is no case.
+    """
+    for number, line in enumerate(_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            case = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"this is no JSON: {error}", origin=Origin(str(path), line=number)) from None
+        yield _answer(case, Origin(str(path), line=number))
+
+
+def _answer(case: Any, origin: Origin) -> dict[str, Any]:
+    if isinstance(case, Mapping) and "expression" in case:
+        from dra_lab.cel.replay import replay_cel
+
+        return replay_cel(case)
+    if isinstance(case, Mapping) and "slices" in case:
+        from dra_lab.scheduler.replay import replay_allocation
+
+        return replay_allocation(case)
+    raise InputError("this is no recorded case: it has neither `expression` nor `slices`", origin=origin)
+
+
+def _lines(path: Path) -> Iterable[bytes]:
+    if str(path) == "-":
+        return sys.stdin.buffer
+    try:
+        return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+    except OSError as error:
+        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
