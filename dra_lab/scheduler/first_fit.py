@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,7 +30,8 @@ class Verdict:
     `allocations` holds one result a claim, in the order of the claims, when `status` is ALLOCATED, else None. `message`
     says why a node has none, why the whole attempt of the pod would be given up (ERROR), or where the search stopped.
     `steps` counts the candidates that were tried. `recorded` is False for releases whose verdicts come from
-    documentation. `trace` holds the first rejections in search order, when asked for.
+    documentation. `trace` holds the first rejections in search order, when asked for. `invalid_pools` is True when nothing
+    was found and the node sees an invalid pool.
     """
 
     status: FirstFitStatus
@@ -51,20 +53,22 @@ def first_fit(
     time_limit: float = 10.0,
     ignore_allocated: bool = False,
     trace: int = 0,
+    cancel: threading.Event | None = None,
 ) -> Verdict:
     """Return what kube-scheduler takes for the unallocated claims of one pod on a node, in the claims' order.
 
     The search is the structured allocator's: pools by (driver, name), slices by name, devices in list order, lazy CEL,
     full backtracking (dra-semantics 3). `time_limit` is in seconds; at a limit the verdict is STOPPED, never NONE.
     `ignore_allocated` asks what would be taken if nothing were in use. `trace` is the number of rejections to keep.
-    Raises InputError for an unknown node.
+    Raises InputError for an unknown node, QuantityError for a broken amount, Cancelled once `cancel` is set.
     """
     gates = gates_of(release)
     check_node(cluster, node_name)
     pools = pools_of(cluster, node_name, gates)
     view = view_node(cluster, node_name, pools, held_devices(cluster, gates, ignore=ignore_allocated), gates)
+    limits = Limits(step_limit, time_limit, cancel)
     recorded = release.version == RECORDED_RELEASE
-    return search_node(view, claims, gates, Limits(step_limit, time_limit), Trace(trace), recorded=recorded)
+    return search_node(view, claims, gates, limits, Trace(trace), recorded=recorded)
 
 
 def check_node(cluster: Cluster, node_name: str) -> None:

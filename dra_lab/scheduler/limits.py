@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
-from dra_lab.errors import DraLabError
+from dra_lab.errors import Cancelled, DraLabError
 
 _CLOCK_EVERY = 2048
 
@@ -20,14 +21,15 @@ class SearchStopped(DraLabError):
 class Limits:
     """Counts steps (candidates that pass the in-use test and the selectors) and stops a search that takes too long.
 
-    `time_limit` is in seconds. Raises SearchStopped from `step`.
+    `time_limit` is in seconds. `step` raises SearchStopped at a limit, and Cancelled once `cancel` is set.
     """
 
-    __slots__ = ("_check_at", "_deadline", "_step_limit", "_time_limit", "steps")
+    __slots__ = ("_cancel", "_check_at", "_deadline", "_step_limit", "_time_limit", "steps")
 
-    def __init__(self, step_limit: int, time_limit: float) -> None:
+    def __init__(self, step_limit: int, time_limit: float, cancel: threading.Event | None = None) -> None:
         """Start the clock."""
         self.steps = 0
+        self._cancel = cancel
         self._step_limit = step_limit
         self._time_limit = time_limit
         self._deadline = time.monotonic() + time_limit
@@ -40,6 +42,8 @@ class Limits:
             self._look()
 
     def _look(self) -> None:
+        if self._cancel is not None and self._cancel.is_set():
+            raise Cancelled(f"cancelled after {self.steps} steps of the scheduler's search")
         if self.steps >= self._step_limit:
             raise SearchStopped(f"stopped after {self.steps} steps; raise step_limit to search on")
         if time.monotonic() > self._deadline:

@@ -47,9 +47,11 @@ class Books:
         """Say whether a candidate is taken: by anybody, or for admin access by the same claim in this attempt (C1)."""
         if need.admin_access:
             return bool(self.taken_by[index] >> need.claim & 1)
-        if not (self.taken_by[index] or self._candidates[index].blocked):
+        candidate = self._candidates[index]
+        if not (self.taken_by[index] or candidate.blocked):
             return False
-        self._reject(need, self._candidates[index], Check.IN_USE, self._candidates[index].blocked)
+        by = f"held by {candidate.blocked}" if candidate.blocked else "taken in this attempt"
+        self._reject(need, candidate, Check.IN_USE, by)
         return True
 
     def place(self, need: Need, index: int, verdict: int) -> bool:

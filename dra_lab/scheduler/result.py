@@ -101,8 +101,8 @@ def _entry(
 
 def _node_selector(needs: ClaimNeeds, taken: Sequence[Taken], node: str) -> NodeSelector | None:
     """Restrict the claim to the node for any node-local device, else AND all requirements of the devices (rule 77)."""
-    fields: dict[NodeSelectorRequirement, None] = {}
-    labels: dict[NodeSelectorRequirement, None] = {}
+    fields: dict[NodeSelectorRequirement, NodeSelectorRequirement] = {}
+    labels: dict[NodeSelectorRequirement, NodeSelectorRequirement] = {}
     for part in taken:
         device, spec = part.candidate.device, part.candidate.slice.spec
         own = device if spec.per_device_node_selection else spec
@@ -117,11 +117,13 @@ def _node_selector(needs: ClaimNeeds, taken: Sequence[Taken], node: str) -> Node
                 f"claim {needs.label}, device {part.candidate.id}: its node selector has {len(terms)} terms, one is "
                 "needed; kube-scheduler gives up the pod"
             )
-        fields.update(dict.fromkeys(map(_by_value, terms[0].match_fields)))
-        labels.update(dict.fromkeys(map(_by_value, terms[0].match_expressions)))
+        for requirement in terms[0].match_fields:
+            fields.setdefault(_by_value(requirement), requirement)
+        for requirement in terms[0].match_expressions:
+            labels.setdefault(_by_value(requirement), requirement)
     if not (fields or labels):
         return None
-    term = NodeSelectorTerm(match_fields=tuple(fields), match_expressions=tuple(labels))
+    term = NodeSelectorTerm(match_fields=tuple(fields.values()), match_expressions=tuple(labels.values()))
     return NodeSelector(node_selector_terms=(term,))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from small_claims import CLASSES, a_claim, alternative, holding, one_of, request, taken
 from small_nodes import NUMA, ROOT, a_slice, attribute, cluster, device, gpu, nic
 
-from dra_lab.errors import InputError
+from dra_lab.errors import Cancelled, InputError
 from dra_lab.model.claims import DeviceConstraint, DeviceToleration
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
 from dra_lab.model.plan import FirstFitStatus
@@ -244,6 +246,16 @@ def test_a_stopped_search_is_never_a_no():
     assert verdict.status is FirstFitStatus.STOPPED
     assert verdict.steps == 50
     assert "50 steps" in verdict.message
+
+
+def test_a_cancelled_search_ends():
+    """Once the event is set the search raises Cancelled."""
+    claim = a_claim(request("a", count=6), request("b", "nic"), constraints=[match()])
+    slices = [gpus(*"a" * 24), a_slice("dra.net", nic("nic-0", "b"))]
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(Cancelled):
+        run(slices, claim, cancel=cancel)
 
 
 def test_the_trace_is_bounded_and_names_the_check():
