@@ -35,6 +35,13 @@ def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     return printable(" ".join(parts))
 
 
+def headline(plan: Plan) -> str:
+    """Return the answer where its figures stand beside it: where it fits and which node is best, or the reason."""
+    if not plan.fits:
+        return answer_sentence(plan)
+    return printable(f"{_where(plan)} Best on {plan.node}.")
+
+
 def _where(plan: Plan) -> str:
     total = sum(len(node_class.nodes) for node_class in plan.node_classes)
     now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)

@@ -88,6 +88,8 @@ def hardware_svg(
         break
     bottom = add_legend(root, prefix, width, scene.height + 14, compared=on_top.compared, known=cluster.claims_known)
     ground.set("height", f"{bottom:g}")
+    # Where the legend begins: a view that scrolls the picture keeps the legend in sight.
+    root.set("data-legend", f"{scene.height + 8:g}")
     root.set("viewBox", f"0 0 {width:g} {bottom:g}")
     root.set("width", f"{width:g}")
     root.set("height", f"{bottom:g}")

@@ -34,14 +34,24 @@ _ENDS = {
     FirstFitStatus.ERROR: "gives up the pod",
     FirstFitStatus.STOPPED: "not known",
 }
-MANIFEST, PLAIN = "kube-scheduler with this manifest", "without links"
+_COUNTED = {
+    "alternatives": ("rank of alternatives", "rank of alternatives"),
+    "preferences": ("preferred link broken", "preferred links broken"),
+    "numa": ("NUMA node", "NUMA nodes"),
+    "unpaired": ("GPU unpaired", "GPUs unpaired"),
+    "roots": ("root", "roots"),
+}
+MANIFEST, PLAIN = "kube-scheduler with this manifest:", "without links:"
+
+MOST_DIFFERING = 3
+"""Goals in which kube-scheduler differs that the strip tells, the most important first; the Goals tab has them all."""
 
 
 def answer_row(
     plan: Plan | None, cluster: Cluster, *, stale: bool, progress: Any = None, refusal: DraLabError | None = None
 ) -> AnswerRow:
     """Return the answer strip; without a plan it says that the planner is at work, or why there is no answer."""
-    from dra_lab.exports.text import answer_sentence
+    from dra_lab.exports.sentences import headline
 
     told = _progress(progress) if stale else None
     if refusal is not None and not stale:
@@ -51,7 +61,7 @@ def answer_row(
         return AnswerRow(state="solving", sentence=sentence, progress=told)
     return AnswerRow(
         state=_STATES[plan.status],
-        sentence=answer_sentence(plan),
+        sentence=headline(plan),
         figures=figures(plan, cluster) if plan.fits else (),
         stale=stale,
         progress=told,
@@ -135,14 +145,9 @@ def _values(goals: Iterable[GoalValue], kinds: dict[str, int]) -> list[tuple[str
 
 
 def _label(goal: str) -> str:
-    short = {
-        "alternatives": "rank of alternatives",
-        "preferences": "preferred links broken",
-        "numa": "NUMA nodes",
-        "unpaired": "GPUs paired",
-        "roots": "PCIe roots",
-    }
-    return short.get(goal, goal)
+    if goal == "unpaired":
+        return "GPUs paired"
+    return {"roots": "PCIe roots"}.get(goal) or _COUNTED[goal][1]
 
 
 def _value(goal: GoalValue, kinds: dict[str, int]) -> str | None:
@@ -168,12 +173,19 @@ def _proof(plan: Plan) -> FigureRow:
 def _compared(plan: Plan, fit: FirstFit, kinds: dict[str, int]) -> tuple[str, Tone]:
     if fit.status is not FirstFitStatus.ALLOCATED:
         return _ENDS[fit.status], "error" if fit.status is FirstFitStatus.ERROR else "warn"
+    differing = []
     for goal in plan.goals:
         theirs = next((value for value in fit.goals if value.goal == goal.goal), None)
         if theirs is not None and theirs.value != goal.value:
-            words = _value(theirs, kinds) or str(theirs.value)
-            return f"{words} {_label(goal.goal)}", "warn" if theirs.value > goal.value else "plain"
-    return "as good", "ok"
+            differing.append(_differing(theirs, kinds))
+    return (", ".join(differing[:MOST_DIFFERING]), "warn") if differing else ("as good", "ok")
+
+
+def _differing(goal: GoalValue, kinds: dict[str, int]) -> str:
+    if goal.goal == "unpaired" and (words := _value(goal, kinds)):
+        return f"{words} paired"
+    one, many = _COUNTED[goal.goal]
+    return f"{goal.value} {one if goal.value == 1 else many}"
 
 
 def _goal_row(plan: Plan, goal: GoalValue) -> GoalRow:

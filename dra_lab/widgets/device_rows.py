@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
@@ -21,9 +21,6 @@ _FITS: Mapping[NodeFit, Fit] = {
     NodeFit.NO: "no",
     NodeFit.UNKNOWN: "unknown",
 }
-
-MAX_TILES = 64
-"""Nodes up to which the fleet strip has a tile a node; above, a row a class of equal nodes (design 7.1)."""
 
 
 def device_table(cluster: Cluster, node: str = "") -> DeviceTable:
@@ -68,16 +65,18 @@ def chosen_devices(plan: Plan | None) -> dict[str, str]:
 
 def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
     """Return the fleet strip: how each node, or each class of equal nodes, serves the drawing."""
+    from dra_lab.pictures.fleet import MOST_TILES, short_labels
+
     total = len(cluster.node_names)
     classes = plan.node_classes if plan is not None else ()
     best = plan.node if plan is not None else ""
-    if total > MAX_TILES:
+    if total > MOST_TILES:
         known = classes or (NodeClass(cluster.node_names, NodeFit.UNKNOWN, label="all nodes"),)
         items = [_class_item(node_class, pinned) for node_class in known]
         items.sort(key=lambda item: (-item.nodes, item.id))
         return Fleet(kind="classes", items=tuple(items), total=total, best=best)
     class_of = {name: node_class for node_class in classes for name in node_class.nodes}
-    labels = short_names(cluster.node_names)
+    labels = dict(zip(cluster.node_names, short_labels(cluster.node_names), strict=True))
     tiles = []
     for name in cluster.node_names:
         node_class = class_of.get(name, NodeClass((name,), NodeFit.UNKNOWN))
@@ -100,14 +99,13 @@ def _class_item(node_class: NodeClass, pinned: str) -> FleetItem:
 
 
 def _detail(node_class: NodeClass) -> str:
-    words = {
-        NodeFit.BEST: "fits as well as best",
-        NodeFit.WORSE: "fits worse",
-        NodeFit.NO: "would fit when idle" if node_class.fits_idle else "does not fit",
-        NodeFit.UNKNOWN: "not known",
-    }
+    from dra_lab.pictures.fleet import FIT_WORDS
+
+    words = FIT_WORDS[node_class.fit]
+    if node_class.fit is NodeFit.NO and node_class.fits_idle is not None:
+        words += ", would when idle" if node_class.fits_idle else ", nor when idle"
     goals = ", ".join(f"{goal.value} {GOALS.get(goal.goal, goal.goal)}" for goal in node_class.goals if goal.value)
-    return f"{words[node_class.fit]}: {goals}" if goals else words[node_class.fit]
+    return f"{words}: {goals}" if goals else words
 
 
 def equal_nodes(plan: Plan | None, node: str) -> int:
@@ -116,18 +114,3 @@ def equal_nodes(plan: Plan | None, node: str) -> int:
         if node in node_class.nodes:
             return len(node_class.nodes)
     return 1
-
-
-def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Return names without the words that all of them begin or end with: `ip-10-0-1-7.ec2.internal` -> `7`."""
-    if len(names) < 2:
-        return {name: name for name in names}
-    start, end = _common(names), _common([name[::-1] for name in names])
-    return {name: name[start : len(name) - end] or name for name in names}
-
-
-def _common(names: Sequence[str]) -> int:
-    """Return the length of what all names begin with, up to its last sign that is no letter and no digit."""
-    one, other = min(names), max(names)
-    same = next((at for at in range(min(len(one), len(other))) if one[at] != other[at]), min(len(one), len(other)))
-    return max((at + 1 for at in range(same) if not one[at].isalnum()), default=0)

@@ -31,8 +31,8 @@ function fill(root: HTMLElement, sync: Sync<HardwareViewModel>): void {
   };
   const shown = picture(sync, light, fail);
   const graph = h("button.dra-button", { type: "button", title: "The PCIe and NUMA tree as a graph", onclick: () => sync.send({ type: "graph" }) }, icon("graph"), "Graph");
-  const png = h("button.dra-button", { type: "button", title: "Save the picture as a PNG file", onclick: () => void savePng(shown, sync.get("node"), fail) }, icon("image"), "PNG");
-  const body = h("div.dra-hardware-body", {}, node(sync, [graph, png]), h("div.dra-picture-pane", {}, shown));
+  const png = h("button.dra-button", { type: "button", title: "Save the picture as a PNG file", onclick: () => void savePng(sync, shown, fail) }, icon("image"), "PNG");
+  const body = h("div.dra-hardware-body", {}, node(sync, [graph, png]), shown);
   const head = h("div.dra-hardware-head", {}, h("h3", {}, "Where it fits"), toggle(sync));
   root.append(head, fleetStrip(sync), problem, empty(sync), body, graphPanel(sync, () => graph));
   sync.watch(["problem"], tell);
@@ -86,12 +86,10 @@ function empty(sync: Sync<HardwareViewModel>): HTMLElement {
   return root;
 }
 
-async function savePng(shown: HTMLElement, name: string, fail: (words: string) => void): Promise<void> {
-  const svg = shown.querySelector("svg");
-  if (!svg) return;
+async function savePng(sync: Sync<HardwareViewModel>, place: HTMLElement, fail: (words: string) => void): Promise<void> {
+  const name = sync.get("node").replace(/[^A-Za-z0-9._-]+/g, "-") || "node";
   try {
-    const paper = getComputedStyle(shown).backgroundColor;
-    save(await toPng(svg, paper), `${name.replace(/[^A-Za-z0-9._-]+/g, "-") || "node"}.png`);
+    save(await toPng(sync.get("svg"), place), `${name}.png`);
     fail("");
   } catch (error) {
     fail(error instanceof Error ? error.message : String(error));

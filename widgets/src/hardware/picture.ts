@@ -21,7 +21,7 @@ export function picture(sync: Sync<HardwareViewModel>, light: Light, fail: (word
     shown = text;
     const held = root.contains(document.activeElement) ? key(document.activeElement) : "";
     try {
-      root.replaceChildren(...(text ? [safeSvg(text)] : []));
+      root.replaceChildren(...(text ? apart(safeSvg(text)) : []));
       fail("");
     } catch (error) {
       root.replaceChildren();
@@ -44,6 +44,24 @@ export function picture(sync: Sync<HardwareViewModel>, light: Light, fail: (word
   });
   root.addEventListener("keydown", (event) => onKey(event, items(), light));
   return root;
+}
+
+/** The legend as a picture of its own, so that it stays in sight while the hardware scrolls. */
+function apart(svg: SVGSVGElement): readonly Element[] {
+  const pane = h("div.dra-picture-pane", {}, svg);
+  const legend = svg.querySelector(".dra-hw-legend");
+  const top = Number(svg.dataset["legend"]);
+  const [x, y, width, height] = (svg.getAttribute("viewBox") ?? "").split(/[\s,]+/).map(Number);
+  if (!legend || !(top > 0) || x === undefined || y === undefined || !width || !height || height <= top) return [pane];
+  const below = svg.cloneNode(false) as SVGSVGElement;
+  below.setAttribute("viewBox", `${x} ${top} ${width} ${height - top}`);
+  below.setAttribute("height", String(height - top));
+  below.setAttribute("role", "presentation");
+  below.removeAttribute("aria-label");
+  below.append(legend);
+  svg.setAttribute("viewBox", `${x} ${y} ${width} ${top}`);
+  svg.setAttribute("height", String(top));
+  return [pane, h("div.dra-legend", {}, below)];
 }
 
 const key = (item: Element | null): string =>

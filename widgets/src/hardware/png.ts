@@ -1,4 +1,5 @@
 // The picture as a PNG file, made here: nothing leaves the machine.
+import { safeSvg } from "./safe_svg";
 
 /** Pixels of the file for one of the screen. */
 const SCALE = 2;
@@ -25,10 +26,17 @@ export function standalone(svg: SVGSVGElement): SVGSVGElement {
   return copy;
 }
 
-/** Make the PNG of a picture on the page's background. Throws an Error when the browser cannot. */
-export async function toPng(svg: SVGSVGElement, background: string): Promise<Blob> {
-  const size = svg.viewBox.baseVal.width ? svg.viewBox.baseVal : svg.getBoundingClientRect();
+/** Make the PNG of a picture as it looks inside `place`, on its background. Throws an Error when the browser cannot. */
+export async function toPng(text: string, place: HTMLElement): Promise<Blob> {
+  const stage = document.createElement("div");
+  stage.style.cssText = "position:absolute;left:-100000px;top:0;width:460px";
+  const svg = safeSvg(text);
+  stage.append(svg);
+  place.append(stage);
+  const size = svg.viewBox.baseVal;
+  const background = getComputedStyle(place).backgroundColor;
   const copy = standalone(svg);
+  stage.remove();
   copy.setAttribute("width", String(size.width * SCALE));
   copy.setAttribute("height", String(size.height * SCALE));
   const image = new Image();

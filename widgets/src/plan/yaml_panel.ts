@@ -20,7 +20,8 @@ export function yamlPanel(sync: Sync<PlanViewModel>, light: Light): HTMLElement 
       ...lines.map((text, i) => {
         const letter = marks[String(i + 1)];
         const badge = badges.find(([, one]) => one.letter === letter);
-        const mark = h("span.dra-mark", { "aria-hidden": "true" }, letter ?? "");
+        // The letter stands once, at the first line of what was written for a request.
+        const mark = h("span.dra-mark", { "aria-hidden": "true" }, letter !== marks[String(i)] ? letter : "");
         const line = h("div.dra-code-line", { "data-letter": letter ?? null, "data-request": badge?.[0] ?? null }, mark, h("span.dra-code", {}, ...lineNodes(text)));
         if (badge) line.style.cssText = `--dra-badge:${colour(badge[1].colour)};--dra-on-badge:${colour(badge[1].textColour)}`;
         return line;
