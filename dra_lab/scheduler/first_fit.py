@@ -30,8 +30,8 @@ class Verdict:
     `allocations` holds one result a claim, in the order of the claims, when `status` is ALLOCATED, else None. `message`
     says why a node has none, why the whole attempt of the pod would be given up (ERROR), or where the search stopped.
     `steps` counts the candidates that were tried. `recorded` is False for releases whose verdicts come from
-    documentation. `trace` holds the first rejections in search order, when asked for. `invalid_pools` is True when nothing
-    was found and the node sees an invalid pool.
+    documentation. `trace` holds the first rejections in search order, when asked for. `invalid_pools` is True when
+    nothing was found and the node sees an invalid pool.
     """
 
     status: FirstFitStatus
