@@ -71,6 +71,8 @@ def make_plan(
     complete = with_documented_classes(cluster)
     expansion = expand(sketch, complete)
     rules = Rules(complete, expansion.sketch, release, Matching(complete, release))
+    for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
+        raise problem
     scan = scan_nodes(rules, limits)
     # The solver takes half a second to import; only who plans waits for it.
     from dra_lab.planner.choose import choose_node

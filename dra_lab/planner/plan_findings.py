@@ -32,8 +32,8 @@ def _selector_errors(scan: Scan) -> Iterator[Finding]:
             "selector-run-time-error",
             Severity.ERROR,
             reference,
-            f"the selector {expression!r} fails on {devices[0]}{more}: {message}. kube-scheduler gives up the whole "
-            "pod when it meets such a device",
+            f"a selector fails on {devices[0]}{more}: {message}. kube-scheduler gives up the whole pod when it meets "
+            "such a device",
             _guard(expression),
         )
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dra_lab.cel.selector import compile_selector
 from dra_lab.drivers import level_attributes
-from dra_lab.errors import UnsupportedFeature
+from dra_lab.errors import CelCompileError, UnsupportedFeature
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, expressions
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
@@ -114,8 +113,15 @@ def selector_attributes(rules: Rules, ask: Ask) -> tuple[str, ...]:
     """Return the full names of the attributes that the class's and the request's selectors name, sorted."""
     known = rules.cluster.class_by_name.get(ask.device_class_name)
     texts = (*(expressions(known.spec.selectors) if known is not None else ()), *ask.selectors)
-    lists = rules.release.enabled("DRAListTypeAttributes")
-    return tuple(sorted({n for t in texts for n in compile_selector(t, list_type_attributes=lists).attributes}))
+    return tuple(sorted({name for text in texts for name in _named(rules, text)}))
+
+
+def _named(rules: Rules, text: str) -> frozenset[str]:
+    try:
+        return rules.matching.selector(text).attributes
+    except CelCompileError:
+        # A class of the cluster that does not compile is told as a finding: it stops this claim only.
+        return frozenset()
 
 
 def _link_attributes(links: Sequence[Link], ask: Ask, driver: str) -> tuple[str, ...]:

@@ -1,0 +1,192 @@
+"""What the planner does not know is refused by its API name; devices that do not matter do not."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace as changed
+
+import pytest
+from exhaustive_plans import CPU, GPU, NIC, device_class, random_cluster, selector
+from msgspec.structs import replace
+from small_nodes import a_slice, cluster, device
+
+from dra_lab.errors import CelCompileError, SketchError, UnsupportedFeature
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    DeviceDerivedAttribute,
+    DeviceRequest,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+)
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import (
+    CapacityRequestPolicy,
+    Counter,
+    Device,
+    DeviceAttribute,
+    DeviceCapacity,
+    DeviceCounterConsumption,
+)
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.model.slices import CounterSet
+from dra_lab.planner import make_plan
+
+RELEASE = KubernetesRelease("1.36")
+ROOT = "resource.kubernetes.io/pcieRoot"
+
+
+def node_with(extra: Device, driver: str = GPU) -> Cluster:
+    """Return a node with one plain GPU and another device."""
+    plain = device("plain", {"gpu.nvidia.com/type": "gpu", ROOT: "pci0000:10"})
+    own = (plain, extra) if driver == GPU else (plain,)
+    slices = [a_slice(GPU, *own)]
+    if driver != GPU:
+        slices.append(a_slice(driver, extra))
+    return cluster(*slices, classes=(device_class(GPU), device_class(NIC), device_class(CPU)))
+
+
+def ask(name: str = "gpu", driver: str = GPU, **more) -> DeviceRequest:
+    return DeviceRequest(name=name, exactly=ExactDeviceRequest(device_class_name=driver, **{"count": 1, **more}))
+
+
+def plan(found: Cluster, *requests: DeviceRequest, links: tuple[Link, ...] = (), release: KubernetesRelease = RELEASE):
+    return make_plan(found, ClaimSketch(requests=requests, links=links), release=release)
+
+
+COUNTED = Device(
+    name="part",
+    consumes_counters=(DeviceCounterConsumption(counter_set="set", counters={"memory": Counter(value="1")}),),
+)
+
+
+def with_counters() -> Cluster:
+    found = node_with(COUNTED)
+    owner = found.slices[0]
+    two = replace(owner, spec=replace(owner.spec, pool=replace(owner.spec.pool, resource_slice_count=2)))
+    counters = replace(
+        two,
+        metadata=replace(two.metadata, name="counters"),
+        spec=replace(
+            two.spec,
+            devices=None,
+            shared_counters=(CounterSet(name="set", counters={"memory": Counter(value="8")}),),
+        ),
+    )
+    return changed(found, slices=(two, counters))
+
+
+def test_counters():
+    """A matching device that draws on shared counters is refused as consumesCounters."""
+    with pytest.raises(UnsupportedFeature) as caught:
+        plan(with_counters(), ask())
+    assert caught.value.feature == "consumesCounters"
+    assert "part" in str(caught.value)
+
+
+def test_counters_of_others():
+    """A selector that leaves such devices out makes the claim plannable."""
+    assert plan(with_counters(), ask(selectors=(selector('"type" in device.attributes["gpu.nvidia.com"]'),))).fits
+
+
+def test_binding_conditions():
+    """A device with binding conditions is refused; with the gate off it is not there."""
+    bound = Device(name="bound", binding_conditions=("ready",), binding_failure_conditions=("failed",))
+    with pytest.raises(UnsupportedFeature, match="binding conditions") as caught:
+        plan(node_with(bound), ask())
+    assert caught.value.feature == "bindingConditions"
+    off = KubernetesRelease("1.36", {"DRADeviceBindingConditions": False})
+    assert [p.device.device for p in plan(node_with(bound), ask(), release=off).placements] == ["plain"]
+
+
+def policy(*, shareable: bool) -> Device:
+    capacity = DeviceCapacity(value="10", request_policy=CapacityRequestPolicy(default="1"))
+    return Device(name="ruled", capacity={"x.example/c": capacity}, allow_multiple_allocations=shareable or None)
+
+
+def test_request_policy():
+    """A requestPolicy is refused where it decides: on shareable devices, and where that capacity is asked for."""
+    with pytest.raises(UnsupportedFeature) as caught:
+        plan(node_with(policy(shareable=True)), ask())
+    assert caught.value.feature == "requestPolicy"
+    assert plan(node_with(policy(shareable=False)), ask(count=2)).fits
+    with pytest.raises(UnsupportedFeature):
+        plan(node_with(policy(shareable=False)), ask(capacity=CapacityRequirements(requests={"x.example/c": "2"})))
+
+
+def test_admin_access():
+    """A request with adminAccess is refused."""
+    with pytest.raises(UnsupportedFeature) as caught:
+        plan(node_with(Device(name="b")), ask(admin_access=True))
+    assert caught.value.feature == "adminAccess"
+
+
+def test_derived_attributes():
+    """A request with derivedAttributes is refused, in alternatives as well."""
+    derived = (DeviceDerivedAttribute(name="a.example/b", expression="1"),)
+    sub = DeviceSubRequest(name="one", device_class_name=GPU, derived_attributes=derived)
+    for request in (ask(derived_attributes=derived), DeviceRequest(name="r", first_available=(sub,))):
+        with pytest.raises(UnsupportedFeature) as caught:
+            plan(node_with(Device(name="b")), request)
+        assert caught.value.feature == "derivedAttributes"
+
+
+def test_list_attributes():
+    """A list is refused where a link names the attribute, and harmless where nothing does."""
+    listed = Device(name="listed", attributes={ROOT: DeviceAttribute(strings=("pci0000:10", "pci0000:20"))})
+    seen = KubernetesRelease("1.37")
+    link = Link(name="l", requests=("gpu",), where="pcieRoot")
+    assert plan(node_with(listed), ask(count=2), release=seen).fits
+    with pytest.raises(UnsupportedFeature) as caught:
+        plan(node_with(listed), ask(count=2), links=(link,), release=seen)
+    assert caught.value.feature == "listTypeAttributes"
+
+
+def test_ring_of_pairs():
+    """Pairwise links in a ring are refused with the links' names."""
+    requests = (ask("a"), ask("b"), ask("c"))
+    links = tuple(
+        Link(name=f"{x}{y}", requests=(x, y), how=How.PAIRWISE) for x, y in (("a", "b"), ("b", "c"), ("c", "a"))
+    )
+    with pytest.raises(UnsupportedFeature, match="ring"):
+        plan(node_with(Device(name="b")), *requests, links=links)
+    plan(node_with(Device(name="b")), *requests, links=links[:2])
+
+
+def test_broken_selector():
+    """A selector of the drawing that does not compile is an error with the selector's text."""
+    with pytest.raises(CelCompileError):
+        plan(node_with(Device(name="b")), ask(selectors=(selector("device.attributes["),)))
+
+
+def test_failing_selector_is_told():
+    """A selector that fails on a device is an error finding with the device and a guarded form; the rest is planned."""
+    text = 'device.attributes["gpu.nvidia.com"].type == "gpu"'
+    found = plan(node_with(Device(name="bare")), ask(selectors=(selector(text),)))
+    assert found.fits
+    finding = found.findings[0]
+    assert finding.rule == "selector-run-time-error"
+    assert "bare" in finding.message
+    assert finding.advice == f'Guard it: has(device.attributes["gpu.nvidia.com"].type) && ({text})'
+
+
+def test_inconsistent_drawing():
+    """A drawing that contradicts itself is refused before anything is looked at."""
+    with pytest.raises(SketchError):
+        plan(random_cluster(random.Random(1)), ask(), links=(Link(name="l", requests=("nobody",)),))
+
+
+def test_class_missing():
+    """A class that nobody knows makes the claim unservable, says why, and does not raise."""
+    found = plan(node_with(Device(name="b")), ask(driver="nobody.example"))
+    assert found.status is PlanStatus.INFEASIBLE
+    assert found.shortfalls[0].rule == "class"
+
+
+def test_old_release():
+    """Capacity asked of a release without consumable capacity does not fit, and the gate is named."""
+    request = ask(capacity=CapacityRequirements(requests={"memory": "1"}))
+    found = plan(node_with(Device(name="b")), request, release=KubernetesRelease("1.35"))
+    assert found.status is PlanStatus.INFEASIBLE
+    assert "DRAConsumableCapacity" in found.shortfalls[0].message
