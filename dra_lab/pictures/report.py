@@ -129,14 +129,28 @@ def _pictures(cluster: Cluster, plan: Plan, node: str) -> str:
     if node:
         best = "best" if plan.fits and node == plan.node else "hardware"
         parts.append(_figure(best, hardware_svg(cluster, node, plan=plan, prefix="best")))
-        if node == plan.node and plan.first_fit is not None and plan.first_fit.placements:
-            both = hardware_svg(cluster, node, plan=plan, show="both", prefix="both")
-            parts.append(_figure("best and kube-scheduler with this manifest", both))
+        if node == plan.node and (other := _compared_picture(cluster, plan)):
+            parts.append(other)
     strip = ""
     if plan.node_classes:
         words = "solid: as well as the best; hatched: worse; outline: does not fit; dotted: not decided"
         strip = _figure(words, fleet_svg(plan, width=960, prefix="fleet"))
     return f'<h2>Where it fits</h2>{strip}<div class="columns">{"".join(parts)}</div>' if parts or strip else ""
+
+
+def _compared_picture(cluster: Cluster, plan: Plan) -> str:
+    """Return the picture of what kube-scheduler takes: with the manifest where that differs, else without links."""
+    best = set(plan.chosen())
+    told = plan.first_fit
+    if told is not None and told.placements and {p.device for p in told.placements} != best:
+        svg = hardware_svg(cluster, plan.node, plan=plan, show="both", prefix="both")
+        return _figure("best and kube-scheduler with this manifest", svg)
+    plain = plan.first_fit_plain
+    if plain is not None and plain.placements and {p.device for p in plain.placements} != best:
+        svg = hardware_svg(cluster, plan.node, plan=plan, show="plain", prefix="plain")
+        same = "; with this manifest it takes the best" if told is not None and told.placements else ""
+        return _figure(f"kube-scheduler with counts and selectors only{same}", svg)
+    return ""
 
 
 def _figure(caption: str, svg: str) -> str:
@@ -163,7 +177,7 @@ def _goals(plan: Plan) -> str:
             ("this manifest", plan.first_fit),
             ("counts and selectors only", plan.first_fit_plain),
         )
-        if first_fit is not None
+        if first_fit is not None and (first_fit.message or not first_fit.recorded or not first_fit.placements)
     )
     return "<h2>Goals</h2>" + _table(head, rows) + told
 
