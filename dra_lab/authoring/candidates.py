@@ -78,7 +78,8 @@ def candidates(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candid
     """Return the devices that an ask means; documented classes stand in for missing ones. Never raises for bad CEL."""
     cluster = with_documented_classes(cluster)
     memo: dict[object, Candidates] = cluster.__dict__.setdefault(_MATCHED, {})
-    key = (str(release), ask.device_class_name, ask.selectors)
+    # the reference is part of the messages
+    key = (str(release), ask.reference, ask.device_class_name, ask.selectors)
     found = memo.get(key)
     if found is None:
         if len(memo) >= _MOST_REMEMBERED:

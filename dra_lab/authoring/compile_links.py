@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from dra_lab.authoring.candidates import reference_candidates
 from dra_lab.authoring.ladder import Soft
 from dra_lab.authoring.links import LEVEL_WORDS, AttributeChoice, attribute_for, listed
@@ -21,7 +23,7 @@ def writable_links(
 ) -> tuple[tuple[Written, ...], tuple[Finding, ...]]:
     """Return the links that can be written for a release, in the order of the drawing, and why the others cannot."""
     written, findings = [], []
-    for link in sketch.links:
+    for link in map(_without_doubles, sketch.links):
         choice = attribute_for(cluster, sketch, link, release)
         found = [*_unwritable(link, choice, release), *_uncountable(sketch, link)]
         if not link.must and not found:
@@ -51,11 +53,14 @@ def softs_of(item: Written, pieces: Pieces) -> Iterator[tuple[Piece, Soft]]:
     for index in range(item.groups):
         ends = [(piece, end) for end in item.link.requests for piece in pieces.group(item, end, index)]
         ends.sort(key=lambda pair: order[pair[0].name])
-        # together: all of a group must equal its head; apart: each must differ from every later one
-        heads = range(len(ends) - 1) if item.link.how is How.APART else range(1)
-        for head in heads:
-            piece, end = ends[head]
-            partners = tuple(reference(*other) for other in ends[head + 1 :])
+        first = ends[0][0]
+        for head, (piece, end) in enumerate(ends):
+            # together: all of a group must equal its head; apart: each must differ from every later one
+            if item.link.how is not How.APART and piece is not first:
+                break
+            partners = tuple(reference(*other) for other in ends[head + 1 :] if other[0] is not piece)
+            if item.link.how is How.APART and not partners:
+                continue
             alone = not partners and (piece.count or pieces.counts[piece.of]) == 1
             # one device is together with itself, but a preference for a known place still chooses among several
             if not (alone and item.everywhere):
@@ -90,6 +95,12 @@ def reference(piece: Piece, end: str) -> str:
     """Return what a constraint names: the written request, with the alternative if the link's end names one."""
     sub = split_request(end)[1]
     return f"{piece.name}/{sub}" if sub else piece.name
+
+
+def _without_doubles(link: Link) -> Link:
+    """Leave out an alternative whose whole request is tied as well."""
+    ends = tuple(end for end in link.requests if "/" not in end or split_request(end)[0] not in link.requests)
+    return replace(link, requests=ends)
 
 
 def _asks_of(sketch: ClaimSketch, end: str) -> tuple[Ask, ...]:

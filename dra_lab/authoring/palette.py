@@ -195,7 +195,10 @@ def _classes(cluster: Cluster, release: KubernetesRelease, covered: set[str]) ->
             free=sum(1 for item in found.devices if is_free(cluster, item, release)),
             total=len(found.devices),
             driver=", ".join(drivers),
-            note=_note(cluster, release, found.devices, in_cluster=True, name=name),
+            note=_join(
+                _note(cluster, release, found.devices, in_cluster=True, name=name),
+                f"its selector fails on {len(found.failed)} devices" if found.failed else "",
+            ),
         )
 
 

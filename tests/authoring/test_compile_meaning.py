@@ -67,7 +67,7 @@ def test_a_claim_is_allocated_exactly_where_the_drawing_fits_and_every_must_link
 
 
 def test_a_single_preference_is_kept_wherever_it_can_be():
-    """With one preferred link "together" and no drawn alternatives, first fit breaks it only where every choice does."""
+    """With one preferred link "together" and no drawn alternatives, first fit breaks it where every choice does."""
     compared = 0
     for seed in range(800):
         cluster, sketch = case(seed)
