@@ -21,7 +21,8 @@ class Candidate:
     """One device at its place in the search order.
 
     `blocked` names the claim that holds it alone ("" when none does), `consumed` is what shares took of it, `shared`
-    says that shares of it are held; `taints` are those that keep claims away.
+    says that shares of it are held; `hidden` names the gate that would have to be on to use it ("" for most devices);
+    `taints` are those that keep claims away.
     """
 
     index: int
@@ -30,7 +31,7 @@ class Candidate:
     slice: ResourceSlice
     on_node: bool
     shareable: bool
-    hidden: bool
+    hidden: str
     counted: bool
     blocked: str
     shared: bool
@@ -98,7 +99,7 @@ def view_node(
             slice=place.slice,
             on_node=place.on_node,
             shareable=bool(device.allow_multiple_allocations) and gates.consumable_capacity,
-            hidden=bool(device.binding_conditions) and not gates.binding_conditions,
+            hidden=_why_hidden(device, gates),
             counted=bool(device.consumes_counters),
             blocked=held.exclusive.get(place.id, ""),
             shared=place.id in held.shares,
@@ -108,6 +109,14 @@ def view_node(
         for index, (place, device) in enumerate(found)
     )
     return NodeView(node_name, pools, candidates, held, cluster)
+
+
+def _why_hidden(device: Device, gates: Gates) -> str:
+    if device.binding_conditions and not gates.binding_conditions:
+        return "DRADeviceBindingConditions"
+    if gates.skip_groups and any(use.compatibility_groups for use in device.consumes_counters):
+        return "DRADeviceCompatibilityGroups"
+    return ""
 
 
 def _consumed(held: AllocatedDevices, device_id: DeviceID) -> Amounts:

@@ -21,6 +21,7 @@ from dra_lab.scheduler.requests import check_size, claim_needs
 from dra_lab.scheduler.result import allocation_result
 from dra_lab.scheduler.search import Search
 from dra_lab.scheduler.trace import Rejection, Trace
+from dra_lab.scheduler.unsupported import check_supported
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,14 @@ def first_fit(
     The search is the structured allocator's: pools by (driver, name), slices by name, devices in list order, lazy CEL,
     full backtracking (dra-semantics 3). `time_limit` is in seconds; at a limit the verdict is STOPPED, never NONE.
     `ignore_allocated` asks what would be taken if nothing were in use. `trace` is the number of rejections to keep.
-    Raises InputError for an unknown node, QuantityError for a broken amount, Cancelled once `cancel` is set.
+    Raises InputError for an unknown node, QuantityError for a broken amount, UnsupportedFeature for rules of alpha
+    gates, Cancelled once `cancel` is set.
     """
     gates = gates_of(release)
     check_node(cluster, node_name)
     pools = pools_of(cluster, node_name, gates)
     view = view_node(cluster, node_name, pools, held_devices(cluster, gates, ignore=ignore_allocated), gates)
+    check_supported(view, claims, release)
     limits = Limits(step_limit, time_limit, cancel)
     recorded = release.version == RECORDED_RELEASE
     return search_node(view, claims, gates, limits, Trace(trace), recorded=recorded)

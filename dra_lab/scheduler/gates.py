@@ -14,6 +14,7 @@ RECORDED_RELEASE = "1.36"
 class Gates:
     """The feature gates that the structured allocator is handed, by subject.
 
+    `skip_groups` passes over devices with compatibilityGroups, as 1.37 does while the gate of these is off.
     `defects` is True up to 1.36: counters leak while backtracking and are keyed by pool name alone (rule 62),
     `distinctAttribute` remembers one device a request (3.9 D5), list intersections are not restored (rule 54),
     All drops devices without remaining capacity (rule 31) and keeps what it noted of one that turns out full,
@@ -29,6 +30,7 @@ class Gates:
     binding_conditions: bool
     list_attributes: bool
     fractional_range: bool
+    skip_groups: bool
     defects: bool
 
 
@@ -51,5 +53,6 @@ def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None)
         binding_conditions=release.enabled("DRADeviceBindingConditions"),
         list_attributes=lists,
         fractional_range=release.enabled("DRAFractionalCapacityRange"),
+        skip_groups=not (defects or release.enabled("DRADeviceCompatibilityGroups")),
         defects=defects,
     )

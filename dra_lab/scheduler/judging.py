@@ -57,7 +57,7 @@ class Judge:
         if candidate.blocked and not need.admin_access and not need.everything:
             return self._reject(need, candidate, Check.IN_USE, f"held by {candidate.blocked}")
         if candidate.hidden:
-            return self._reject(need, candidate, Check.BINDING, "the gate DRADeviceBindingConditions is off")
+            return self._reject(need, candidate, Check.GATE, f"the gate {candidate.hidden} is off")
         for of_class, selector in need.selectors:
             try:
                 matches = selector.matches(candidate.driver, candidate.device)

@@ -9,6 +9,7 @@ from dra_lab.cel.selector import Selector, compile_selector, has_lists
 from dra_lab.errors import CelError
 from dra_lab.model.claims import DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
 from dra_lab.model.pools import Pool, PoolDevice
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.candidates import held_devices, pools_of
@@ -152,7 +153,7 @@ class NodeStates:
             capacity,
             tuple(sorted(self._held.consumed.get(device_id, {}).items())),
             self._cluster.taints_of(device_id, device, rules=self._gates.taint_rules),
-            tuple((use.counter_set, tuple(use.counters.items())) for use in device.consumes_counters),
+            device.consumes_counters and _counters(device),
             (bool(device.binding_conditions), bool(device.allow_multiple_allocations)),
         )
 
@@ -170,3 +171,10 @@ class NodeStates:
             slices = self._cluster.slices
             self._lists = any(has_lists(device) for s in slices for device in s.spec.devices or ())
         return self._lists
+
+
+def _counters(device: Device) -> Hashable:
+    return tuple(
+        (use.counter_set, tuple(use.counters.items()), bool(use.compatibility_groups))
+        for use in device.consumes_counters
+    )

@@ -12,7 +12,7 @@ class Check(StrEnum):
     """The tests that a candidate goes through, in the allocator's order (dra-semantics 3.5, C1 to C12)."""
 
     IN_USE = "in-use"
-    BINDING = "binding-conditions"
+    GATE = "gate"
     CLASS = "class"
     SELECTOR = "selector"
     NODE = "node"

@@ -6,7 +6,8 @@ import pytest
 from small_claims import CLASSES, a_claim, holding, request, taken
 from small_nodes import a_slice, cluster, device
 
-from dra_lab.model.claims import DeviceClaimConfiguration, OpaqueDeviceConfiguration
+from dra_lab.errors import UnsupportedFeature
+from dra_lab.model.claims import DeviceClaimConfiguration, DeviceDerivedAttribute, OpaqueDeviceConfiguration
 from dra_lab.model.device import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
@@ -159,6 +160,25 @@ def test_devices_without_counters_ignore_an_overdrawn_pool():
     slices = card(counted("p0", "4"), counted("p1", "1"), device("plain"), have="3")
     verdict = run(slices, a_claim(request("r")), held=[holding(f"{GPUS}/n1/p0")])
     assert taken(verdict) == [("r", "plain")]
+
+
+def test_devices_with_compatibility_groups_are_passed_over_while_their_gate_is_off():
+    """1.37 skips them with the gate off; with the gate on the rule is refused by its name."""
+    use = DeviceCounterConsumption(
+        counter_set="card", counters={"slices": Counter(value="1")}, compatibility_groups=("x",)
+    )
+    slices = card(device("grouped", consumes_counters=(use,)), device("plain"))
+    claim = a_claim(request("r"))
+    assert taken(run(slices, claim, release=NEXT)) == [("r", "plain")]
+    with pytest.raises(UnsupportedFeature, match="compatibilityGroups"):
+        run(slices, claim, release=KubernetesRelease("1.37", {"DRADeviceCompatibilityGroups": True}))
+
+
+def test_derived_attributes_are_refused_by_name_when_their_gate_is_on():
+    """An unknown rule is never answered wrongly."""
+    claim = a_claim(request("r", derived_attributes=(DeviceDerivedAttribute(name="a/b", expression="1"),)))
+    with pytest.raises(UnsupportedFeature, match="derivedAttributes"):
+        run([a_slice(GPUS, device("d"))], claim, release=KubernetesRelease("1.37", {"DRADerivedAttributes": True}))
 
 
 def opaque(*requests: str) -> DeviceClaimConfiguration:
