@@ -14,13 +14,17 @@ _STATUS = re.compile(r"\A[A-Z_]+: ")
 _SHOWN = 200
 
 _ADVICE = (
-    ("undeclared reference to 'device'", "Write device.driver, device.attributes[...] or device.capacity[...]."),
+    (
+        "undeclared reference to 'device",
+        "`device` has driver, attributes, capacity and allowMultipleAllocations, for example device.driver.",
+    ),
     ("undeclared reference", "Selectors know `device` and the CEL libraries of Kubernetes; check the spelling."),
     ("undefined field", "`device` has driver, attributes, capacity and allowMultipleAllocations."),
     ("cannot be the range", "Without list-typed attributes (DRAListTypeAttributes) an attribute holds one value."),
     ("kubernetes.Quantity", 'Compare quantities by method: x.compareTo(quantity("40Gi")) >= 0.'),
     ("kubernetes.Semver", 'Compare versions by method: x.compareTo(semver("1.2.0")) >= 0.'),
     ("no matching overload", "The types do not fit this function or operator."),
+    ("recursion", "dra_lab reads 32 levels of nesting, Kubernetes may read more: split it into several selectors."),
     ("token recognition error", "Comparisons are written ==, text in double quotes."),
     ("Syntax error", "Check brackets and quotes near that place."),
 )
@@ -56,6 +60,15 @@ def _short(expression: str) -> str:
     return f"`{text}`" if len(text) <= 80 else f"`{text[:77]}...`"
 
 
+def hidden_error(expression: str, what: str) -> CelCompileError:
+    """Return the error for looking inside a value of a Kubernetes library, which only the engine's form allows."""
+    return CelCompileError(
+        f"CEL selector {_short(expression)} does not compile: {what}. Use the functions of its type, for example "
+        'x.compareTo(quantity("40Gi")) >= 0.',
+        expression=expression,
+    )
+
+
 def result_type_error(expression: str, found: str) -> CelCompileError:
     """Return the error for a selector whose result is neither bool nor an attribute's value."""
     return CelCompileError(
@@ -70,7 +83,10 @@ def runtime_message(expression: str, text: str, driver: str, device: Device) -> 
     """Return the message for a selector that failed on a device; kube-scheduler gives up the whole pod then."""
     match = _MISSING.search(text)
     if match is None:
-        return f"CEL selector {_short(expression)} fails on device {device.name!r}: {_STATUS.sub('', text)[:_SHOWN]}."
+        why = _STATUS.sub("", text)[:_SHOWN]
+        if "budget" in why:
+            why += "; dra_lab stops after 10,000 rounds of loops, Kubernetes by cost: use shorter loops"
+        return f"CEL selector {_short(expression)} fails on device {device.name!r}: {why}."
     key = match[1] or match[2] or ""
     return (
         f"CEL selector {_short(expression)} fails on device {device.name!r}: no such key: {key}. "

@@ -40,6 +40,7 @@ class Match:
 
 
 _MATCHED = Match(MATCH)
+_Chain = tuple[tuple[Selector | str, Match], ...]
 
 
 def knows_lists(release: KubernetesRelease) -> bool:
@@ -55,7 +56,7 @@ class Matching:
         self._cluster = cluster
         self._lists = knows_lists(release)
         self._compiled: dict[str, Selector | str] = {}
-        self._chains: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, Selector | str], ...] | None] = {}
+        self._chains: dict[tuple[str, tuple[str, ...]], _Chain | None] = {}
 
     @cached_property
     def _decide(self) -> Callable[[Selector, str, Device], bool]:
@@ -79,12 +80,13 @@ class Matching:
             chain = self._chains[key] = self._chain(*key)
         if chain is None:
             return Match(NO_CLASS, error=self._missing_class(ask))
-        for stage, selector in chain:
+        decide = self._decide
+        for selector, refusal in chain:
             if isinstance(selector, str):
-                return Match(ERROR, error=f"request {ask.reference!r}: {selector}")
+                return Match(ERROR, refusal.expression, f"request {ask.reference!r}: {selector}")
             try:
-                if not self._decide(selector, driver, device):
-                    return Match(stage, selector.expression)
+                if not decide(selector, driver, device):
+                    return refusal
             except CelRuntimeError as error:
                 return Match(ERROR, selector.expression, f"request {ask.reference!r}: {error.message}")
         return _MATCHED
@@ -106,12 +108,13 @@ class Matching:
             f"{known}); choose one of these or add the class"
         )
 
-    def _chain(self, class_name: str, own: tuple[str, ...]) -> tuple[tuple[str, Selector | str], ...] | None:
+    def _chain(self, class_name: str, own: tuple[str, ...]) -> _Chain | None:
+        """Return each selector, or why it does not compile, with the answer for a device that it refuses."""
         device_class = self._cluster.class_by_name.get(class_name)
         if device_class is None:
             return None
-        of_class = [(CLASS, self._selector(text)) for text in expressions(device_class.spec.selectors)]
-        return (*of_class, *((SELECTOR, self._selector(text)) for text in own))
+        of_class = [(self._selector(text), Match(CLASS, text)) for text in expressions(device_class.spec.selectors)]
+        return (*of_class, *((self._selector(text), Match(SELECTOR, text)) for text in own))
 
     def _selector(self, expression: str) -> Selector | str:
         found = self._compiled.get(expression)

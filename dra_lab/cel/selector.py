@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DRIVER, SHAREABLE, checker, runner
-from dra_lab.cel.syntax import Reads, Tree, prepare, reads, type_name
+from dra_lab.cel.syntax import Reads, Tree, hidden, prepare, reads, type_name
 from dra_lab.cel.values import quantity, semver
 from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError
 from dra_lab.model.device import Device, DeviceAttribute
@@ -175,6 +175,9 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
         kind_name = type_name(kind) if kind is not None else "dyn"
         if kind_name != "bool" and kind_name not in (("any", "dyn") if list_type_attributes else ("any",)):
             raise hints.result_type_error(expression, kind_name)
+        inside = hidden(tree)
+        if inside:
+            raise hints.hidden_error(expression, inside)
         estimated = Tree(checked.serialize())
         program = runner().deserialize(prepare(tree))
     except (RuntimeError, ValueError, TypeError, DecodeError, RecursionError, MemoryError) as error:

@@ -69,6 +69,7 @@ _PRIMITIVES = {1: "bool", 2: "int", 3: "uint", 4: "double", 5: "string", 6: "byt
 _WELL_KNOWN = {1: "any", 2: "timestamp", 3: "duration"}
 VALIDATE = "validate"
 _GROWING = frozenset(("add_string", "add_bytes", "add_list"))
+_OWN = "kubernetes."
 _INDEXES = ("_[_]", "_[?_]", "_?._")
 
 
@@ -246,6 +247,22 @@ def reads(tree: Tree) -> Reads:
     reader = _Reader(tree)
     reader.walk(tree.root)
     return reader.reads
+
+
+def hidden(tree: Tree) -> str:
+    """Say what a tree uses that Kubernetes hides, or "": the inside of a Quantity, or making one by `Quantity{...}`."""
+    pending = [tree.root]
+    while pending:
+        node = pending.pop()
+        made = str(node.struct.message_name) if node.HasField("struct") else ""
+        if made.startswith(_OWN):
+            return f"undeclared reference to {made!r}"
+        if node.HasField("select") and not tree.variable(node):
+            kind = tree.types.get(node.select.operand.id)
+            if kind is not None and kind.message.startswith(_OWN):
+                return f"undefined field {str(node.select.field)!r} of {kind.message}"
+        pending.extend(children(node))
+    return ""
 
 
 def prepare(tree: Tree) -> bytes:

@@ -1,0 +1,177 @@
+"""What selectors read, refuse and answer, beyond the recorded cases."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from dra_lab.cel import cost
+from dra_lab.cel.selector import admit_selector, compile_selector
+from dra_lab.errors import CelCompileError, CelRuntimeError
+from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
+
+DRIVER = "gpu.nvidia.com"
+GPU = Device(
+    name="gpu-0",
+    attributes={
+        "productName": DeviceAttribute(string="NVIDIA H100 80GB HBM3"),
+        "index": DeviceAttribute(int_=3),
+        "ecc": DeviceAttribute(bool_=True),
+        "driverVersion": DeviceAttribute(version="570.86.15"),
+        "resource.kubernetes.io/pcieRoot": DeviceAttribute(string="pci0000:00"),
+    },
+    capacity={"memory": DeviceCapacity(value="80Gi")},
+    allow_multiple_allocations=True,
+)
+WITH_LIST = Device(
+    name="gpu-1", attributes={"cpus": DeviceAttribute(ints=(0, 1, 2)), "versions": DeviceAttribute(versions=("1.2.0",))}
+)
+
+
+def matches(expression, device=GPU, driver=DRIVER, **options):
+    return compile_selector(expression, **options).matches(driver, device)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'device.attributes["gpu.nvidia.com"].productName.lowerAscii().contains("h100")',
+        'device.attributes["gpu.nvidia.com"].driverVersion.compareTo(semver("570.0.0")) > 0',
+        'device.capacity["gpu.nvidia.com"].memory == quantity("81920Mi")',
+        '!("dra.net" in device.attributes) && !has(device.attributes["dra.net"].rdma)',
+        '!("dra.net" in device.attributes) && device.attributes["dra.net"].size() == 0',
+        "device.attributes[device.driver].index == 3",
+        'cel.bind(g, device.attributes["gpu.nvidia.com"], g.index == 3 && g.ecc)',
+        'device.attributes.exists(domain, domain == "resource.kubernetes.io")',
+        '!device.attributes.exists(domain, domain == "dra.net")',
+        'device.attributes["dra.net"].?rdma.orValue(true)',
+        'format.dns1123Label().validate("a-b") == optional.none()',
+        '!format.dns1123Label().validate("A").hasValue() == false',
+        '["c", "a", "b"].sort().join("") == "abc"',
+        '["a", "b"].indexOf("b") == 1 && "abc".indexOf("c") == 2',
+        'cidr("10.0.0.0/8").containsCIDR("10.1.0.0/16") && ip("::1").isLoopback()',
+        'url("https://u@a.b:80/c%20d?x=1").getPort() == "80"',
+        '"a1b22".findAll("[0-9]+") == ["1", "22"]',
+        '"%s %d %.2f %x".format(["a", 1, 2.5, 255]) == "a 1 2.50 ff"',
+        "sets.equivalent([1, 2], [2, 1, 1]) && [[1], [2]].flatten() == [1, 2]",
+        'device.attributes["gpu.nvidia.com"].index + 1 == 4 && "a" + "b" == "ab" && [1] + [2] == [1, 2]',
+        "[1, 2, 3].map(x, x * 2).filter(x, x > 2) == [4, 6]",
+        "device.allowMultipleAllocations",
+        'device.attributes["gpu.nvidia.com"].nosuch == 1 || true',
+    ],
+)
+def test_libraries_and_lookups_mean_what_they_mean_to_kubernetes(expression):
+    """Each of these is true in Kubernetes 1.36 on the device above."""
+    assert matches(expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("device.driver", "must evaluate to bool, not string"),
+        ('device.capacity["d"].memory > 5', "compareTo(quantity"),
+        ("device.name == 'a'", "driver, attributes, capacity"),
+        ("math.greatest([1]) == 1", "line 1, column 1"),
+        ('device.driver == "a" &&', "Syntax error"),
+        ('device.attributes["d"].list.exists(x, x == 1)', "DRAListTypeAttributes"),
+        ("", "Syntax error"),
+        ("true" + " " * 10_240, "10240"),
+        ("\ud800", "does not compile"),
+        ("[1].exists(i, v, v == 1)", "dra_lab cannot evaluate"),
+        ('quantity("1").text == "1"', "text"),
+        ('kubernetes.Quantity{text: "1"} == quantity("1")', "kubernetes.Quantity"),
+    ],
+)
+def test_a_selector_that_does_not_compile_says_what_to_do(expression, says):
+    """A compile error names the place or the remedy."""
+    with pytest.raises(CelCompileError) as caught:
+        compile_selector(expression)
+    assert says in str(caught.value)
+    assert caught.value.expression == expression
+
+
+def test_a_compile_error_points_at_the_offset_in_the_text():
+    """`position` is the offset of the problem, over several lines."""
+    with pytest.raises(CelCompileError) as caught:
+        compile_selector("true &&\n  foo(1)")
+    assert caught.value.position == len("true &&\n  foo")
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ('device.attributes["gpu.nvidia.com"].nosuch == 1', "guard with has("),
+        ('device.attributes["gpu.nvidia.com"].memory == 1', 'device.capacity["gpu.nvidia.com"].memory'),
+        ('device.attributes["gpu.nvidia.com"].pcieRoot == ""', 'device.attributes["resource.kubernetes.io"].pcieRoot'),
+        ('device.attributes["gpu.nvidia.com"].productName < 1', "gpu-0"),
+        ('device.attributes["gpu.nvidia.com"].productName', "not bool"),
+        ('quantity("x").isInteger()', "quantity"),
+    ],
+)
+def test_a_selector_that_fails_on_a_device_says_why_and_where_the_value_is(expression, says):
+    """A run-time error names the device and, for a missing key, where it is published or how to guard it."""
+    with pytest.raises(CelRuntimeError) as caught:
+        matches(expression)
+    assert says in str(caught.value)
+
+
+def test_the_names_that_a_selector_reads_are_known():
+    """`attributes` and `capacity` are the full names that stand in the text, through `cel.bind`, `has` and `in`."""
+    selector = compile_selector(
+        'cel.bind(g, device.attributes["a.b"], g.x == 1 && has(g.y)) && "z" in device.attributes["c.d"] '
+        '&& device.attributes["a.b"][?"o"].hasValue() && device.capacity["a.b"].memory.isInteger()'
+    )
+    assert selector.attributes == {"a.b/x", "a.b/y", "a.b/o", "c.d/z"}
+    assert selector.capacity == {"a.b/memory"}
+
+
+def test_answers_are_kept_by_the_named_values_only():
+    """Devices that differ only in what a selector does not name are evaluated once."""
+    selector = compile_selector('device.attributes["gpu.nvidia.com"].index < 2')
+    devices = [
+        Device(name=str(i), attributes={"index": DeviceAttribute(int_=i % 4), "uuid": DeviceAttribute(string=str(i))})
+        for i in range(40)
+    ]
+    assert [selector.matches(DRIVER, device) for device in devices] == [i % 4 < 2 for i in range(40)]
+    assert len(selector._memo) == 4
+
+
+def test_a_bool_and_an_int_of_equal_value_are_not_confused_by_the_memo():
+    """`1` and `true` are different values to CEL, though equal to Python."""
+    selector = compile_selector('device.attributes["d"].x == true')
+    for member, answer in ((DeviceAttribute(int_=1), False), (DeviceAttribute(bool_=True), True)):
+        assert selector.matches("d", Device(name="n", attributes={"x": member})) is answer
+
+
+def test_one_list_fails_every_selector_without_the_gate():
+    """Kubernetes 1.36 converts all attributes first, so a list that nobody named fails the selector (rule 6)."""
+    with pytest.raises(CelRuntimeError, match="DRAListTypeAttributes"):
+        matches("true", WITH_LIST)
+
+
+def test_lists_are_read_where_they_are_known():
+    """With list-typed attributes, loops and `includes` work, and a result of unknown type is let through."""
+    for expression in (
+        'device.attributes["gpu.nvidia.com"].cpus.exists(c, c == 2)',
+        'device.attributes["gpu.nvidia.com"].cpus.includes(1)',
+        'device.attributes["gpu.nvidia.com"].versions.includes(semver("1.2.0"))',
+        "dyn(true)",
+    ):
+        assert matches(expression, WITH_LIST, list_type_attributes=True)
+
+
+def test_a_new_selector_that_may_cost_too_much_is_refused_as_the_api_server_does():
+    """Above 1,000,000 units `admit_selector` refuses; the scheduler still evaluates a stored one."""
+    costly = '["a", "b"].indexOf("b") == 1'
+    assert compile_selector(costly).max_cost > cost.LIMIT
+    assert matches(costly)
+    with pytest.raises(CelCompileError, match="1000000"):
+        admit_selector(costly)
+
+
+def test_the_front_door_does_not_load_the_engine():
+    """`import dra_lab` leaves the 50 MB of the engine alone."""
+    code = "import sys, dra_lab; raise SystemExit('cel_expr_python' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
