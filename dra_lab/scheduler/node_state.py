@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -61,25 +62,33 @@ class NodeStates:
         return found
 
     def first_fits(
-        self, claims: Sequence[ResourceClaim], *, step_limit: int = 5_000_000, time_limit: float = 10.0, trace: int = 0
+        self,
+        claims: Sequence[ResourceClaim],
+        *,
+        step_limit: int = 5_000_000,
+        time_limit: float = 10.0,
+        trace: int = 0,
+        cancel: threading.Event | None = None,
     ) -> tuple[tuple[tuple[str, ...], Verdict], ...]:
-        """Return every group of equal nodes with the verdict on its first node; limits hold for each search."""
-        return tuple(
-            (
-                nodes,
-                first_fit(
-                    self._cluster,
-                    nodes[0],
-                    claims,
-                    self._release,
-                    step_limit=step_limit,
-                    time_limit=time_limit,
-                    ignore_allocated=self._ignore_allocated,
-                    trace=trace,
-                ),
+        """Return every group of equal nodes with the verdict on its first node; limits hold for each search.
+
+        Raises as `first_fit` does.
+        """
+        found = []
+        for nodes in self.groups(claims):
+            verdict = first_fit(
+                self._cluster,
+                nodes[0],
+                claims,
+                self._release,
+                step_limit=step_limit,
+                time_limit=time_limit,
+                ignore_allocated=self._ignore_allocated,
+                trace=trace,
+                cancel=cancel,
             )
-            for nodes in self.groups(claims)
-        )
+            found.append((nodes, verdict))
+        return tuple(found)
 
     def _question(self, claims: Sequence[ResourceClaim]) -> _Question | None:
         """Return what the claims look at, or None when they are refused before any device is seen."""
