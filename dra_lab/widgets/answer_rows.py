@@ -41,7 +41,8 @@ _COUNTED = {
     "unpaired": ("GPU unpaired", "GPUs unpaired"),
     "roots": ("root", "roots"),
 }
-MANIFEST, PLAIN = "kube-scheduler with this manifest:", "without links:"
+MANIFEST = ("kube-scheduler:", "What kube-scheduler takes on this node with this manifest")
+PLAIN = ("without links:", "What kube-scheduler takes on this node with counts and selectors only")
 
 MOST_DIFFERING = 3
 """Goals in which kube-scheduler differs that the strip tells, the most important first; the Goals tab has them all."""
@@ -73,10 +74,10 @@ def figures(plan: Plan, cluster: Cluster) -> tuple[FigureRow, ...]:
     kinds = _kinds(plan.placements, cluster)
     rows = [FigureRow(label=label, value=value) for label, value in _values(plan.goals, kinds)]
     rows.append(_proof(plan))
-    for fit, label in ((plan.first_fit, MANIFEST), (plan.first_fit_plain, PLAIN)):
+    for fit, (label, title) in ((plan.first_fit, MANIFEST), (plan.first_fit_plain, PLAIN)):
         if fit is not None:
             value, tone = _compared(plan, fit, _kinds(fit.placements, cluster))
-            rows.append(FigureRow(label=label, value=value, tone=tone))
+            rows.append(FigureRow(label=label, value=value, tone=tone, title=title))
     return tuple(rows)
 
 
@@ -217,7 +218,7 @@ def _better(plan: Plan, goal: GoalValue) -> str:
         value = fit.goal(goal.goal) if fit is not None else None
         if value is not None and value != goal.value:
             side = "better" if value > goal.value else "worse"
-            return f"{abs(value - goal.value)} {side} than kube-scheduler {words}"
+            return f"{abs(value - goal.value)} {side} than {words}"
     return ""
 
 

@@ -11,11 +11,12 @@ State = Literal["fits", "misfit", "empty", "error", "stopped", "solving"]
 
 
 class FigureRow(Row, frozen=True):
-    """One figure of the answer strip; without a label the value stands alone ("proven")."""
+    """One figure of the answer strip; without a label the value stands alone ("proven"); `title` says more."""
 
     value: str
     label: str = ""
     tone: Tone = "plain"
+    title: str = ""
 
 
 class ProgressRow(Row, frozen=True):

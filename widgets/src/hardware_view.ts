@@ -30,8 +30,8 @@ function fill(root: HTMLElement, sync: Sync<HardwareViewModel>): void {
     tell();
   };
   const shown = picture(sync, light, fail);
-  const graph = h("button.dra-button", { type: "button", title: "The PCIe and NUMA tree as a graph", onclick: () => sync.send({ type: "graph" }) }, icon("graph"), "Graph");
-  const png = h("button.dra-button", { type: "button", title: "Save the picture as a PNG file", onclick: () => void savePng(sync, shown, fail) }, icon("image"), "PNG");
+  const graph = h("button.dra-button", { type: "button", "aria-label": "Graph", title: "The PCIe and NUMA tree as a graph", onclick: () => sync.send({ type: "graph" }) }, icon("graph"));
+  const png = h("button.dra-button", { type: "button", "aria-label": "Save as PNG", title: "Save the picture as a PNG file", onclick: () => void savePng(sync, shown, fail) }, icon("image"), "PNG");
   const body = h("div.dra-hardware-body", {}, node(sync, [graph, png]), shown);
   const head = h("div.dra-hardware-head", {}, h("h3", {}, "Where it fits"), toggle(sync));
   root.append(head, fleetStrip(sync), problem, empty(sync), body, graphPanel(sync, () => graph));
@@ -64,7 +64,7 @@ function node(sync: Sync<HardwareViewModel>, tools: readonly HTMLElement[]): HTM
       row,
       h("b.dra-node-name", { title: name }, name),
       sync.get("caption") ? h("span.dra-hint", {}, sync.get("caption")) : null,
-      best && best !== name ? h("button.dra-link", { type: "button", "data-key": "back", onclick: () => sync.send({ type: "node", name: best }) }, "show the plan's node") : null,
+      best && best !== name ? h("button.dra-link", { type: "button", "data-key": "back", onclick: () => sync.send({ type: "node", name: best }) }, "Show the best") : null,
       h("span.dra-gap"),
       pinned
         ? h("button.dra-button.is-on", { type: "button", "data-key": "pin", title: `The plan is held to ${pinned}; press to let it choose the best node`, onclick: pin("") }, icon("pin"), "Best node again")

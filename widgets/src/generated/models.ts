@@ -113,6 +113,7 @@ export interface FigureRow {
   value: string;
   label?: string;
   tone?: "error" | "ok" | "plain" | "warn";
+  title?: string;
 }
 
 export interface FindingRow {

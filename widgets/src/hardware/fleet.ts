@@ -6,12 +6,7 @@ import { Table, type Row } from "../view/table";
 
 /** Classes up to which each has a row of its own; more become a table. */
 export const MAX_ROWS = 20;
-const FITS: Readonly<Record<NonNullable<FleetItem["fit"]>, string>> = {
-  best: "as well as best",
-  worse: "worse",
-  no: "does not fit",
-  unknown: "not known",
-};
+const FITS: Readonly<Record<NonNullable<FleetItem["fit"]>, string>> = { best: "best", worse: "worse", no: "does not fit", unknown: "not known" };
 
 export function fleetStrip(sync: Sync<HardwareViewModel>): HTMLElement {
   const root = h("div.dra-fleet");

@@ -1,15 +1,31 @@
 // A picture that came as text: read as XML, and without anything that could act.
+import { freshId } from "../view/dom";
 
 const BARRED = new Set(["script", "foreignobject", "iframe", "object", "embed", "image", "use", "a", "animate", "set", "animatetransform", "animatemotion", "handler", "listener"]);
 const LINKS = new Set(["href", "xlink:href", "src"]);
 
-/** Return the picture as an element of this page. Throws when the text is no SVG. */
+/**
+ * Return the picture as an element of this page, with ids of its own. Throws when the text is no SVG.
+ *
+ * The same picture may be on the page twice (a notebook and a tab): a pattern that is named in the one which is hidden
+ * would not be painted in the other.
+ */
 export function safeSvg(text: string): SVGSVGElement {
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
   const root = parsed.documentElement;
   if (parsed.querySelector("parsererror") || root.localName !== "svg") throw new Error("The picture is no valid SVG.");
   clean(root);
+  rename(root, freshId("svg"));
   return document.importNode(root, true) as unknown as SVGSVGElement;
+}
+
+function rename(root: Element, prefix: string): void {
+  for (const node of root.querySelectorAll("*")) {
+    if (node.id) node.id = `${prefix}-${node.id}`;
+    for (const { name, value } of [...node.attributes]) {
+      if (value.includes("url(#")) node.setAttribute(name, value.replaceAll("url(#", `url(#${prefix}-`));
+    }
+  }
 }
 
 function clean(node: Element): void {

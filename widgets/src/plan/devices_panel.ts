@@ -5,8 +5,19 @@ import type { Sync } from "../view/sync";
 import { Table, type Row } from "../view/table";
 import type { Light } from "../view/light";
 
+const WIDTHS: Readonly<Record<string, string>> = {
+  "chosen for": "minmax(104px, 0.6fr)",
+  device: "minmax(120px, 1.2fr)",
+  node: "minmax(120px, 1.6fr)",
+  kind: "56px",
+  model: "minmax(130px, 1.6fr)",
+  state: "minmax(110px, 1.3fr)",
+  "NUMA node": "minmax(92px, 0.7fr)",
+  address: "112px",
+};
+
 export function devicesPanel(sync: Sync<PlanViewModel>, light: Light): { root: HTMLElement; shown: () => void } {
-  const caption = h("p.dra-hint.dra-table-caption");
+  const caption = h("span.dra-hint");
   const place = h("div.dra-table-place");
   let table: Table | null = null;
   let columns = "";
@@ -30,14 +41,16 @@ export function devicesPanel(sync: Sync<PlanViewModel>, light: Light): { root: H
     const names = ["chosen for", ...(devices.columns ?? [])];
     if (!table || names.join("\n") !== columns) {
       columns = names.join("\n");
-      table = new Table({ label: "Devices", columns: names, cell: letter, pick: (row) => light.point(row.id), point: (row) => light.point(row?.id ?? "") });
+      table = new Table({ label: "Devices", columns: names, widths: names.map((name) => WIDTHS[name] ?? "minmax(80px, 1fr)"), note: caption, cell: letter, pick: (row) => light.point(row.id), point: (row) => light.point(row?.id ?? "") });
       place.replaceChildren(table.root);
     }
     caption.textContent = devices.caption ? `Shown: ${devices.caption}.` : "";
     const ids = devices.ids ?? [];
-    table.fill((devices.rows ?? []).map((cells, i) => ({ id: ids[i] ?? String(i), cells: [request(ids[i] ?? "") ?? "", ...cells] })));
+    const rows = (devices.rows ?? []).map((cells, i) => ({ id: ids[i] ?? String(i), cells: [request(ids[i] ?? "") ?? "", ...cells] }));
+    // What is chosen comes first, so that it is seen without a scroll.
+    table.fill([...rows.filter((row) => row.cells[0]), ...rows.filter((row) => !row.cells[0])]);
     relight();
   });
   light.onChange(relight);
-  return { root: h("div.dra-devices", {}, place, caption), shown: () => table?.paint() };
+  return { root: h("div.dra-devices", {}, place), shown: () => table?.paint() };
 }

@@ -73,5 +73,5 @@ export function strip(sync: Sync<PlanViewModel>): HTMLElement {
 }
 
 function figure(row: NonNullable<AnswerRow["figures"]>[number]): HTMLElement {
-  return h("span.dra-figure", { "data-tone": row.tone ?? "plain" }, row.label ? `${row.label} ` : null, h("b", {}, row.value));
+  return h("span.dra-figure", { "data-tone": row.tone ?? "plain", title: row.title || null }, row.label ? `${row.label} ` : null, h("b", {}, row.value));
 }

@@ -13,6 +13,10 @@ export interface Row {
 export interface TableOptions {
   readonly label: string;
   readonly columns: readonly string[];
+  /** The width of each column as CSS grid knows it; without, all are equal. */
+  readonly widths?: readonly string[];
+  /** What else is said beside the filter. */
+  readonly note?: HTMLElement;
   /** The content of a cell, where it is more than its text. */
   readonly cell?: (row: Row, column: number) => Node | string;
   /** A row was clicked, or Enter was pressed on it. */
@@ -68,8 +72,9 @@ export class Table {
     this.pane.addEventListener("click", (event) => this.onRow(event, options.pick));
     this.pane.addEventListener("pointerover", (event) => this.onRow(event, options.point));
     this.pane.addEventListener("pointerleave", () => options.point?.(null));
-    this.root = h("div.dra-table", {}, h("div.dra-tbar", {}, this.filter, this.count), this.pane);
-    this.root.style.setProperty("--dra-columns", String(options.columns.length));
+    this.root = h("div.dra-table", {}, h("div.dra-tbar", {}, this.filter, this.count, options.note ?? null), this.pane);
+    const widths = options.columns.map((_, i) => options.widths?.[i] ?? "minmax(96px, 1fr)");
+    this.root.style.setProperty("--dra-columns", widths.join(" "));
     this.paintHead();
   }
 
