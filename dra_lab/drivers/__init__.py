@@ -3,8 +3,8 @@
 Imports model and errors only. One driver is one file, `data/<driver>.yaml`; `data/README.md` says how to add one.
 """
 
-from dra_lab.drivers.kinds import device_kind, device_label, device_short, published
-from dra_lab.drivers.machines import Machine, derived_numa, machines
+from dra_lab.drivers.kinds import attributes_read, device_kind, device_label, device_short, published
+from dra_lab.drivers.machines import Machine, attributes_of_machines, derived_numa, machines
 from dra_lab.drivers.profiles import (
     ANY,
     KINDS,
@@ -34,6 +34,8 @@ __all__ = [
     "Lookup",
     "Machine",
     "Offer",
+    "attributes_of_machines",
+    "attributes_read",
     "derived_numa",
     "device_kind",
     "device_label",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dra_lab.drivers.profiles import LabelRule, Lookup, holds, level_attributes, profile
+from dra_lab.drivers.profiles import LEVELS, LabelRule, Lookup, holds, level_attributes, profile
 
 if TYPE_CHECKING:
     from dra_lab.model.device import AttributeValue
@@ -39,6 +39,20 @@ def _filled(rules: tuple[LabelRule, ...], lookup: Lookup) -> str:
         if all(parts[1::2]):
             return "".join(parts)
     return ""
+
+
+def attributes_read(driver: str) -> tuple[str, ...]:
+    """Return the full names of all attributes that decide what is known of this driver's devices, sorted.
+
+    Devices with the same values of these have the same kind, labels and places.
+    """
+    known = profile(driver)
+    names = {name for level in LEVELS for name in level_attributes(driver, level)}
+    for kind in known.kinds:
+        names.update(kind.when)
+    for label in (*known.labels, *known.short):
+        names.update(label.when, _PLACEHOLDER.findall(label.text))
+    return tuple(sorted(names))
 
 
 def published(driver: str, level: str, lookup: Lookup) -> tuple[str, AttributeValue] | None:

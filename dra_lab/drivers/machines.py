@@ -31,6 +31,11 @@ def machines() -> tuple[Machine, ...]:
     return tuple(convert(row, Machine, "machines.yaml") for row in read_data("machines.yaml"))
 
 
+def attributes_of_machines(driver: str) -> tuple[str, ...]:
+    """Return the full names of the attributes by which `derived_numa` knows a machine from this driver's devices."""
+    return tuple(sorted({machine.attribute for machine in machines() if machine.driver == driver}))
+
+
 def derived_numa(driver: str, lookup: Lookup) -> tuple[int, str] | None:
     """Return (NUMA node, source of the fact) of a device whose driver publishes none, or None where nothing is known.
 

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from dra_lab.drivers import Lookup, derived_numa, device_kind, device_label, device_short, published
+from dra_lab.drivers import (
+    Lookup,
+    attributes_of_machines,
+    attributes_read,
+    derived_numa,
+    device_kind,
+    device_label,
+    device_short,
+    published,
+)
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
+from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools
 
 LEVEL_FIELDS: Mapping[str, str] = MappingProxyType(
     {"switch": "switch", "pcieRoot": "pcie_root", "numaNode": "numa_node", "socket": "socket"}
@@ -85,10 +94,10 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     """
     # On the instance, like a cached_property: it goes when the cluster goes. Plans are made in a second thread; the
     # worst that two threads can do here is to compute the same value twice.
-    cache: dict[str, Mapping[DeviceID, Locality]] = cluster.__dict__.setdefault("_localities_by_node", {})
-    found = cache.get(node_name)
+    memo: _Memo = cluster.__dict__.setdefault("_localities", _Memo())
+    found = memo.nodes.get(node_name)
     if found is None:
-        found = cache[node_name] = MappingProxyType(_compute(cluster, node_name))
+        found = memo.nodes[node_name] = MappingProxyType(_compute(cluster, node_name, memo))
     return found
 
 
@@ -97,8 +106,12 @@ def skipped_devices(cluster: Cluster, node_name: str) -> tuple[SkippedDevice, ..
 
     Only the pool's newest generation; a device that is published twice is there once. Rule: dra-semantics 3.2.
     """
+    return _skipped(cluster, node_name, gather_pools(cluster, node_name))
+
+
+def _skipped(cluster: Cluster, node_name: str, pools: Iterable[Pool]) -> tuple[SkippedDevice, ...]:
     found: dict[DeviceID, SkippedDevice] = {}
-    for pool in gather_pools(cluster, node_name):
+    for pool in pools:
         reason = f"pool invalid: {pool.invalid}" if pool.invalid else "" if pool.complete else "pool incomplete"
         if not reason:
             continue
@@ -127,17 +140,70 @@ def level_value(locality: Locality, where: str, device: Device) -> str | int | N
     return None if isinstance(value, tuple) else value
 
 
-def _compute(cluster: Cluster, node_name: str) -> dict[DeviceID, Locality]:
-    seen: list[PoolDevice | SkippedDevice] = list(devices_on(gather_pools(cluster, node_name)))
-    seen.extend(skipped_devices(cluster, node_name))
+@dataclass(slots=True)
+class _Memo:
+    """What was found out once: equal devices share their published places, equal nodes what was derived from them."""
+
+    nodes: dict[str, Mapping[DeviceID, Locality]] = field(default_factory=dict)
+    names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    devices: dict[tuple[object, ...], Locality] = field(default_factory=dict)
+    filled: dict[tuple[int, ...], tuple[Locality, ...]] = field(default_factory=dict)
+
+
+def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Locality]:
+    pools = gather_pools(cluster, node_name)
+    seen: list[PoolDevice | SkippedDevice] = list(devices_on(pools))
+    if not all(pool.complete and not pool.invalid for pool in pools):
+        seen.extend(_skipped(cluster, node_name, pools))
     devices = {item.id: item.device for item in seen}
-    found = {device_id: _published(device_id, device) for device_id, device in devices.items()}
-    found = _fill(found, "numa_node", "pcie_root", "at the same PCIe root")
-    found = {
-        device_id: locality if locality.numa_node else _documented(locality, devices[device_id])
-        for device_id, locality in found.items()
-    }
-    return _fill(found, "socket", "numa_node", "at the same NUMA node")
+    known = [_remembered(device_id.driver, device, memo) for device_id, device in devices.items()]
+    # the values in the memo live as long as it does, so their addresses tell them apart
+    key = tuple(id(locality) for locality in known)
+    filled = memo.filled.get(key)
+    if filled is None:
+        filled = memo.filled[key] = _derive(known, tuple(devices.values()))
+    return {device_id: _of(device_id, locality) for device_id, locality in zip(devices, filled, strict=True)}
+
+
+def _derive(known: Sequence[Locality], devices: Sequence[Device]) -> tuple[Locality, ...]:
+    found = _fill(known, "numa_node", "pcie_root", "at the same PCIe root")
+    found = [
+        locality if locality.numa_node else _documented(locality, device)
+        for locality, device in zip(found, devices, strict=True)
+    ]
+    return tuple(_fill(found, "socket", "numa_node", "at the same NUMA node"))
+
+
+def _remembered(driver: str, device: Device, memo: _Memo) -> Locality:
+    """Return what a device publishes, without its own name; worked out once for equal devices."""
+    names = memo.names.get(driver)
+    if names is None:
+        read = dict.fromkeys((*attributes_read(driver), *attributes_of_machines(driver)))
+        # a bare key belongs to the driver's domain; for another domain there is no bare form, and "" is never a key
+        bare = ((name, name.removeprefix(f"{driver}/")) for name in read)
+        names = memo.names[driver] = tuple((name, short if short != name else "") for name, short in bare)
+    attributes = device.attributes
+    values = [attributes.get(name) or attributes.get(bare) for name, bare in names]
+    key = (driver, *values)
+    found = memo.devices.get(key)
+    if found is None:
+        # setdefault, so that two threads never hold two values of one key: their addresses are keys further down
+        found = memo.devices.setdefault(key, _published(DeviceID(driver, "", ""), device))
+    return found
+
+
+def _of(device_id: DeviceID, locality: Locality) -> Locality:
+    return Locality(
+        device_id,
+        locality.kind,
+        locality.label,
+        locality.socket,
+        locality.numa_node,
+        locality.pcie_root,
+        locality.switch,
+        locality.address,
+        locality.short,
+    )
 
 
 def _lookup(driver: str, device: Device) -> Lookup:
@@ -178,20 +244,20 @@ def _place(found: tuple[str, AttributeValue] | None) -> Place | None:
     return Place(int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value, name)
 
 
-def _fill(found: Mapping[DeviceID, Locality], member: str, shared: str, words: str) -> dict[DeviceID, Locality]:
+def _fill(found: Sequence[Locality], member: str, shared: str, words: str) -> list[Locality]:
     """Derive a level for devices that lack it from those at the same `shared` place that publish it, all agreeing."""
     publishers: dict[str | int, list[Locality]] = defaultdict(list)
-    for locality in found.values():
+    for locality in found:
         common, place = getattr(locality, shared), getattr(locality, member)
         if common is not None and place is not None and not place.derived:
             publishers[common.value].append(locality)
     derived = {value: _agreed(group, member, words) for value, group in publishers.items()}
-    filled = {}
-    for device_id, locality in found.items():
+    filled = []
+    for locality in found:
         common = getattr(locality, shared)
         place = derived.get(common.value) if common is not None and getattr(locality, member) is None else None
         changes: dict[str, Any] = {} if place is None else {member: place}
-        filled[device_id] = dataclasses.replace(locality, **changes) if changes else locality
+        filled.append(dataclasses.replace(locality, **changes) if changes else locality)
     return filled
 
 

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dra_lab.drivers import Lookup, Offer, derived_numa, device_kind, device_label, device_short, profile, published
+from dra_lab.drivers import (
+    Lookup,
+    Offer,
+    attributes_read,
+    derived_numa,
+    device_kind,
+    device_label,
+    device_short,
+    profile,
+    published,
+)
 
 if TYPE_CHECKING:
     from dra_lab.model.device import AttributeValue
@@ -170,3 +180,10 @@ def test_nothing_is_derived_without_a_fact(attributes: dict[str, AttributeValue]
 def test_short_label(driver: str, attributes: dict[str, AttributeValue], short: str) -> None:
     """A picture shows the name that people know a device by; without one the device's own name is left to be shown."""
     assert device_short(driver, device(attributes)) == short
+
+
+def test_attributes_read_are_those_that_decide() -> None:
+    """Kinds, labels, short labels and places are decided by the attributes named here and by no others."""
+    read = set(attributes_read("dra.net"))
+    assert read >= {"dra.net/ifName", "dra.net/rdmaDevice", "dra.net/virtual", "dra.net/pciAddress", "dra.net/numaNode"}
+    assert "dra.net/mtu" not in read

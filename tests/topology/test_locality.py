@@ -125,3 +125,20 @@ def test_recorded_machines(name: str, device_name: str, numa: int, derived: bool
     world = real_cluster(name)
     place = places(world, world.node_names[0])[device_name].numa_node
     assert (place.value, place.derived) == (numa, derived)
+
+
+def test_equal_nodes_share_what_was_worked_out_and_keep_their_own_devices():
+    """Two nodes of one kind have the same places, each under its own device ids."""
+    parts = [a_slice("gpu.nvidia.com", gpu(0, "r0"), gpu(1), node=node) for node in ("n1", "n2")]
+    parts += [a_slice("dra.net", nic("a", "r0", numa), node=node) for node, numa in (("n1", 0), ("n2", 1))]
+    world = cluster(*parts)
+    for node, numa in (("n1", 0), ("n2", 1)):
+        assert {found.device.pool for found in localities(world, node).values()} == {node}
+        assert all(device == found.device for device, found in localities(world, node).items())
+        assert places(world, node)["gpu-0"].numa_node.value == numa
+
+
+def test_a_bool_and_a_number_are_different_values():
+    """A device that publishes true where another publishes 1 is not taken for its equal."""
+    world = cluster(a_slice("dra.net", device("a", {NUMA: 1}), device("b", {NUMA: True})))
+    assert (places(world)["a"].numa_node.value, places(world)["b"].numa_node) == (1, None)
