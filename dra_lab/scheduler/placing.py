@@ -62,9 +62,11 @@ class Books:
         candidate = self._candidates[index]
         if verdict == COMPLEX and not self._place_complex(need, candidate):
             return False
-        if not self._add_constraints(need, candidate):
-            self._undo_counters(candidate)
-            return False
+        for position, constraint in enumerate(need.constraints):
+            if not constraint.add(need.request, index):
+                self._refuse_constraint(need, candidate, position)
+                self._undo_counters(candidate)
+                return False
         if not candidate.shareable:
             self.taken_by[index] |= 1 << need.claim
             self.results[need.claim].append(Taken(need, candidate))
@@ -120,13 +122,7 @@ class Books:
         self._undo_counters(candidate)
         return self._reject(need, candidate, Check.TAINT, str(taint))
 
-    def _add_constraints(self, need: Need, candidate: Candidate) -> bool:
-        for position, constraint in enumerate(need.constraints):
-            if not constraint.add(need.request, candidate.index):
-                return self._refuse_constraint(need, candidate, position)
-        return True
-
-    def _refuse_constraint(self, need: Need, candidate: Candidate, position: int) -> bool:
+    def _refuse_constraint(self, need: Need, candidate: Candidate, position: int) -> None:
         attribute = need.constraints[position].attribute
         if need.everything:
             raise AttemptAborted(
@@ -134,7 +130,7 @@ class Books:
                 f"does not satisfy the constraint on {attribute}; kube-scheduler gives up the pod"
             )
         self._remove_constraints(need, candidate, position)
-        return self._reject(need, candidate, Check.CONSTRAINT, attribute)
+        self._reject(need, candidate, Check.CONSTRAINT, attribute)
 
     def _remove_constraints(self, need: Need, candidate: Candidate, number: int) -> None:
         for constraint in need.constraints[:number]:
