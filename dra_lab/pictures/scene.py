@@ -96,7 +96,8 @@ def _lay(branch: Branch, width: float, title: str = "", columns: int = 0) -> Fra
     outer = None if _inner(branch) is branch else branch
     branch = _inner(branch)
     inner = width - 2 * _PAD
-    caption, source = _heading(branch, inner, title, outer)
+    # the node's own heading is bold, which is a little wider
+    caption, source = _heading(branch, inner / 1.12 if branch.level == "node" else inner, title, outer)
     top = _HEAD + (_SUB if source else 0.0)
     bottom = top
     frames: list[Frame] = []

@@ -9,6 +9,7 @@ import pytest
 from small_plans import HOSTILE, SKETCH, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
 from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.sources import load_cluster, samples
 from dra_lab.topology import localities
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -205,3 +206,12 @@ def test_unknown_words_are_refused(world):
         hardware_svg(world, "nowhere")
     with pytest.raises(ValueError, match="best, scheduler, plain, both"):
         hardware_svg(world, "n1", show="all")
+
+
+@pytest.mark.parametrize("sample", [sample.name for sample in samples()])
+def test_every_node_of_every_sample_is_drawn(sample: str):
+    """Each is well-formed and has each of its devices once, skipped ones too."""
+    world = load_cluster(f"sample:{sample}")
+    for node in world.node_names:
+        drawn = [e.get("data-id") for e in ET.fromstring(hardware_svg(world, node)).iter() if e.get("data-id")]
+        assert sorted(drawn) == sorted(str(device) for device in localities(world, node))
