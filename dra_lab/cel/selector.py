@@ -7,11 +7,13 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from cel_expr_python import cel
-from google.protobuf.message import DecodeError
+from google.protobuf.message import Error as ProtobufError
 
 from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DRIVER, SHAREABLE, checker, runner
-from dra_lab.cel.syntax import Reads, Tree, hidden, prepare, reads, type_name
+from dra_lab.cel.reads import Reads, reads
+from dra_lab.cel.rewrite import hidden, prepare
+from dra_lab.cel.tree import Tree, type_name
 from dra_lab.cel.values import quantity, semver
 from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError
 from dra_lab.model.device import Device, DeviceAttribute
@@ -19,6 +21,16 @@ from dra_lab.model.names import split_qualified
 
 LENGTH_LIMIT = 10 * 1024
 _MEMO_LIMIT = 65536
+_ENGINE_ERRORS = (
+    RuntimeError,  # the engine's own statuses
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    LookupError,
+    MemoryError,
+    SystemError,
+    ProtobufError,
+)
 
 
 def _attribute_value(attribute: DeviceAttribute) -> Any:
@@ -122,7 +134,7 @@ class Selector:
             value = result.value()
         except (CelRuntimeError, SemverError, QuantityError) as error:
             return error.message
-        except (RuntimeError, ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:
+        except _ENGINE_ERRORS as error:
             return str(error) or type(error).__name__
         if not isinstance(value, bool):
             return f"the result is of type {result.type().name()}, not bool"
@@ -180,7 +192,7 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
             raise hints.hidden_error(expression, inside)
         estimated = Tree(checked.serialize())
         program = runner().deserialize(prepare(tree))
-    except (RuntimeError, ValueError, TypeError, DecodeError, RecursionError, MemoryError) as error:
+    except _ENGINE_ERRORS as error:
         raise hints.compile_error(expression, str(error)) from None
     return Selector(expression, estimated, program, found, list_type_attributes=list_type_attributes)
 

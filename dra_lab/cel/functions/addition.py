@@ -1,6 +1,6 @@
 """`+` where it may build texts or lists: with a bound, because doubling a text a few times exhausts the memory.
 
-`syntax.prepare` puts `@add` in place of `+` on texts, lists and values of unknown type. Kubernetes stops such a
+`rewrite.prepare` puts `@add` in place of `+` on texts, lists and values of unknown type. Kubernetes stops such a
 selector at run time by its cost (a tenth of a unit for each character, at most 1,000,000 units).
 """
 

@@ -1,7 +1,7 @@
 """`format.dns1123Label()` and its kin, and `validate` (`k8s.io/apiserver/pkg/cel/library/format.go`).
 
 In Kubernetes `validate` returns an optional list of problems. Python cannot return an optional to the engine, so
-`validate` returns the plain list here and `syntax.prepare` wraps the call in `optional.ofNonZeroValue`.
+`validate` returns the plain list here and `rewrite.prepare` wraps the call in `optional.ofNonZeroValue`.
 """
 
 from __future__ import annotations

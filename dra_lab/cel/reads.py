@@ -1,0 +1,121 @@
+"""What a selector reads of a device: the names by which its answers are kept and explained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DRIVER, SHAREABLE
+from dra_lab.cel.tree import Tree, children, literal
+
+_INDEXES = ("_[_]", "_[?_]", "_?._")
+
+
+@dataclass
+class Reads:
+    """What an expression reads of a device.
+
+    `attributes` and `capacity` are full names (`domain/identifier`), as far as the text names them by literals; `whole`
+    is True when it reads more than these (a loop over all attributes, a computed key); `literals` are all its strings.
+    """
+
+    attributes: set[str] = field(default_factory=set)
+    capacity: set[str] = field(default_factory=set)
+    driver: bool = False
+    shareable: bool = False
+    whole: bool = False
+    literals: set[str] = field(default_factory=set)
+
+
+class _Reader:
+    """Walks a tree once; `_scope` holds what the variables of `cel.bind` stand for."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.reads = Reads()
+        self._scope: dict[str, tuple[str, ...]] = {}
+
+    def walk(self, node: Any) -> None:
+        """Collect what a node reads."""
+        path = self._path(node)
+        if path:
+            self._use(path)
+        elif node.HasField("const"):
+            text = literal(node)
+            if text is not None:
+                self.reads.literals.add(text)
+        elif node.HasField("comprehension"):
+            self._loop(node.comprehension)
+        elif not self._membership(node):
+            for child in children(node):
+                self.walk(child)
+
+    def _membership(self, node: Any) -> bool:
+        """Read `"id" in device.attributes["domain"]`."""
+        if not (node.HasField("call") and node.call.function == "@in"):
+            return False
+        wanted, path = literal(node.call.args[0]), self._path(node.call.args[1])
+        if wanted is None or len(path) != 2:
+            return False
+        self._use((*path, wanted))
+        return True
+
+    def _loop(self, loop: Any) -> None:
+        path = self._path(loop.accu_init)
+        if path and loop.HasField("iter_range") and not loop.iter_range.list.elements:
+            before = dict(self._scope)
+            self._scope[loop.accu_var] = path
+            if len(path) > 2:
+                self._use(path)
+            self._literals(loop.accu_init)
+            self.walk(loop.result)
+            self._scope = before
+            return
+        for child in (loop.iter_range, loop.accu_init, loop.loop_condition, loop.loop_step, loop.result):
+            self.walk(child)
+
+    def _literals(self, node: Any) -> None:
+        text = literal(node)
+        if text is not None:
+            self.reads.literals.add(text)
+        for child in children(node):
+            self._literals(child)
+
+    def _use(self, path: tuple[str, ...]) -> None:
+        if path[0] == DRIVER:
+            self.reads.driver = True
+        elif path[0] == SHAREABLE:
+            self.reads.shareable = True
+        elif len(path) < 3:
+            self.reads.whole = True
+        else:
+            found = self.reads.attributes if path[0] == ATTRIBUTES else self.reads.capacity
+            found.add(f"{path[1]}/{path[2]}")
+        self.reads.literals.update(path[1:])
+
+    def _path(self, node: Any) -> tuple[str, ...]:
+        """Return what a chain of literal accesses starts from and goes through, or () for any other node."""
+        variable = self.tree.variable(node)
+        if variable in (DRIVER, SHAREABLE, ATTRIBUTES, CAPACITY):
+            return (variable,)
+        if variable:
+            return self._scope.get(variable, ())
+        step: str | None = None
+        operand = None
+        if node.HasField("select"):
+            operand, step = node.select.operand, str(node.select.field)
+        elif node.HasField("call") and node.call.function in _INDEXES and len(node.call.args) == 2:
+            operand, step = node.call.args[0], literal(node.call.args[1])
+        if operand is None or step is None:
+            return ()
+        path = self._path(operand)
+        if len(path) >= 3 or not path or path[0] in (DRIVER, SHAREABLE):
+            return ()
+        return (*path, step)
+
+
+def reads(tree: Tree) -> Reads:
+    """Return what the expression reads of a device."""
+    reader = _Reader(tree)
+    reader.walk(tree.root)
+    return reader.reads
