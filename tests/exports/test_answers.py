@@ -1,0 +1,149 @@
+"""The answer as a sentence, as text, as plain values and as tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, hostile_plan, taken
+
+from dra_lab.exports.tables import devices_frame, findings_frame, goals_frame, nodes_frame, shortfalls_frame
+from dra_lab.exports.text import answer_sentence, plan_json, plan_text
+from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall, Suggestion
+from dra_lab.model.sketch import ClaimSketch
+
+PLAIN = FirstFit(FirstFitStatus.ALLOCATED, taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2))
+MISFIT = a_plan(
+    status=PlanStatus.INFEASIBLE,
+    node="",
+    placements=(),
+    goals=(),
+    node_classes=(),
+    first_fit=None,
+    shortfalls=(Shortfall("count", "nic", "needs 5 RDMA NICs, no node has more than 4", 5, 4, "n1", "Ask for 4."),),
+    suggestions=(Suggestion("Ask for nic ×4", "No node has more."),),
+)
+
+
+def test_the_sentence_says_where_it_fits_how_good_it_is_and_what_kube_scheduler_takes():
+    sentence = answer_sentence(a_plan(first_fit=None, first_fit_plain=PLAIN), busy_cluster())
+    assert sentence == (
+        "Fits on 2 of 3 nodes now. Best on n1: 2 NUMA nodes, 2 roots, 2 of 2 GPUs paired, proven. "
+        "kube-scheduler without links: 1 of 2 GPUs paired."
+    )
+
+
+def test_the_manifest_is_mentioned_where_it_does_not_reach_the_best():
+    assert "kube-scheduler with this manifest: 1 of 2 GPUs paired." in answer_sentence(a_plan(), busy_cluster())
+
+
+def test_without_the_cluster_the_sentence_counts_what_is_not_paired():
+    assert "1 GPU without a NIC of its own" in answer_sentence(a_plan())
+
+
+def test_an_answer_that_is_as_good_says_so():
+    same = replace(PLAIN, goals=goals(0, 0, 2, 0, 2))
+    sentence = answer_sentence(a_plan(first_fit=same, first_fit_plain=same))
+    assert sentence.endswith("kube-scheduler without links: as good.")
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (FirstFitStatus.NONE, "nothing"),
+        (FirstFitStatus.ERROR, "gives up the pod (why)"),
+        (FirstFitStatus.STOPPED, "not known, stopped after 9 steps"),
+    ],
+)
+def test_a_search_without_a_result_is_not_called_worse(status, words):
+    plan = a_plan(first_fit=None, first_fit_plain=FirstFit(status, message="why", steps=9))
+    assert f"kube-scheduler without links: {words}." in answer_sentence(plan)
+
+
+def test_what_is_not_proven_says_which_goal_is_open():
+    open_goals = (GoalValue("alternatives", 0, 0, proven=True), GoalValue("numa", 2, 1))
+    sentence = answer_sentence(a_plan(status=PlanStatus.FEASIBLE, goals=open_goals))
+    assert "best so far, not proven (numa)" in sentence
+
+
+def test_a_misfit_gives_the_reason_and_what_to_do():
+    sentence = answer_sentence(MISFIT)
+    assert sentence == "Does not fit: needs 5 RDMA NICs, no node has more than 4. Ask for nic ×4."
+
+
+def test_nothing_drawn_and_nothing_known_have_their_own_sentences():
+    empty = Plan(PlanStatus.EMPTY, ClaimSketch())
+    stopped = Plan(PlanStatus.STOPPED, ClaimSketch())
+    assert answer_sentence(empty) == "Nothing is drawn yet."
+    assert answer_sentence(stopped).startswith("Not answered")
+
+
+def test_the_text_has_every_device_every_goal_and_the_regret():
+    text = plan_text(a_plan(first_fit_plain=PLAIN), busy_cluster())
+    for device in ("gpu.nvidia.com/n1/gpu-0", "gpu.nvidia.com/n1/gpu-2", "dra.net/n1/a", "dra.net/n1/b"):
+        assert device in text
+    assert "1 (+1)" in text
+    assert "warning: nic: One NIC has no RDMA" in text
+
+
+def test_the_text_of_a_misfit_has_its_reasons_and_suggestions():
+    text = plan_text(MISFIT, busy_cluster())
+    assert "- needs 5 RDMA NICs, no node has more than 4 (n1). Ask for 4." in text
+    assert "- Ask for nic ×4. No node has more." in text
+
+
+def test_hostile_texts_cannot_steer_a_terminal():
+    """Escape sequences and marks that turn the direction of writing are replaced, line ends included."""
+    plan = hostile_plan()
+    escaped = replace(plan, findings=(replace(plan.findings[0], message="\x1b[2J\nforged: line\u202e"),))
+    text = plan_text(escaped, hostile_cluster())
+    assert not any(character in text for character in ("\x1b", "\u202e"))
+    assert "\nforged" not in text
+
+
+def test_plain_values_are_the_same_on_every_run_and_carry_the_regret():
+    plan = a_plan(first_fit_plain=PLAIN, seconds=1.0)
+    text = json.dumps(plan_json(plan))
+    assert text == json.dumps(plan_json(replace(plan, seconds=2.0)))
+    assert json.loads(text)["firstFitPlain"]["regret"] == {"unpaired": 1}
+    assert json.loads(text)["placements"][0]["device"] == "gpu-0"
+
+
+def test_every_device_of_every_node_has_a_row_with_its_state():
+    frame = devices_frame(busy_cluster(), plan=a_plan())
+    states = dict(zip(frame["device"], frame["state"], strict=True))
+    assert states["gpu.nvidia.com/n1/gpu-3"] == "in use"
+    assert states["gpu.nvidia.com/n1/gpu-4"] == "tainted"
+    assert states["dra.cpu/n1/cpudevnuma001"] == "shared"
+    assert states["lost.example.org/n1/x"] == "skipped"
+    assert states["gpu.nvidia.com/n1/gpu-0"] == "free"
+
+
+def test_the_chosen_devices_carry_their_request_on_the_plans_node_only():
+    frame = devices_frame(busy_cluster(), plan=a_plan())
+    assert list(frame[frame["request"] == "gpu"]["device"]) == ["gpu.nvidia.com/n1/gpu-0", "gpu.nvidia.com/n1/gpu-2"]
+    assert not any(devices_frame(busy_cluster(), plan=a_plan(node="n2"))["request"])
+
+
+def test_unknown_places_are_none_and_numbers_stay_whole():
+    frame = devices_frame(busy_cluster(), "n1").set_index("device")
+    assert frame.loc["gpu.nvidia.com/n1/gpu-4", "numa_node"] is None
+    assert repr(frame.loc["dra.net/n1/a", "numa_node"]) == "0"
+
+
+def test_goals_show_best_and_both_of_kube_schedulers_values():
+    frame = goals_frame(a_plan(first_fit_plain=PLAIN)).set_index("goal")
+    assert list(frame.loc["unpaired", ["best", "manifest", "plain", "regret", "plain_regret"]]) == [0, 1, 1, 1, 1]
+
+
+def test_nodes_reasons_and_findings_have_all_rows():
+    assert list(nodes_frame(a_plan())["fit"]) == ["best", "worse", "no"]
+    assert list(shortfalls_frame(MISFIT)["needed"]) == [5]
+    assert list(findings_frame(a_plan().findings)["severity"]) == ["warning"]
+
+
+def test_a_table_in_a_notebook_shows_hostile_names_as_text():
+    html = devices_frame(hostile_cluster()).to_html()
+    assert "<img" not in html
+    assert HOSTILE.split()[0].replace("<", "&lt;") in html

@@ -1,0 +1,175 @@
+"""The manifests as text: accepted by strict schemas, the same bytes every time, lines and letters where they belong."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+
+import kubernetes_validate
+import pytest
+import yaml
+from exhaustive_plans import random_cluster, random_sketch
+from msgspec.structs import replace
+from small_claims import alternative, one_of, request
+from small_nodes import a_slice, cluster, gpu, nic
+from small_plans import HOSTILE
+
+from dra_lab.exports.manifests import manifest_yaml
+from dra_lab.model.claims import DeviceToleration
+from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.sources import example_path, load_cluster, read_drawing, samples
+
+R136 = KubernetesRelease("1.36")
+GPU, NIC = "gpu.nvidia.com", "dranet"
+ON = cluster(a_slice(GPU, gpu(0, "r0"), gpu(1, "r1")), a_slice("dra.net", nic("a", "r0"), nic("b", "r1")))
+PAIRS = ClaimSketch(
+    name="pairs",
+    requests=(request("gpu", GPU, 2), request("nic", NIC, 2)),
+    links=(Link(name="l", requests=("gpu", "nic"), how=How.PAIRWISE),),
+)
+EXAMPLES = [f"sample:{sample.name}/{example}" for sample in samples() for example in sample.examples]
+
+
+def documents(text):
+    return list(yaml.safe_load_all(text))
+
+
+def template(text):
+    return next(d for d in documents(text) if d["kind"] == "ResourceClaimTemplate")
+
+
+def validate(text, version):
+    for document in documents(text):
+        kubernetes_validate.validate(document, version, strict=True)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_of_the_samples_are_accepted_by_the_strict_schemas(example, release):
+    drawing = read_drawing(example_path(example))
+    on = load_cluster(example.rpartition("/")[0])
+    validate(manifest_yaml(drawing.sketch, on, KubernetesRelease(release)).text, release)
+
+
+def test_random_drawings_are_accepted_by_the_strict_schemas():
+    for seed in range(60):
+        rng = random.Random(seed)
+        on, sketch = random_cluster(rng), random_sketch(rng)
+        release = rng.choice(RELEASES)
+        validate(manifest_yaml(sketch, on, KubernetesRelease(release)).text, release)
+
+
+def test_another_process_writes_the_same_bytes():
+    """No set order, no time, no machine gets into the text: another hash seed changes nothing."""
+    code = (
+        "from dra_lab.exports.manifests import manifest_yaml as m; from dra_lab.sources import *;"
+        "from dra_lab.model.release import KubernetesRelease as R;"
+        "print(m(read_drawing(example_path('sample:dgx-h100/gpu-nic-cpu')).sketch,"
+        "load_cluster('sample:dgx-h100'), R('1.36')).text, end='')"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(texts) == 1
+
+
+def test_the_state_of_the_cluster_is_not_in_the_text():
+    """A manifest in Git must not change because somebody else's pod took a device."""
+    text = manifest_yaml(PAIRS, ON, R136).text
+    assert manifest_yaml(PAIRS, cluster(*reversed(ON.slices)), R136).text == text
+
+
+def test_documents_and_fields_stand_in_the_order_of_the_api():
+    text = manifest_yaml(PAIRS, ON, R136, namespace="team-a").text
+    kinds = [document["kind"] for document in documents(text)]
+    assert kinds == ["DeviceClass", "DeviceClass", "ResourceClaimTemplate", "Pod"]
+    assert list(template(text)) == ["apiVersion", "kind", "metadata", "spec"]
+    assert template(text)["metadata"]["namespace"] == "team-a"
+
+
+def test_missing_classes_are_exported_without_an_extended_resource_name():
+    """The name would send pods that ask for nvidia.com/gpu to DRA, which nobody asked for."""
+    classes = [d for d in documents(manifest_yaml(PAIRS, ON, R136).text) if d["kind"] == "DeviceClass"]
+    assert [c["metadata"]["name"] for c in classes] == ["dranet", "gpu.nvidia.com"]
+    assert all(set(c["spec"]) == {"selectors"} for c in classes)
+
+
+def test_the_pod_takes_the_claim_of_the_template():
+    found = documents(manifest_yaml(PAIRS, ON, R136).text)
+    pod = found[-1]["spec"]
+    assert pod["resourceClaims"] == [{"name": "devices", "resourceClaimTemplateName": "pairs"}]
+    assert pod["containers"][0]["resources"]["claims"] == [{"name": "devices"}]
+
+
+def test_the_lines_of_a_request_are_those_of_everything_written_for_it():
+    manifest = manifest_yaml(PAIRS, ON, R136)
+    lines = manifest.text.split("\n")
+    written = [lines[number - 1].strip() for number in manifest.lines["nic"]]
+    assert [text for text in written if text.startswith("- name")] == ["- name: nic-0  # B", "- name: nic-1  # B"]
+    assert written[-1] == "count: 1"
+    assert not any("gpu" in text for text in written)
+
+
+def test_every_request_carries_its_letter():
+    manifest = manifest_yaml(PAIRS, ON, R136)
+    lines = manifest.text.split("\n")
+    assert [lines[n - 1].strip() for n in manifest.marks] == [
+        "- name: gpu-0  # A",
+        "- name: nic-0  # B",
+        "- name: gpu-1  # A",
+        "- name: nic-1  # B",
+    ]
+    assert list(manifest.marks.values()) == ["A", "B", "A", "B"]
+
+
+def test_selectors_of_several_lines_end_inside_their_request():
+    text = "has(device.attributes['dra.net'].rdma) &&\n  device.attributes['dra.net'].rdma\n"
+    sketch = ClaimSketch(requests=(request("nic", NIC, 1, text), request("gpu", GPU)))
+    manifest = manifest_yaml(sketch, ON, R136)
+    lines = manifest.text.split("\n")
+    assert "count: 1" in lines[manifest.lines["nic"][-1] - 1]
+    assert "- name: gpu" in lines[manifest.lines["gpu"][0] - 1]
+    selector = template(manifest.text)["spec"]["spec"]["devices"]["requests"][0]["exactly"]["selectors"][0]
+    assert selector["cel"]["expression"] == text
+
+
+def test_tolerations_say_their_operator():
+    """The server would add it, and a tool that compares would show a difference for ever."""
+    tolerations = (DeviceToleration(key="bad", value="x"), DeviceToleration(key="worse", operator="Exists"))
+    either = one_of("gpu", alternative("a", GPU, 1, tolerations=tolerations))
+    devices = template(manifest_yaml(ClaimSketch(requests=(either,)), ON, R136).text)["spec"]["spec"]["devices"]
+    written = devices["requests"][0]["firstAvailable"][0]["tolerations"]
+    assert [list(t) for t in written] == [["key", "operator", "value"], ["key", "operator"]]
+    assert [t["operator"] for t in written] == ["Equal", "Exists"]
+
+
+def test_an_empty_drawing_is_a_template_without_requests():
+    manifest = manifest_yaml(ClaimSketch(name="empty"), ON, R136)
+    validate(manifest.text, "1.36")
+    assert manifest.lines == {}
+
+
+def test_hostile_texts_stay_values():
+    """A class, a selector or a name cannot leave its place: not into a comment's next line, not into another field."""
+    sketch = ClaimSketch(name=HOSTILE + "\nkind: Secret", requests=(request("gpu", GPU, 1, HOSTILE + "\n# x\n- y"),))
+    found = documents(manifest_yaml(sketch, ON, R136).text)
+    assert [d["kind"] for d in found] == ["DeviceClass", "ResourceClaimTemplate", "Pod"]
+    exactly = found[1]["spec"]["spec"]["devices"]["requests"][0]["exactly"]
+    assert exactly["selectors"] == [{"cel": {"expression": HOSTILE + "\n# x\n- y"}}]
+
+
+def test_a_hostile_class_name_cannot_break_out_of_the_header():
+    sketch = ClaimSketch(requests=(request("gpu", "x\nkind: Secret\n\u2028kind: Secret"),))
+    found = documents(manifest_yaml(sketch, ON, R136).text)
+    assert [d["kind"] for d in found] == ["ResourceClaimTemplate", "Pod"]
+
+
+def test_a_link_that_cannot_be_written_is_named_in_the_header():
+    far = replace(PAIRS, links=(Link(name="far", requests=("gpu", "nic"), where="numaNode"),))
+    assert "# " + "  Not told to kube-scheduler: link far" in manifest_yaml(far, ON, R136).text
