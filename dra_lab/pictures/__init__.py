@@ -5,11 +5,9 @@ from dra_lab.pictures.graph_page import graph_page
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.letters import Colour, colours, letters
 from dra_lab.pictures.report import report_page
-from dra_lab.pictures.words import answer_sentence
 
 __all__ = [
     "Colour",
-    "answer_sentence",
     "colours",
     "fleet_svg",
     "fleet_tiles",

@@ -62,8 +62,8 @@ def hardware_svg(
     selectors only) or "both" (best and scheduler over each other: where they differ the border is dashed, and what
     only kube-scheduler takes says K). `sketch` (else the plan's) decides which devices are eligible; with `request`
     only that request counts. `prefix` must differ between pictures on one page; "" makes one from the content.
-    Devices carry `data-id` (driver/pool/device) and `data-request`. Role tree; devices are its items with
-    roving tabindex (the first has 0), places are groups.
+    Devices carry `data-id` (driver/pool/device) and `data-request`; they are the items of a tree with roving tabindex
+    (the first has 0), places are its groups; `data-legend` on the root is where the legend begins.
     Raises KeyError for an unknown node and ValueError for an unknown `show`.
     """
     on_top = shown(plan, node_name, show)
@@ -181,7 +181,7 @@ def _caption(mark: Mark, over: str) -> list[tuple[str, float, float, str]]:
     """Return the lines on a device: words, shift from its middle, size, class."""
     names = mark.caption.split("\n")
     if mark.small:
-        return [(over[:1] or mark.caption, 0.0, 9.0, "dra-hw-small" + (" dra-hw-strong" if over else ""))]
+        return [(over.partition(" ")[0] or mark.caption, 0.0, 9.0, "dra-hw-small" + (" dra-hw-strong" if over else ""))]
     if over:
         name = shorten(" ".join(names), 9.5, mark.width - 8)
         return [(over, -6.5, 13.0, "dra-hw-letter"), (name, 7.5, 9.5, "dra-hw-under")]
@@ -197,6 +197,8 @@ def _words(mark: Mark, state: DeviceState, ink: _Ink) -> str:
         parts.append(f"chosen for request {state.chosen} ({ink.letter(state.chosen)})")
     if ink.compared and state.chosen and not state.scheduler:
         parts.append("not taken by kube-scheduler")
+    if state.chosen and split_request(state.scheduler)[0] not in ("", split_request(state.chosen)[0]):
+        parts.append(f"taken by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
     if state.scheduler and not state.chosen:
         parts.append(f"taken by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
     parts.extend(state.why or ([] if state.chosen else [state.state.value]))
