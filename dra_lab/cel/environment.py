@@ -18,6 +18,7 @@ from cel_expr_python.ext import ext_bindings, ext_optional
 from dra_lab.cel.functions import declarations
 from dra_lab.cel.values import POOL, QUANTITY
 
+DEVICE = "device"
 DRIVER = "device.driver"
 ATTRIBUTES = "device.attributes"
 CAPACITY = "device.capacity"
@@ -30,7 +31,13 @@ _T = cel.Type
 def _environment(value: Any, *, defaulted: bool) -> Any:
     attributes = _T.Map(_T.STRING, _T.Map(_T.STRING, value))
     capacity = _T.Map(_T.STRING, _T.Map(_T.STRING, QUANTITY))
-    variables = {DRIVER: _T.STRING, ATTRIBUTES: attributes, CAPACITY: capacity, SHAREABLE: _T.BOOL}
+    variables = {
+        DEVICE: _T.Map(_T.STRING, _T.DYN),
+        DRIVER: _T.STRING,
+        ATTRIBUTES: attributes,
+        CAPACITY: capacity,
+        SHAREABLE: _T.BOOL,
+    }
     if defaulted:
         variables |= {DEFAULTED[ATTRIBUTES]: attributes, DEFAULTED[CAPACITY]: capacity}
     return cel.NewEnv(

@@ -60,6 +60,16 @@ def _short(expression: str) -> str:
     return f"`{text}`" if len(text) <= 80 else f"`{text[:77]}...`"
 
 
+def device_error(expression: str, what: str, position: int) -> CelCompileError:
+    """Return the error for a use of `device` that Kubernetes does not know."""
+    return CelCompileError(
+        f"CEL selector {_short(expression)} does not compile at offset {position}: {what}. "
+        "`device` has driver, attributes, capacity and allowMultipleAllocations.",
+        expression=expression,
+        position=position,
+    )
+
+
 def hidden_error(expression: str, what: str) -> CelCompileError:
     """Return the error for looking inside a value of a Kubernetes library, which only the engine's form allows."""
     return CelCompileError(

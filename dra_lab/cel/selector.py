@@ -10,11 +10,12 @@ from cel_expr_python import cel
 from google.protobuf.message import Error as ProtobufError
 
 from dra_lab.cel import cost, hints
-from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DRIVER, SHAREABLE, checker, runner
+from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRIVER, SHAREABLE, checker, runner
 from dra_lab.cel.reads import Reads, reads
 from dra_lab.cel.rewrite import hidden, prepare
 from dra_lab.cel.tree import Tree, type_name
 from dra_lab.cel.values import quantity, semver
+from dra_lab.cel.whole_device import inline
 from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.names import split_qualified
@@ -153,6 +154,7 @@ class Selector:
             capacity.setdefault(domain, {})[identifier] = quantity(amount.value)
         domains = (*self._reads.literals, driver)
         return {
+            DEVICE: {},
             DRIVER: driver,
             SHAREABLE: bool(device.allow_multiple_allocations),
             ATTRIBUTES: attributes,
@@ -180,21 +182,24 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
             expression=expression,
         )
     try:
-        checked = checker(list_type_attributes=list_type_attributes).compile(expression)
-        tree = Tree(checked.serialize())
+        tree = Tree(checker(list_type_attributes=list_type_attributes).compile(expression).serialize())
+        inline(tree, expression)
+        _refuse(expression, tree, ("any", "dyn") if list_type_attributes else ("any",))
         found = reads(tree)
-        kind = tree.types.get(tree.root.id)
-        kind_name = type_name(kind) if kind is not None else "dyn"
-        if kind_name != "bool" and kind_name not in (("any", "dyn") if list_type_attributes else ("any",)):
-            raise hints.result_type_error(expression, kind_name)
-        inside = hidden(tree)
-        if inside:
-            raise hints.hidden_error(expression, inside)
-        estimated = Tree(checked.serialize())
-        program = runner().deserialize(prepare(tree))
+        program = runner().deserialize(prepare(Tree(tree.serialized())))
     except _ENGINE_ERRORS as error:
         raise hints.compile_error(expression, str(error)) from None
-    return Selector(expression, estimated, program, found, list_type_attributes=list_type_attributes)
+    return Selector(expression, tree, program, found, list_type_attributes=list_type_attributes)
+
+
+def _refuse(expression: str, tree: Tree, unknown_types: tuple[str, ...]) -> None:
+    kind = tree.types.get(tree.root.id)
+    name = type_name(kind) if kind is not None else "dyn"
+    if name != "bool" and name not in unknown_types:
+        raise hints.result_type_error(expression, name)
+    inside = hidden(tree)
+    if inside:
+        raise hints.hidden_error(expression, inside)
 
 
 def admit_selector(expression: str, *, list_type_attributes: bool = False) -> Selector:

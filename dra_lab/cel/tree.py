@@ -84,6 +84,16 @@ class Tree:
             return str(reference.name) if reference is not None and reference.name else str(node.ident.name)
         return ""
 
+    def refer(self, node: int, name: str) -> None:
+        """Let a node stand for a variable."""
+        entry = self.message.references.add(key=node)
+        entry.value.name = name
+        self.references[node] = entry.value
+
+    def position(self, node: int) -> int:
+        """Return the offset of a node in the text, or -1."""
+        return next((int(entry.value) for entry in self.message.source.positions if entry.key == node), -1)
+
     def serialized(self) -> bytes:
         """Return the tree as the engine's `deserialize` takes it."""
         self._envelope.value = self.message.SerializeToString()
