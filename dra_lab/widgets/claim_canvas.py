@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import msgspec
 import traitlets
 
@@ -17,8 +15,8 @@ from dra_lab.session import Session
 from dra_lab.session.history import History
 from dra_lab.widgets.canvas_rows import palette_rows, status_rows
 from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, PaletteRow
-
-STATIC = Path(__file__).parent / "static"
+from dra_lab.widgets.following import STATIC, FollowingWidget
+from dra_lab.widgets.wire import wire
 
 
 def read_sketch(value: object) -> ClaimSketch:
@@ -34,12 +32,7 @@ def read_sketch(value: object) -> ClaimSketch:
     return sketch
 
 
-def wire(value: object) -> Any:
-    """Return a value of the model or a row as it travels: camelCase dicts, defaults left out, lists for tuples."""
-    return msgspec.json.decode(msgspec.json.encode(value))
-
-
-class ClaimCanvas(anywidget.AnyWidget):
+class ClaimCanvas(FollowingWidget):
     """The drawing of a claim as boxes (requests) tied to knots (links), with its palette and inspector.
 
     `sketch` is replaced as a whole by either side (`draw` takes a `ClaimSketch`). A value that is no consistent sketch
@@ -58,23 +51,17 @@ class ClaimCanvas(anywidget.AnyWidget):
     status = traitlets.Dict().tag(sync=True, value=CanvasStatus)
     history = traitlets.Dict().tag(sync=True, value=CanvasHistory)
     highlight = traitlets.Unicode("").tag(sync=True)
-    problem = traitlets.Unicode("").tag(sync=True)
     read_only = traitlets.Bool(False).tag(sync=True)
     height = traitlets.Int(460, min=0).tag(sync=True)
 
     def __init__(self, session: Session | None = None, **traits: Any) -> None:
         """Draw the session's drawing, or the traits given by hand (values of the model and rows, or plain dicts)."""
-        self._session = session
         self._refused = False
-        told = ("sketch", "positions", "palette", "status", "history")
-        super().__init__(**{name: wire(value) if name in told else value for name, value in traits.items()})
+        super().__init__(session, **traits)
         self._history = History(self.drawn)
-        if session is not None:
-            self._follow(session)
         self.observe(self._on_sketch, "sketch")
         self.observe(self._on_positions, "positions")
         self.observe(self._on_highlight, "highlight")
-        self.on_msg(self._on_message)
         self._show_history()
 
     @property
@@ -95,7 +82,7 @@ class ClaimCanvas(anywidget.AnyWidget):
         self._step(lambda past: past.redo())
 
     def _step(self, go: Callable[[Session | History[ClaimSketch]], bool]) -> None:
-        self.problem = ""
+        self._blame("drawing", "")
         if self._session is not None:
             go(self._session)
         elif go(self._history):
@@ -110,21 +97,22 @@ class ClaimCanvas(anywidget.AnyWidget):
         ipywidgets prints the error of a refused value and goes on, which would leave the browser ahead of the kernel.
         """
         self._refused = False
+        if sync_data.get("problem") == "":
+            self._troubles.clear()
         try:
             super().set_state(sync_data)
         except (traitlets.TraitError, DraLabError) as error:
-            self.problem = str(error)
+            self._blame("drawing", str(error))
             self.send_state([key for key in sync_data if key in self.keys])
         else:
             if "sketch" in sync_data and not self._refused:
-                self.problem = ""
+                self._blame("drawing", "")
 
-    def _on_message(self, _widget: object, content: object, _buffers: object) -> None:
-        action = content.get("type") if isinstance(content, dict) else None
-        if action == "undo":
-            self.undo()
-        elif action == "redo":
-            self.redo()
+    def _asked_undo(self, _message: object) -> None:
+        self.undo()
+
+    def _asked_redo(self, _message: object) -> None:
+        self.redo()
 
     # ------------------------------------------------------------ values
 
@@ -159,7 +147,7 @@ class ClaimCanvas(anywidget.AnyWidget):
             session.edit(self.drawn)
         except DraLabError as error:
             self._refused = True
-            self.problem = str(error)
+            self._blame("drawing", str(error))
             self.sketch = wire(session.sketch)
 
     def _on_positions(self, _change: object) -> None:
@@ -175,16 +163,12 @@ class ClaimCanvas(anywidget.AnyWidget):
         self.history = wire(CanvasHistory(can_undo=past.can_undo, can_redo=past.can_redo))
 
     def _follow(self, session: Session) -> None:
-        session.on("cluster", self._show_palette)
-        session.on("status", self._show_status)
-        session.on("sketch", self._show_sketch)
-        session.on("layout", self._show_positions)
-        session.on("history", self._show_history)
-        session.on("highlight", self._show_highlight)
-        self._show_sketch()
-        self._show_positions()
-        self._show_palette()
-        self._show_status()
+        self._when(session, self._show_sketch, "sketch")
+        self._when(session, self._show_positions, "layout")
+        self._when(session, self._show_history, "history")
+        self._when(session, self._show_palette, "cluster")
+        self._when(session, self._show_status, "status", "sketch")
+        self._when(session, self._show_highlight, "highlight")
 
     def _show_palette(self) -> None:
         if self._session is not None:

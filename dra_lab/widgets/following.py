@@ -11,8 +11,8 @@ import traitlets
 
 from dra_lab.errors import DraLabError
 from dra_lab.session import Session
-from dra_lab.widgets.claim_canvas import wire
 from dra_lab.widgets.kernel_loop import on_kernel_loop
+from dra_lab.widgets.wire import wire
 
 STATIC = Path(__file__).parent / "static"
 

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 import traitlets
-from dra_lab.model.sketch import ClaimSketch
-from dra_lab.widgets.canvas_values import CanvasStatus, PaletteRow, RequestRow
-from dra_lab.widgets.claim_canvas import ClaimCanvas, wire
 from ipywidgets import Widget
+
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.session import Session
+from dra_lab.widgets.canvas_values import CanvasStatus, PaletteRow, RequestRow
+from dra_lab.widgets.claim_canvas import ClaimCanvas
+from dra_lab.widgets.wire import wire
 
 ROOT = Path(__file__).parents[2]
 GPU = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}
@@ -78,7 +81,7 @@ def test_a_drawing_of_the_browser_becomes_a_sketch_and_is_not_sent_back(canvas):
     ],
 )
 def test_a_refused_drawing_is_told_and_the_old_one_sent_back(canvas, sketch, says):
-    """ipywidgets alone would leave the browser ahead of the kernel."""
+    """What ipywidgets alone does alone would leave the browser ahead of the kernel."""
     from_browser(canvas, sketch=sketch)
     assert canvas.sketch == {"requests": [GPU]}
     assert says in canvas.problem
@@ -147,6 +150,62 @@ def test_a_sketch_goes_to_the_browser_and_comes_back_the_same(canvas):
 def test_the_types_of_the_browser_are_those_of_the_traits():
     """widgets/src/generated/models.ts is checked in; changing a trait without it would break silently."""
     done = subprocess.run(
-        [sys.executable, str(ROOT / "widgets" / "generate_models.py"), "--check"], capture_output=True, text=True
+        [sys.executable, str(ROOT / "widgets" / "generate_models.py"), "--check"],
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def session():
+    given = Session("sample:eks-p4d", sketch=ClaimSketch(name="drawn"))
+    yield given
+    given.close()
+    Widget.close_all()
+
+
+def test_a_canvas_of_a_session_draws_into_it_and_follows_it(session):
+    """One drawing, one history, whoever changes it."""
+    canvas = ClaimCanvas(session)
+    canvas.comm = RecordingComm()
+    assert [row["kind"] for row in canvas.palette] == ["gpu", "nic", "nic"]
+    from_browser(canvas, sketch={"requests": [GPU, NIC]}, positions={"gpu": [1, 2]})
+    assert [request.name for request in session.sketch.requests] == ["gpu", "nic"]
+    assert session.drawing.layout == {"gpu": (1, 2)}
+    assert session.wait(30)
+    assert canvas.status["requests"]["gpu"]["letter"] == "A"
+    assert canvas.status["requests"]["gpu"]["matching"] == 32
+    assert [option["where"] for option in canvas.status["pairs"]["gpu|nic"]][:2] == ["switch", "pcieRoot"]
+    message(canvas, type="undo")
+    assert session.sketch.requests == ()
+    assert canvas.sketch.get("requests", []) == []
+    session.redo()
+    assert len(canvas.drawn.requests) == 2
+    assert canvas.history == {"canUndo": True}
+
+
+def test_a_closed_canvas_no_longer_follows(session):
+    canvas = ClaimCanvas(session)
+    canvas.close()
+    session.edit(ClaimSketch(name="later"))
+    assert canvas.sketch["name"] == "drawn"
+
+
+def test_lighting_up_goes_both_ways(session):
+    canvas = ClaimCanvas(session)
+    from_browser(canvas, highlight="gpu")
+    assert session.highlight == "gpu"
+    session.light("")
+    assert canvas.highlight == ""
+
+
+def test_a_defect_in_one_part_is_told_and_the_rest_stays(session, monkeypatch):
+    monkeypatch.setattr("dra_lab.widgets.claim_canvas.palette_rows", lambda cluster: 1 / 0)
+    canvas = ClaimCanvas(session)
+    assert "ZeroDivisionError" in canvas.problem
+    from_browser(canvas, sketch={"requests": [GPU]})
+    assert [request.name for request in session.sketch.requests] == ["gpu"]
+    from_browser(canvas, problem="")
+    assert canvas.problem == ""

@@ -118,9 +118,14 @@ test("joining a knot and a box ties the box once", () => {
 
 test("every change can be said in words", () => {
   expect(describeChange({}, PAIR)).toBe(
-    "Added request gpu, count 2; added request nic, count 2; added link link-1: must, pairwise, PCIe root, ties gpu and nic",
+    "added request gpu, count 2; added request nic, count 2; added link link-1: must, pairwise, PCIe root, ties gpu and nic",
   );
-  expect(describeChange(PAIR, step(PAIR, "gpu", 1))).toBe("Count of gpu is 3");
-  expect(describeChange(PAIR, remove(PAIR, { links: ["link-1"] }))).toBe("Removed link link-1");
+  expect(describeChange(PAIR, step(PAIR, "gpu", 1))).toBe("count of gpu is 3");
+  expect(describeChange(PAIR, remove(PAIR, { links: ["link-1"] }))).toBe("removed link link-1");
   expect(describeChange(PAIR, { ...PAIR })).toBe("");
+});
+
+test("the same drawing with its fields in another order is no change", () => {
+  const turned = { ...PAIR, requests: PAIR.requests!.map(({ name, exactly }) => ({ exactly: { count: exactly!.count, deviceClassName: exactly!.deviceClassName }, name })) };
+  expect(describeChange(PAIR, turned)).toBe("");
 });

@@ -31,7 +31,8 @@ function Desk({ model }: { model: Model }) {
   const [linking, setLinking] = useState<Linking | null>(null);
   const [keysShown, setKeysShown] = useState(false);
   const flow = useFlow(editor, linking?.candidates[linking.index] ?? "", root);
-  const fit = useView(flow.nodes, root);
+  const arranged = flow.nodes.length > Object.keys(editor.positions).length;
+  const fit = useView(flow.nodes, arranged, root);
   const find = useCallback((selector: string) => root.current?.querySelector<HTMLElement>(selector)?.focus(), []);
 
   const add = (row: PaletteRow, at?: { x: number; y: number }) => {

@@ -114,7 +114,7 @@ function useSpokenChanges(sketch: ClaimSketch, problem: string, origin: { curren
     const lead = problem && origin.current === "python" ? "Taken back: " : LEAD[origin.current];
     before.current = sketch;
     origin.current = "python";
-    if (words) say(lead + words);
+    if (words) say(lead ? lead + words : words.charAt(0).toUpperCase() + words.slice(1));
   }, [sketch, problem, origin, say]);
   useEffect(() => {
     if (problem) say(problem);

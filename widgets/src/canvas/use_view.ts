@@ -1,4 +1,5 @@
-// What part of the drawing is seen: the whole of it when the board first has a size, and again when something lies outside.
+// What part of the drawing is seen: the whole of it when the board first has a size, when boxes were arranged by us, and when
+// something lies outside. A box that a person dropped stays under the mouse.
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useEffect, useRef, type RefObject } from "react";
 import { BOX } from "./layout";
@@ -8,8 +9,8 @@ const MARGIN = 16;
 /** Pixels that the buttons in the corner take. */
 const TOOLS = { width: 196, height: 52 };
 
-/** Returns the function that shows the whole drawing. */
-export function useView(nodes: readonly CanvasNode[], root: RefObject<HTMLElement | null>): () => void {
+/** Returns the function that shows the whole drawing; `arranged` says that some place is ours and not a person's. */
+export function useView(nodes: readonly CanvasNode[], arranged: boolean, root: RefObject<HTMLElement | null>): () => void {
   const flow = useReactFlow();
   const seen = useRef("");
   const board = () => root.current?.querySelector(".react-flow")?.getBoundingClientRect();
@@ -21,13 +22,13 @@ export function useView(nodes: readonly CanvasNode[], root: RefObject<HTMLElemen
 
   const showAll = useCallback(() => {
     const size = board();
-    if (!size?.width || !size.height || !nodes.length || nodes.some((node) => !node.measured?.width)) return;
-    const names = nodes.map((node) => node.id).join("\n");
+    if (!size?.width || !size.height || nodes.some((node) => !node.measured?.width)) return;
+    const names = ["nodes", ...nodes.map((node) => node.id)].join("\n");
     const first = seen.current === "";
     if (names === seen.current) return;
     seen.current = names;
-    if (first || nodes.some((node) => isOutside(node, flow.getViewport(), size))) fit();
-  }, [nodes, flow, fit]);
+    if (nodes.length && (first || arranged || nodes.some((node) => isOutside(node, flow.getViewport(), size)))) fit();
+  }, [nodes, arranged, flow, fit]);
 
   useEffect(showAll, [showAll]);
   useEffect(() => {

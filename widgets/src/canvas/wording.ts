@@ -79,7 +79,12 @@ export function describeLink(link: Link, status: CanvasStatus): string {
 }
 
 const byName = <T extends { name: string }>(items: readonly T[]) => new Map(items.map((item) => [item.name, item]));
-const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+/** A text that is the same for values that differ only in the order of their fields: Python has an order of its own. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, inner: unknown) =>
+    inner && typeof inner === "object" && !Array.isArray(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+  );
+const same = (a: unknown, b: unknown) => canonical(a) === canonical(b);
 
 /** What is different in `after`, in one sentence for the live region; "" where nothing is. */
 export function describeChange(before: ClaimSketch, after: ClaimSketch): string {
@@ -101,6 +106,5 @@ export function describeChange(before: ClaimSketch, after: ClaimSketch): string 
   }
   for (const name of oldLinks.keys()) if (!newLinks.has(name)) said.push(`removed link ${name}`);
   if (!said.length && (before.name ?? "claim") !== (after.name ?? "claim")) said.push(`claim is now named ${after.name ?? "claim"}`);
-  const sentence = said.join("; ");
-  return sentence && sentence[0]!.toUpperCase() + sentence.slice(1);
+  return said.join("; ");
 }
