@@ -1,6 +1,6 @@
 // The button with the cluster's name, and its panel: samples, a path, files, and how to save a cluster.
 import type { ClusterBarModel, SourceRow } from "../generated/models";
-import { h, icon, refill } from "../view/dom";
+import { h, icon, onEnter, refill } from "../view/dom";
 import { popover, type Popover } from "../view/popover";
 import type { Sync } from "../view/sync";
 
@@ -36,12 +36,12 @@ export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: Fil
     const value = (event.target as Element).closest("[data-value]")?.getAttribute("data-value");
     if (value) load(value);
   });
-  const form = h("form.dra-row", { onsubmit: (event: Event) => (event.preventDefault(), load(path.value)) }, path, h("button.dra-button", { type: "submit" }, "Load"));
+  onEnter(path, () => load(path.value));
   over.panel.classList.add("dra-sources");
   over.panel.append(
     list,
     h("h3", {}, "Your cluster"),
-    form,
+    h("div.dra-row", {}, path, h("button.dra-button", { type: "button", onclick: () => load(path.value) }, "Load")),
     h("div.dra-row", {}, h("button.dra-button", { type: "button", onclick: () => files.click() }, icon("file"), "Choose files"), h("span.dra-hint", {}, "or drop them on the planner")),
     files,
     h("p.dra-hint", {}, "Save one with:"),

@@ -5,15 +5,9 @@ import type { Sync } from "../view/sync";
 import { Table, type Row } from "../view/table";
 import type { Light } from "../view/light";
 
-const WIDTHS: Readonly<Record<string, string>> = {
-  "chosen for": "minmax(104px, 0.6fr)",
-  device: "minmax(120px, 1.2fr)",
-  node: "minmax(120px, 1.6fr)",
-  kind: "56px",
-  model: "minmax(130px, 1.6fr)",
-  state: "minmax(110px, 1.3fr)",
-  "NUMA node": "minmax(92px, 0.7fr)",
-  address: "112px",
+/** Least widths in pixels; together about what the planner has in a window of 1280 pixels. */
+const WIDTHS: Readonly<Record<string, number>> = {
+  "chosen for": 100, device: 130, node: 120, kind: 52, model: 150, state: 100, "NUMA node": 88, "PCIe root": 92, address: 108, driver: 110, pool: 96,
 };
 
 export function devicesPanel(sync: Sync<PlanViewModel>, light: Light): { root: HTMLElement; shown: () => void } {
@@ -41,7 +35,7 @@ export function devicesPanel(sync: Sync<PlanViewModel>, light: Light): { root: H
     const names = ["chosen for", ...(devices.columns ?? [])];
     if (!table || names.join("\n") !== columns) {
       columns = names.join("\n");
-      table = new Table({ label: "Devices", columns: names, widths: names.map((name) => WIDTHS[name] ?? "minmax(80px, 1fr)"), note: caption, cell: letter, pick: (row) => light.point(row.id), point: (row) => light.point(row?.id ?? "") });
+      table = new Table({ label: "Devices", columns: names, widths: names.map((name) => WIDTHS[name] ?? 96), note: caption, cell: letter, pick: (row) => light.point(row.id), point: (row) => light.point(row?.id ?? "") });
       place.replaceChildren(table.root);
     }
     caption.textContent = devices.caption ? `Shown: ${devices.caption}.` : "";

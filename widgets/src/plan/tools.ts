@@ -1,6 +1,6 @@
 // Copy and Write to folder, at the end of the tab bar.
 import type { PlanViewModel } from "../generated/models";
-import { freshId, h, icon, refill } from "../view/dom";
+import { freshId, h, icon, onEnter, refill } from "../view/dom";
 import { popover } from "../view/popover";
 import type { Sync } from "../view/sync";
 
@@ -31,19 +31,14 @@ export function tools(sync: Sync<PlanViewModel>, select: () => void): { root: HT
   const id = freshId("folder");
   const field = h("input.dra-field", { id, type: "text", spellcheck: "false", autocomplete: "off" });
   const result = h("div.dra-written", { role: "status" });
-  const form = h(
-    "form",
-    {
-      onsubmit: (event: Event) => {
-        event.preventDefault();
-        sync.send({ type: "write", folder: field.value });
-      },
-    },
-    h("label.dra-hint", { for: id }, "Folder, seen from the notebook"),
-    h("div.dra-row", {}, field, h("button.dra-button.dra-primary", { type: "submit" }, "Write")),
-  );
+  const send = () => sync.send({ type: "write", folder: field.value });
+  onEnter(field, send);
   over.panel.classList.add("dra-write-panel");
-  over.panel.append(form, result);
+  over.panel.append(
+    h("label.dra-hint", { for: id }, "Folder, seen from the notebook"),
+    h("div.dra-row", {}, field, h("button.dra-button.dra-primary", { type: "button", onclick: send }, "Write")),
+    result,
+  );
   sync.watch(["folder"], () => (field.value = sync.get("folder")));
   sync.watch(["written", "problem"], () => {
     const [files, problem] = [sync.get("written"), sync.get("problem")];

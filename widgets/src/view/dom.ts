@@ -61,6 +61,15 @@ export function refill(node: Element, ...children: Child[]): void {
   if (key !== null) node.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus();
 }
 
+/** A text field whose Enter does the same as a button: a form would depend on what the page around does with Enter. */
+export function onEnter(field: HTMLInputElement, act: () => void): void {
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    act();
+  });
+}
+
 /** `1 finding`, `2 findings`. */
 export const counted = (number: number, word: string): string => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
 

@@ -13,8 +13,8 @@ export interface Row {
 export interface TableOptions {
   readonly label: string;
   readonly columns: readonly string[];
-  /** The width of each column as CSS grid knows it; without, all are equal. */
-  readonly widths?: readonly string[];
+  /** The least width of each column in pixels; what room is left is shared out in the same proportions. */
+  readonly widths?: readonly number[];
   /** What else is said beside the filter. */
   readonly note?: HTMLElement;
   /** The content of a cell, where it is more than its text. */
@@ -73,8 +73,9 @@ export class Table {
     this.pane.addEventListener("pointerover", (event) => this.onRow(event, options.point));
     this.pane.addEventListener("pointerleave", () => options.point?.(null));
     this.root = h("div.dra-table", {}, h("div.dra-tbar", {}, this.filter, this.count, options.note ?? null), this.pane);
-    const widths = options.columns.map((_, i) => options.widths?.[i] ?? "minmax(96px, 1fr)");
-    this.root.style.setProperty("--dra-columns", widths.join(" "));
+    const widths = options.columns.map((_, i) => options.widths?.[i] ?? 96);
+    this.root.style.setProperty("--dra-columns", widths.map((width) => `minmax(${width}px, ${width}fr)`).join(" "));
+    this.root.style.setProperty("--dra-least", `${widths.reduce((sum, width) => sum + width, 0)}px`);
     this.paintHead();
   }
 
