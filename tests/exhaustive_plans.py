@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, combinations, product
 
+from msgspec.structs import replace
+
 from dra_lab.model.allocation import (
     AllocationResult,
     DeviceAllocationResult,
@@ -102,6 +104,31 @@ def random_cluster(rng: random.Random, node: str = "n1") -> Cluster:
     return Cluster(slices=slices, classes=tuple(map(device_class, (GPU, NIC, CPU))), claims=claims, name="random")
 
 
+def random_fleet(rng: random.Random, nodes: int = 5) -> Cluster:
+    """Make nodes of two kinds of hardware, with other names, roots and devices in use on each."""
+    kinds = [random_cluster(rng) for _ in range(2)]
+    slices: list[ResourceSlice] = []
+    claims: list[ResourceClaim] = []
+    for number in range(nodes):
+        node, kind = f"n{number}", rng.choice(kinds)
+        renamed = rng.random() < 0.5
+        for published in kind.slices:
+            devices = [_moved(device, node) if renamed else device for device in published.spec.devices or ()]
+            slices.append(_slice(published.spec.driver, node, devices))
+            for device in devices:
+                if rng.random() < 0.25:
+                    held = DeviceID(published.spec.driver, node, device.name)
+                    claims.append(_holder(rng, len(claims), held))
+    return Cluster(slices=tuple(slices), classes=kinds[0].classes, claims=tuple(claims), name="fleet")
+
+
+def _moved(device: Device, node: str) -> Device:
+    root = device.attributes.get(ROOT)
+    if root is None:
+        return device
+    return replace(device, attributes={**device.attributes, ROOT: text(f"{root.string}-{node}")})
+
+
 def _numa(rng: random.Random, name: str, chance: float) -> dict[str, DeviceAttribute]:
     return {name: DeviceAttribute(int_=rng.randint(0, 1))} if rng.random() < chance else {}
 
@@ -191,15 +218,25 @@ class Exhaustive:
     def __init__(self, cluster: Cluster, sketch: ClaimSketch, node: str = "n1") -> None:
         self.cluster, self.sketch = cluster, sketch
         self.places = localities(cluster, node)
-        self.devices = {
+        everything = {
             DeviceID(s.spec.driver, s.spec.pool.name, d.name): d for s in cluster.slices for d in s.spec.devices or ()
         }
+        self.devices = {device: d for device, d in everything.items() if device.pool == node}
         self.ways = [ask for request in sketch.requests for ask in asks(request)]
-        kinds = {KINDS[device.driver] for ask in self.ways for device in self.devices if self.matches(ask, device)}
+        kinds = {
+            KINDS[device.driver]
+            for ask in self.ways
+            for device, published in everything.items()
+            if self._matches(ask, device, published)
+        }
         self.paired = {"gpu", "nic"} <= kinds
 
     def matches(self, ask, device: DeviceID) -> bool:
-        rdma = self.devices[device].attributes.get("dra.net/rdma")
+        return self._matches(ask, device, self.devices[device])
+
+    @staticmethod
+    def _matches(ask, device: DeviceID, published: Device) -> bool:
+        rdma = published.attributes.get("dra.net/rdma")
         return ask.device_class_name == device.driver and (not ask.selectors or bool(rdma and rdma.bool_))
 
     def usable(self, device: DeviceID) -> bool:

@@ -6,9 +6,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from dra_lab.model.plan import GoalValue, NodeClass, NodeFit
+from dra_lab.planner.patterns import Patterns
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import Solution, is_feasible, solve_problem
+
+_TELL_EVERY = 20
 
 
 @dataclass
@@ -35,15 +38,23 @@ class _Search:
 def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: str, pinned: str = "") -> Choice:
     """Solve each class of equal nodes once and choose; nodes that are proven worse are not solved to the end."""
     search = _Search(scan, order, limits, solver, pinned)
+    patterns = Patterns(scan, order, limits, solver)
+    patterns.prepare()
     best: Solution | None = None
-    for number, equal in enumerate(sorted(scan.classes, key=lambda c: (pinned not in c.nodes, c.nodes[0]))):
+    rows = sorted(scan.classes, key=lambda c: (pinned not in c.nodes, patterns.rank(c), c.nodes[0]))
+    for number, equal in enumerate(rows):
         name = pinned if pinned in equal.nodes else equal.nodes[0]
         bar = best.values if best is not None and best.proven and name != pinned else None
-        found = solve_problem(scan.problem(name), order, limits, solver=solver, best=bar)
+        found = patterns.known(equal, bar) if name != pinned else None
+        if found is None:
+            least = patterns.rank(equal)
+            found = solve_problem(scan.problem(name), order, limits, solver=solver, best=bar, least=least)
+            patterns.learn_from(equal, name, found)
         search.solutions.append((equal, name, found))
         if found.taken is not None and not found.worse and (best is None or found.values < best.values):
             best = found
-        limits.tell("nodes", f"decided {number + 1} of {len(scan.classes)} classes of equal nodes")
+        if number % _TELL_EVERY == 0:
+            limits.tell("nodes", f"decided {number + 1} of {len(rows)} classes of equal nodes")
     return _conclude(search, best)
 
 
@@ -59,6 +70,8 @@ def _conclude(search: _Search, best: Solution | None) -> Choice:
         node = search.pinned if solution.taken is not None else ""
     elif winners:
         _, node, solution = min(winners, key=lambda winner: (not winner[2].proven, winner[1]))
+    if solution.copied:
+        solution = solve_problem(search.scan.problem(node), search.order, search.limits, solver=search.solver)
     fits = [(equal, _fit(found, best, name == node), found) for equal, name, found in search.solutions]
     classes = [_node_class(search, *row) for row in fits]
     if search.scan.unseen:

@@ -72,7 +72,7 @@ class NodeEligibility:
 class Rules:
     """What decides eligibility besides the node: the claim, the release's gates, and what is in use.
 
-    `idle` looks at the cluster as if no claim held a device.
+    `idle` looks at the cluster as if no claim held a device; `held` replaces what was read as held.
     """
 
     cluster: Cluster
@@ -80,11 +80,14 @@ class Rules:
     release: KubernetesRelease
     matching: Matching
     idle: bool = False
+    held: AllocatedDevices | None = None
 
     @property
     def allocated(self) -> AllocatedDevices:
         """Return what counts as in use."""
-        return AllocatedDevices() if self.idle else self.cluster.allocated
+        if self.idle:
+            return AllocatedDevices()
+        return self.cluster.allocated if self.held is None else self.held
 
     @property
     def asks(self) -> tuple[Ask, ...]:

@@ -3,65 +3,109 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.model.names import DeviceID
+from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.planner.problem import AllocationProblem
 
 _ROUNDS = 2
 
 
-def fingerprint(problem: AllocationProblem) -> Hashable:
+@dataclass(frozen=True)
+class Layout:
+    """The problem of one node with no device held alone, for all nodes with the same hardware and shares.
+
+    `group_of` is the index of the group of each device of the node, in kube-scheduler's order, -1 for one that no ask
+    may take. What a claim holds alone only makes groups smaller.
+    """
+
+    problem: AllocationProblem
+    group_of: tuple[int, ...]
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Return the size of every group."""
+        return tuple(group.size for group in self.problem.groups)
+
+
+def layout_of(problem: AllocationProblem, devices: Sequence[DeviceID]) -> Layout:
+    """Return the layout of a problem, for a node that sees these devices."""
+    at = {device: number for number, group in enumerate(problem.groups) for device in group.devices}
+    return Layout(problem, tuple(at.get(device, -1) for device in devices))
+
+
+def thinned(layout: Layout, held: Collection[int]) -> tuple[int, ...]:
+    """Return how many devices of each group are left when those at the positions `held` are gone."""
+    if not held:
+        return layout.sizes
+    left = list(layout.sizes)
+    for position in held:
+        group = layout.group_of[position]
+        if group >= 0:
+            left[group] -= 1
+    return tuple(left)
+
+
+def fingerprint(problem: AllocationProblem, free: Sequence[int] | None = None) -> Hashable:
     """Return a value that two problems share only if one is the other with its places renamed.
 
-    Everything the model is built from is in it: who may take what, equality of values at every place, kinds, sizes,
-    capacity. Names of devices and places are not. Places are numbered in the order of a sort that does not look at
-    their names; where that sort ties, equal nodes may get different fingerprints, never unequal nodes the same one.
+    Everything the model is built from is in it: who may take what, equality of values at every place, kinds, sizes (up
+    to the number that the claim can take), capacity. Names of devices and places are not. Places are numbered in the
+    order of a sort that does not look at their names; where that sort ties, equal nodes may get different fingerprints,
+    never unequal nodes the same one. `free` gives other sizes of the groups.
     """
-    rows = [_row(group) for group in problem.groups]
-    places = [_places(group) for group in problem.groups]
-    colours: list[Hashable] = list(rows)
+    most = _most(problem)
+    sizes = [group.size for group in problem.groups] if free is None else free
+    rows: list[Hashable] = []
+    places: list[tuple[Hashable, ...]] = []
+    for group, size in zip(problem.groups, sizes, strict=True):
+        if size:
+            rows.append((group.asks, group.kind, min(size, most), group.shareable, group.remaining, group.uses))
+            places.append((*group.places, group.numa, group.root))
+    colours = [hash(row) for row in rows]
     for _ in range(_ROUNDS):
         colours = _refine(colours, places)
-    order = sorted(range(len(rows)), key=lambda index: repr(colours[index]))
     names: dict[tuple[int, Hashable], int] = {}
     counts: Counter[int] = Counter()
     table = []
-    for index in order:
-        numbers = []
+    for index in sorted(range(len(rows)), key=colours.__getitem__):
+        numbers: list[int | None] = []
         for dimension, value in enumerate(places[index]):
-            if value is not None and (dimension, value) not in names:
+            if value is None:
+                numbers.append(None)
+                continue
+            if (dimension, value) not in names:
                 names[dimension, value] = counts[dimension]
                 counts[dimension] += 1
-            numbers.append(None if value is None else names[dimension, value])
+            numbers.append(names[dimension, value])
         table.append((rows[index], tuple(numbers)))
-    needs = tuple(problem.need(ask) for ask in range(len(problem.asks)))
-    return (tuple(table), needs, problem.impossible, problem.paired)
+    return (tuple(table), problem.impossible, problem.paired, _all_needs(problem))
 
 
-def _row(group: DeviceGroup) -> tuple[Hashable, ...]:
-    return (group.asks, group.kind, group.size, group.shareable, group.remaining, group.uses)
+def _most(problem: AllocationProblem) -> int:
+    """Return how many devices the claim takes at most: more of a kind than that make no difference."""
+    if any(ask.all_devices for ask in problem.asks):
+        return 10**9
+    most = sum(max((problem.asks[index].count for index in indices), default=0) for indices in problem.requests)
+    return min(most, MAX_DEVICES)
 
 
-def _places(group: DeviceGroup) -> tuple[Hashable, ...]:
-    return (*group.places, group.numa, group.root)
+def _all_needs(problem: AllocationProblem) -> tuple[int, ...]:
+    return tuple(problem.need(index) for index, ask in enumerate(problem.asks) if ask.all_devices)
 
 
-def _refine(colours: list[Hashable], places: list[tuple[Hashable, ...]]) -> list[Hashable]:
-    """Add to each row how many rows of which colour stand at each of its places."""
-    at: dict[tuple[int, Hashable], list[str]] = {}
+def _refine(colours: list[int], places: list[tuple[Hashable, ...]]) -> list[int]:
+    """Mix into each row's colour the colours of the rows that share its places."""
+    at: dict[tuple[int, Hashable], int] = {}
     for colour, values in zip(colours, places, strict=True):
+        mixed = hash((colour, "mixed"))
         for dimension, value in enumerate(values):
-            at.setdefault((dimension, value), []).append(repr(colour))
-    seen = {place: hash(tuple(sorted(found))) for place, found in at.items()}
+            # A sum does not depend on the order of the rows. A clash of hashes costs a merge, never a wrong one.
+            at[dimension, value] = at.get((dimension, value), 0) + mixed
     return [
-        (colour, tuple(None if value is None else seen[dimension, value] for dimension, value in enumerate(values)))
+        hash((colour, *(value is not None and at[dimension, value] for dimension, value in enumerate(values))))
         for colour, values in zip(colours, places, strict=True)
     ]
-
-
-def group_equal(fingerprints: Iterable[tuple[str, Hashable]]) -> tuple[tuple[str, ...], ...]:
-    """Group node names by fingerprint: names sorted in each class, classes by their first name."""
-    classes: dict[Hashable, list[str]] = {}
-    for name, value in fingerprints:
-        classes.setdefault(value, []).append(name)
-    return tuple(sorted(tuple(sorted(names)) for names in classes.values()))

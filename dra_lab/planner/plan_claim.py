@@ -12,7 +12,6 @@ from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.compile import CompiledClaim, compile_claim
 from dra_lab.authoring.expand import Expansion, expand
 from dra_lab.authoring.suggestions import suggest
-from dra_lab.cel.matching import Matching
 from dra_lab.errors import InputError, SolverError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
@@ -27,6 +26,7 @@ from dra_lab.planner.progress import Limits, Progress
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.values import Scale, value_placements
+from dra_lab.planner.views import views_of
 from dra_lab.topology.locality import localities
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def make_plan(
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
     complete = with_documented_classes(cluster)
     expansion = expand(sketch, complete)
-    rules = Rules(complete, expansion.sketch, release, Matching(complete, release))
+    rules = Rules(complete, expansion.sketch, release, views_of(complete, release).matching)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     scan = scan_nodes(rules, limits)

@@ -24,7 +24,7 @@ def claim_findings(scan: Scan) -> Iterator[Finding]:
 
 def _selector_errors(scan: Scan) -> Iterator[Finding]:
     failing: dict[tuple[str, str, str], list[DeviceID]] = defaultdict(list)
-    for reference, device, expression, message in failing_devices(scan):
+    for reference, (device, expression, message) in failing_devices(scan):
         failing[reference, expression, message].append(device)
     for (reference, expression, message), devices in failing.items():
         more = f" and {len(devices) - 1} more" if len(devices) > 1 else ""

@@ -5,32 +5,35 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dra_lab.model.cluster import Cluster
+from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import devices_on, gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.eligible import NodeEligibility, Rules, Stage, eligibility
-from dra_lab.planner.node_classes import fingerprint
+from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
+from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_devices
+from dra_lab.planner.views import ClusterViews, Failure, shape_key, views_of
 from dra_lab.topology.locality import localities
 
-_TELL_EVERY = 200
+_TELL_EVERY = 500
 
 
 @dataclass(frozen=True)
 class EqualNodes:
     """Nodes that are equal for the claim, sorted; the first one stands for all.
 
-    `now` and `idle` are the fingerprints of its problem as it is and as if nothing were in use.
+    `now` and `idle` are the fingerprints of its problem as it is and as if nothing were in use; `layout` numbers the
+    hardware of the first node, and `free` says how many devices of each group of that layout are free there.
     """
 
     nodes: tuple[str, ...]
     now: Hashable
     idle: Hashable
+    layout: int = -1
+    free: tuple[int, ...] = ()
 
 
 @dataclass
@@ -42,11 +45,11 @@ class Scan:
     """
 
     rules: Rules
+    views: ClusterViews
     paired: bool = False
     classes: tuple[EqualNodes, ...] = ()
+    layouts: list[Layout] = field(default_factory=list)
     idle_nodes: dict[Hashable, str] = field(default_factory=dict)
-    errors: dict[str, list[tuple[DeviceID, str, str]]] = field(default_factory=dict)
-    kinds: dict[str, set[str]] = field(default_factory=dict)
     matched: dict[str, int] = field(default_factory=dict)
     complete: bool = True
     unseen: tuple[str, ...] = ()
@@ -66,19 +69,16 @@ class Scan:
         """Return the target release."""
         return self.rules.release
 
-    def problem(self, node_name: str, *, idle: bool = False, drop: Sequence[str] = ()) -> AllocationProblem:
-        """Return a node's problem, now or as if nothing were in use, with all links or without some."""
-        found = eligibility(replace(self.rules, idle=idle), node_name)
-        return self.build(found, drop)
+    def problem(self, node_name: str, *, idle: bool = False) -> AllocationProblem:
+        """Return a node's problem, now or as if nothing were in use."""
+        return self.build(eligibility(replace(self.rules, idle=idle), node_name))
 
     def devices(self, node_name: str) -> Mapping[DeviceID, Device]:
         """Return every device that a node sees."""
-        gate = self.release.enabled("DRAPartitionableDevices")
-        pools = gather_pools(self.cluster, node_name, partitionable_devices=gate)
-        return {item.id: item.device for item in devices_on(pools)}
+        return {item.id: item.device for item in self.views.view(node_name).devices}
 
     def build(self, found: NodeEligibility, drop: Sequence[str] = ()) -> AllocationProblem:
-        """Return the problem of what was found eligible on a node."""
+        """Return the problem of what was found eligible on a node, without the links in `drop`."""
         places = localities(self.cluster, found.node)
         return build_problem(self.sketch, found, places, paired=self.paired, drop=drop)
 
@@ -86,52 +86,117 @@ class Scan:
 def scan_nodes(rules: Rules, limits: Limits) -> Scan:
     """Look at every node and put equal ones together.
 
+    Nodes with the same hardware are looked at once; what is in use there only thins out the groups of equal devices.
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
-    scan = Scan(rules)
-    found: list[tuple[NodeEligibility, NodeEligibility]] = []
+    scan = Scan(rules, views_of(rules.cluster, rules.release))
+    shapes = _shapes(scan, limits)
+    scan.paired = _asks_for_pairs(scan, shapes)
+    sorter = _Sorter(scan)
+    for number, (shape, nodes) in enumerate(shapes.items()):
+        for name in nodes:
+            if limits.reached:
+                break
+            sorter.add(shape, name)
+        limits.tell("nodes", f"looked at {number + 1} of {len(shapes)} kinds of nodes")
+    seen = sorter.seen
     names = rules.cluster.node_names
-    for name in names:
-        if limits.reached:
-            break
-        now = eligibility(rules, name)
-        refuse_devices(rules, now)
-        idle = eligibility(replace(rules, idle=True), name) if _in_use(rules, now) else now
-        _note(scan, now)
-        found.append((now, idle))
-        if len(found) % _TELL_EVERY == 0:
-            limits.tell("nodes", f"looked at {len(found)} of {len(names)} nodes", len(found), len(names))
-    kinds = set().union(*scan.kinds.values()) if scan.kinds else set()
-    scan.paired = {"gpu", "nic"} <= kinds
-    scan.complete = len(found) == len(names)
-    scan.unseen = names[len(found) :]
-    classes: dict[tuple[Hashable, Hashable], list[str]] = {}
-    for now, idle in found:
-        key = fingerprint(scan.build(now))
-        idle_key = key if idle is now else fingerprint(scan.build(idle))
-        classes.setdefault((key, idle_key), []).append(now.node)
-        scan.idle_nodes.setdefault(idle_key, now.node)
-    scan.classes = tuple(EqualNodes(tuple(nodes), *key) for key, nodes in classes.items())
+    scan.complete = len(seen) == len(names)
+    scan.unseen = tuple(name for name in names if name not in seen)
+    scan.classes = tuple(
+        replace(equal, nodes=tuple(sorted(sorter.nodes[key]))) for key, equal in sorter.classes.items()
+    )
     return scan
 
 
-def _in_use(rules: Rules, found: NodeEligibility) -> bool:
-    held = rules.allocated
-    return any(device in held.exclusive or device in held.shares for device in found.seen)
+def _shapes(scan: Scan, limits: Limits) -> dict[tuple[int, ...], list[str]]:
+    """Group the nodes by what they are apart from what is in use; refuse what the planner does not know."""
+    rules = scan.rules
+    wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
+    found: dict[tuple[int, ...], list[str]] = {}
+    for number, name in enumerate(rules.cluster.node_names):
+        if limits.reached:
+            break
+        found.setdefault(shape_key(scan.views, name, rules.asks, wheres), []).append(name)
+        if number % _TELL_EVERY == _TELL_EVERY - 1:
+            limits.tell("nodes", f"looked at {number + 1} of {len(rules.cluster.node_names)} nodes")
+    for nodes in found.values():
+        refuse_devices(rules, eligibility(replace(rules, idle=True), nodes[0]))
+    return found
 
 
-def _note(scan: Scan, found: NodeEligibility) -> None:
-    places = localities(scan.cluster, found.node)
-    for part in found.asks:
-        scan.errors.setdefault(part.ask.reference, []).extend(part.errors)
-        kinds = scan.kinds.setdefault(part.ask.reference, set())
-        matching = [device for device, stage in part.stages.items() if stage > Stage.SELECTOR]
-        scan.matched[part.ask.reference] = scan.matched.get(part.ask.reference, 0) + len(matching)
-        kinds.update(places[device].kind for device in matching)
+def _asks_for_pairs(scan: Scan, shapes: Mapping[tuple[int, ...], list[str]]) -> bool:
+    """Say whether the claim's requests match both GPUs and NICs somewhere; count the matching devices on the way."""
+    kinds: set[str] = set()
+    for nodes in shapes.values():
+        places = localities(scan.cluster, nodes[0])
+        devices = scan.views.view(nodes[0]).devices
+        for ask in scan.rules.asks:
+            answers = scan.views.answers(ask)
+            stages = answers.stages[answers.by_node[nodes[0]]]
+            matching = [item for item, stage in zip(devices, stages, strict=True) if stage == "match"]
+            kinds.update(places[item.id].kind for item in matching)
+            scan.matched[ask.reference] = scan.matched.get(ask.reference, 0) + len(matching) * len(nodes)
+    return {"gpu", "nic"} <= kinds
 
 
-def failing_devices(scan: Scan) -> Iterator[tuple[str, DeviceID, str, str]]:
-    """Yield (ask, device, expression, message) of every selector that fails at run time on a device."""
-    for reference, errors in scan.errors.items():
-        for device, expression, message in errors:
-            yield reference, device, expression, message
+class _Sorter:
+    """Puts nodes into classes: by hardware and shares once, then by what is held alone."""
+
+    def __init__(self, scan: Scan) -> None:
+        self.scan = scan
+        self.seen: set[str] = set()
+        self.classes: dict[tuple[Hashable, Hashable], EqualNodes] = {}
+        self.nodes: dict[tuple[Hashable, Hashable], list[str]] = {}
+        self._layouts: dict[Hashable, int] = {}
+        self._prints: dict[tuple[int, tuple[int, ...]], Hashable] = {}
+        self._idle: dict[tuple[int, ...], Hashable] = {}
+        self._every = any(ask.all_devices for ask in scan.rules.asks)
+
+    def add(self, shape: tuple[int, ...], name: str) -> None:
+        """Put one node into its class."""
+        self.seen.add(name)
+        if shape not in self._idle:
+            self._idle[shape] = fingerprint(self.scan.problem(name, idle=True))
+            self.scan.idle_nodes.setdefault(self._idle[shape], name)
+        now, layout, free = self._now(shape, name)
+        key = (now, self._idle[shape])
+        self.nodes.setdefault(key, []).append(name)
+        known = self.classes.get(key)
+        if known is None or name < known.nodes[0]:
+            self.classes[key] = EqualNodes((name,), *key, layout, free)
+
+    def _now(self, shape: tuple[int, ...], name: str) -> tuple[Hashable, int, tuple[int, ...]]:
+        devices = self.scan.views.view(name).devices
+        held = self.scan.rules.allocated
+        if self._every:
+            # Whether all devices are free decides there, so every state is looked at for itself.
+            return fingerprint(self.scan.problem(name)), -1, ()
+        alone = {at for at, item in enumerate(devices) if item.id in held.exclusive}
+        shared = tuple(
+            (at, tuple(sorted(held.consumed.get(item.id, {}).items())))
+            for at, item in enumerate(devices)
+            if item.id in held.shares
+        )
+        layout = self._layouts.get((shape, shared))
+        if layout is None:
+            layout = self._layouts[shape, shared] = len(self.scan.layouts)
+            self.scan.layouts.append(self._layout(name))
+        free = thinned(self.scan.layouts[layout], alone)
+        if (layout, free) not in self._prints:
+            self._prints[layout, free] = fingerprint(self.scan.layouts[layout].problem, free)
+        return self._prints[layout, free], layout, free
+
+    def _layout(self, name: str) -> Layout:
+        """Return a node's groups of equal devices as if no claim held a device alone."""
+        held = self.scan.rules.allocated
+        shares = AllocatedDevices({}, held.shares, held.consumed)
+        found = eligibility(replace(self.scan.rules, held=shares), name)
+        return layout_of(self.scan.build(found), [item.id for item in self.scan.views.view(name).devices])
+
+
+def failing_devices(scan: Scan) -> Iterator[tuple[str, Failure]]:
+    """Yield (ask, failure) for every device on which a selector of the claim fails at run time."""
+    for ask in scan.rules.asks:
+        for failure in scan.views.answers(ask).failures:
+            yield ask.reference, failure

@@ -39,13 +39,14 @@ class Solution:
 
     `taken` lists (index of the ask, device) in the claim's order, None where no allocation was found; `infeasible` is a
     proof that there is none; `worse` says that it is proven worse than the values it was compared with (the later goals
-    are then not decided).
+    are then not decided); `copied` that it is known from equal hardware and `taken` does not name this node's devices.
     """
 
     taken: tuple[tuple[int, DeviceID], ...] | None = None
     stages: tuple[StageResult, ...] = ()
     infeasible: bool = False
     worse: bool = False
+    copied: bool = False
 
     @property
     def proven(self) -> bool:
@@ -67,6 +68,7 @@ class _Run:
     solver: str
     limits: Limits
     best: tuple[int, ...] | None
+    least: tuple[int, ...] = ()
     done: list[StageResult] = field(default_factory=list)
     have: tuple[tuple[int, DeviceID], ...] | None = None
 
@@ -78,17 +80,19 @@ def solve_problem(
     *,
     solver: str = "HiGHS",
     best: tuple[int, ...] | None = None,
+    least: tuple[int, ...] = (),
 ) -> Solution:
     """Find the best allocation of one claim on one node, goal by goal, with a proof for each.
 
     `order` names the goals, most important first; `best` are values that another node reached: the solve ends as soon
-    as this node is proven worse. It ends at the first goal that is not proven; the later goals then carry the value
-    that the allocation found has, unproven. Raises SolverError when the solver fails.
+    as this node is proven worse; `least` are values known to be unbeatable (a proof where they are reached). It ends at
+    the first goal that is not proven; the later goals then carry the value that the allocation found has, unproven.
+    Raises SolverError when the solver fails.
     """
     if hopeless(problem):
         return Solution(infeasible=True)
     model = build_model(Model(problem))
-    run = _Run(model, objectives(model, order), solver, limits, best)
+    run = _Run(model, objectives(model, order), solver, limits, best, least)
     outcome = _first(run)
     if outcome.infeasible:
         return Solution(infeasible=True)
@@ -143,12 +147,15 @@ def _first(run: _Run) -> Outcome:
 def _stage(run: _Run, position: int, objective: Objective) -> bool:
     """Decide one goal and fix it; say whether it is proven."""
     value = _values((objective,))[objective.goal]
-    bound: int | None = objective.floor
-    if value > objective.floor:
+    floor = objective.floor
+    if run.least[:position] == tuple(stage.value for stage in run.done) and position < len(run.least):
+        floor = max(floor, run.least[position])
+    bound: int | None = floor
+    if value > floor:
         outcome = _minimise(run, objective.expression, objective.goal, value)
         if outcome.infeasible:
             raise SolverError(f"the solver lost its own solution at goal {objective.goal!r}; try the solver CBC")
-        bound = max(objective.floor, outcome.bound) if outcome.bound is not None else objective.floor
+        bound = max(floor, outcome.bound) if outcome.bound is not None else floor
         value = min(value, outcome.value) if outcome.value is not None else value
     proven = bound is not None and bound >= value
     run.done.append(StageResult(objective.goal, value, bound, proven))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import replace as changed
 
 import pytest
-from exhaustive_plans import Exhaustive, random_cluster, random_sketch
+from exhaustive_plans import Exhaustive, random_cluster, random_fleet, random_sketch
 from msgspec.structs import replace
 
 from dra_lab.checks.plans import check_plan
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import NodeFit, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
 from dra_lab.planner.plan_claim import goal_order
@@ -44,3 +45,24 @@ def test_preference_never_stops():
         preferred = replace(sketch, links=tuple(replace(link, must=False) for link in sketch.links))
         without = make_plan(cluster, replace(sketch, links=()), release=RELEASE)
         assert make_plan(cluster, preferred, release=RELEASE).fits == without.fits, f"seed {seed}"
+
+
+@pytest.mark.parametrize("start", range(0, CASES // 6, 15))
+def test_every_node_is_decided_rightly(start):
+    """Which nodes fit, as well as the best or worse, now and idle, is what trying all subsets on each node says."""
+    for seed in range(start, start + 15):
+        rng = random.Random(f"fleet {seed}")
+        cluster, sketch = random_fleet(rng), random_sketch(rng)
+        plan = make_plan(cluster, sketch, release=RELEASE)
+        order = goal_order(())
+        values = {node: Exhaustive(cluster, sketch, node).best(order).values for node in cluster.node_names}
+        idle = {node: Exhaustive(changed(cluster, claims=()), sketch, node).best(order).values for node in values}
+        best = min((value for value in values.values() if value is not None), default=None)
+        for node_class in plan.node_classes:
+            for node in node_class.nodes:
+                worst = NodeFit.NO if values[node] is None else NodeFit.WORSE
+                expected = NodeFit.BEST if best is not None and values[node] == best else worst
+                assert (node_class.fit, node_class.fits_idle) == (expected, idle[node] is not None), f"{seed} {node}"
+        first = min((node for node, value in values.items() if value == best), default="") if best else ""
+        assert plan.node == first, f"seed {seed}"
+        assert check_plan(cluster, plan, RELEASE) == (), f"seed {seed}"

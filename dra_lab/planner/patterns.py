@@ -1,0 +1,83 @@
+"""What one solve says about other nodes: a bound for all nodes of a layout, and allocations that fit there as they are.
+
+Only for claims without a request for all devices: then a node on which less is free can never do better.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.scan import EqualNodes, Scan
+from dra_lab.planner.solve import Solution, StageResult, solve_problem
+
+Pattern = tuple[tuple[int, int], ...]
+"""How many devices an allocation takes of which groups of a layout."""
+
+
+@dataclass
+class Patterns:
+    """Bounds and allocations found so far, by layout.
+
+    A layout is a node's hardware with what is shared there, nothing being held alone: what fits on no such node fits on
+    none of its states, and no state has better values. An allocation fits on each state that leaves enough of every
+    group.
+    """
+
+    scan: Scan
+    order: tuple[str, ...]
+    limits: Limits
+    solver: str
+    bounds: dict[int, Solution] = field(default_factory=dict)
+    found: dict[int, dict[Pattern, tuple[StageResult, ...]]] = field(default_factory=dict)
+
+    def prepare(self) -> None:
+        """Solve each layout that stands for several classes, as long as that is less work than it saves."""
+        uses = Counter(equal.layout for equal in self.scan.classes if equal.layout >= 0)
+        for layout in sorted(layout for layout, count in uses.items() if count > 1):
+            problem = self.scan.layouts[layout].problem
+            solved = self.bounds[layout] = solve_problem(problem, self.order, self.limits, solver=self.solver)
+            self.learn(layout, {device: at for at, device in enumerate(problem_devices(self.scan, layout))}, solved)
+
+    def rank(self, equal: EqualNodes) -> tuple[int, ...]:
+        """Return the values that the nodes of a class cannot better, () where that is not known."""
+        bound = self.bounds.get(equal.layout)
+        return bound.values if bound is not None and bound.proven else ()
+
+    def known(self, equal: EqualNodes, bar: tuple[int, ...] | None) -> Solution | None:
+        """Return what is already proven of a class, without any allocation for it, or None."""
+        bound = self.bounds.get(equal.layout)
+        if bound is None:
+            return None
+        if bound.infeasible:
+            return bound
+        if not bound.proven:
+            return None
+        for pattern, stages in self.found.get(equal.layout, {}).items():
+            if all(equal.free[group] >= count for group, count in pattern):
+                values = tuple(stage.value for stage in stages)
+                if values == bound.values:
+                    return Solution((), stages, copied=True)
+                if bar is not None and bound.values > bar:
+                    return Solution((), (), worse=True, copied=True)
+        return None
+
+    def learn_from(self, equal: EqualNodes, name: str, solved: Solution) -> None:
+        """Remember an allocation that was found on a node."""
+        if equal.layout in self.bounds and name == equal.nodes[0] and not solved.copied:
+            devices = self.scan.views.view(name).devices
+            self.learn(equal.layout, {item.id: at for at, item in enumerate(devices)}, solved)
+
+    def learn(self, layout: int, positions: dict[object, int], solved: Solution) -> None:
+        """Remember an allocation as what it takes from each group of the layout; only with all its values proven."""
+        if solved.proven and not solved.worse:
+            groups = self.scan.layouts[layout].group_of
+            devices = {device for _, device in solved.taken or ()}
+            pattern = tuple(sorted(Counter(groups[positions[device]] for device in devices).items()))
+            self.found.setdefault(layout, {})[pattern] = solved.stages
+
+
+def problem_devices(scan: Scan, layout: int) -> tuple[object, ...]:
+    """Return the devices of the node that a layout was made from, in kube-scheduler's order."""
+    return tuple(item.id for item in scan.views.view(scan.layouts[layout].problem.node).devices)
