@@ -21,6 +21,10 @@ _ADVICE = (
     ("undeclared reference", "Selectors know `device` and the CEL libraries of Kubernetes; check the spelling."),
     ("undefined field", "`device` has driver, attributes, capacity and allowMultipleAllocations."),
     ("cannot be the range", "Without list-typed attributes (DRAListTypeAttributes) an attribute holds one value."),
+    (
+        "'string' applied to '(kubernetes.IP",
+        "dra_lab cannot turn this into text, Kubernetes may: compare it without string(...).",
+    ),
     ("kubernetes.Quantity", 'Compare quantities by method: x.compareTo(quantity("40Gi")) >= 0.'),
     ("kubernetes.Semver", 'Compare versions by method: x.compareTo(semver("1.2.0")) >= 0.'),
     ("no matching overload", "The types do not fit this function or operator."),
@@ -29,7 +33,8 @@ _ADVICE = (
     ("Syntax error", "Check brackets and quotes near that place."),
 )
 _BEYOND = re.compile(
-    r"\.(sortBy|transformList|transformMap|transformMapEntry)\(|\.(all|exists|existsOne)\(\w+, *\w+ *,"
+    r"\.(sortBy|existsOne|transformList|transformMap|transformMapEntry)\("
+    r"|\.(all|exists|exists_one)\(\w+, *\w+ *,|\bformat\.named\("
 )
 
 
@@ -50,7 +55,7 @@ def compile_error(expression: str, text: str) -> CelCompileError:
     what = what[:_SHOWN]
     advice = next((advice for sign, advice in _ADVICE if sign in what), "")
     if _BEYOND.search(expression):
-        advice = "Kubernetes may know this macro; dra_lab cannot evaluate it: write it with all, exists, map or filter."
+        advice = "Kubernetes may know this; dra_lab cannot evaluate it: write it with all, exists, map or filter."
     message = f"CEL selector {_short(expression)} does not compile{place}: {what}. {advice}".rstrip()
     return CelCompileError(message, expression=expression, position=position)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dra_lab.cel.environment import DEFAULTED
-from dra_lab.cel.tree import Tree, children
+from dra_lab.cel.tree import Tree, children, type_name
 
 _VALIDATE = "validate"
 _OWN = "kubernetes."
+_SCALARS = frozenset(("bool", "int", "uint", "double", "string"))
 _GROWING = frozenset(("add_string", "add_bytes", "add_list"))
 
 
@@ -33,6 +34,7 @@ def prepare(tree: Tree) -> bytes:
 
     `+` becomes `@add` (`functions.addition`) where it may build a text or a list, except where a macro collects.
     Indexing `device.attributes` and `device.capacity` gets the variants with defaults (`environment.DEFAULTED`), and
+    `version == "1.2.0"` fails at run time, as in Kubernetes, where the left side decides what equality is;
     `validate` is wrapped in `optional.ofNonZeroValue`, which turns an empty list of problems into `none`.
     """
     ids = [max((*tree.references, *tree.types, 0))]
@@ -54,9 +56,22 @@ def _rewrite(tree: Tree, node: Any, ids: list[int], *, published: bool) -> None:
     if call is None:
         return
     if call.function == _VALIDATE and call.HasField("target"):
-        _wrap_validate(tree, node, ids)
+        _wrap(tree, node, ids, "optional.ofNonZeroValue", "optional_ofNonZeroValue")
     elif call.function == "_+_" and not _collects(call) and _GROWING & set(tree.references[node.id].overload_id):
         call.function = "@add"
+    elif call.function == "_==_" and _reads_unknown(tree, call.args[0]) and _type(tree, call.args[1]) in _SCALARS:
+        _wrap(tree, call.args[0], ids, "@comparable", "k8s_@comparable_0")
+
+
+def _type(tree: Tree, node: Any) -> str:
+    found = tree.types.get(node.id)
+    return type_name(found) if found is not None else "dyn"
+
+
+def _reads_unknown(tree: Tree, node: Any) -> bool:
+    """Say whether a node is an attribute of a device, or something else that is taken out of an untyped value."""
+    taken = node.HasField("select") or (node.HasField("call") and node.call.function == "_[_]")
+    return taken and _type(tree, node) in ("any", "dyn")
 
 
 def _collects(call: Any) -> bool:
@@ -64,16 +79,17 @@ def _collects(call: Any) -> bool:
     return bool(call.args[0].ident.name.startswith(("@", "__result__")))
 
 
-def _wrap_validate(tree: Tree, node: Any, ids: list[int]) -> None:
+def _wrap(tree: Tree, node: Any, ids: list[int], function: str, overload: str) -> None:
+    """Put a call of a function with one argument around a node."""
     ids[0] += 1
     inner = type(node)()
     inner.CopyFrom(node)
     inner.id = ids[0]
-    entry = tree.message.references.add(key=inner.id)
-    entry.value.CopyFrom(tree.references[node.id])
-    node.call.Clear()
-    node.call.function = "optional.ofNonZeroValue"
+    old = tree.references.get(node.id)
+    if old is not None:
+        tree.message.references.add(key=inner.id).value.CopyFrom(old)
+    tree.refer(node.id, "", overload)
+    for part in ("select", "call"):
+        node.ClearField(part)
+    node.call.function = function
     node.call.args.append(inner)
-    outer = tree.references[node.id]
-    outer.Clear()
-    outer.overload_id.append("optional_ofNonZeroValue")

@@ -84,11 +84,15 @@ class Tree:
             return str(reference.name) if reference is not None and reference.name else str(node.ident.name)
         return ""
 
-    def refer(self, node: int, name: str) -> None:
-        """Let a node stand for a variable."""
-        entry = self.message.references.add(key=node)
-        entry.value.name = name
-        self.references[node] = entry.value
+    def refer(self, node: int, name: str, overload: str = "") -> None:
+        """Let a node stand for a variable, or for a call of an overload."""
+        reference = self.references.get(node)
+        if reference is None:
+            reference = self.references[node] = self.message.references.add(key=node).value
+        reference.Clear()
+        reference.name = name
+        if overload:
+            reference.overload_id.append(overload)
 
     def position(self, node: int) -> int:
         """Return the offset of a node in the text, or -1."""

@@ -60,6 +60,10 @@ def matches(expression, device=GPU, driver=DRIVER, **options):
         'device.attributes["gpu.nvidia.com"].index + 1 == 4 && "a" + "b" == "ab" && [1] + [2] == [1, 2]',
         "[1, 2, 3].map(x, x * 2).filter(x, x > 2) == [4, 6]",
         "device.allowMultipleAllocations",
+        '!("570.86.15" == device.attributes["gpu.nvidia.com"].driverVersion)',
+        'device.attributes["gpu.nvidia.com"].driverVersion != "570.86.15"',
+        'device.attributes["gpu.nvidia.com"].driverVersion == semver("570.86.15+build")',
+        'dyn(duration("1h")) + dyn(duration("30m")) == duration("90m")',
         'device.attributes["gpu.nvidia.com"].nosuch == 1 || true',
     ],
 )
@@ -111,6 +115,7 @@ def test_a_compile_error_points_at_the_offset_in_the_text():
         ('device.attributes["gpu.nvidia.com"].productName < 1', "gpu-0"),
         ('device.attributes["gpu.nvidia.com"].productName', "not bool"),
         ('quantity("x").isInteger()', "quantity"),
+        ('device.attributes["gpu.nvidia.com"].driverVersion == "570.86.15"', "semver("),
     ],
 )
 def test_a_selector_that_fails_on_a_device_says_why_and_where_the_value_is(expression, says):

@@ -32,6 +32,12 @@ def _kind(type_: Any) -> str:
     return "message" if type_.is_message() else name
 
 
+def _loose(overload: dict[str, Any]) -> dict[str, Any]:
+    """Return an overload without its result type; times keep theirs, because the engine takes them only where said."""
+    timed = overload["return_type"] in (cel.Type.DURATION, cel.Type.TIMESTAMP)
+    return overload if timed else {**overload, "return_type": cel.Type.DYN}
+
+
 class Declarations:
     """Overloads by function name, in the order in which they were added."""
 
@@ -66,8 +72,7 @@ class Declarations:
 
     def engine_declarations(self, *, typed: bool) -> list[Any]:
         """Return one FunctionDecl for each name; with `typed` for the checker, without for the runner."""
-        loose = {} if typed else {"return_type": cel.Type.DYN}
         return [
-            cel.FunctionDecl(name, [cel.Overload(**{**overload, **loose}) for overload in overloads])
+            cel.FunctionDecl(name, [cel.Overload(**(each if typed else _loose(each))) for each in overloads])
             for name, overloads in self._overloads.items()
         ]

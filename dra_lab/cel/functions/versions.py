@@ -7,7 +7,7 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from dra_lab.cel.functions.declare import Declarations
+from dra_lab.cel.functions.declare import SCALARS, Declarations
 from dra_lab.cel.values import SEMVER, kind_of, semver
 from dra_lab.errors import SemverError
 from dra_lab.model.semver import semver_key
@@ -42,12 +42,20 @@ def _part(value: Any, index: int) -> int:
     return numbers[index]
 
 
+def _comparable(value: Any) -> Any:
+    if kind_of(value) == "Semver":
+        raise ValueError('no such overload: a version is compared with semver("..."), not with another type')
+    return value
+
+
 def declare(into: Declarations) -> None:
     """Add the library."""
     into.add("semver", SEMVER, [_T.STRING], _parse)
     into.add("semver", SEMVER, [_T.STRING, _T.BOOL], _parse)
     into.add("isSemver", _T.BOOL, [_T.STRING], _is_semver)
     into.add("isSemver", _T.BOOL, [_T.STRING, _T.BOOL], _is_semver)
+    for kind in (*SCALARS, SEMVER, _T.List(_T.DYN)):
+        into.add("@comparable", kind, [kind], _comparable)
     into.add("major", _T.INT, [SEMVER], lambda v: _part(v, 0), member=True)
     into.add("minor", _T.INT, [SEMVER], lambda v: _part(v, 1), member=True)
     into.add("patch", _T.INT, [SEMVER], lambda v: _part(v, 2), member=True)
