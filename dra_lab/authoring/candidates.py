@@ -1,77 +1,72 @@
-"""The devices of a whole cluster that a request may mean: seen once each, matched by class and selectors."""
+"""The devices of a whole cluster that a request may mean: matched by class and selectors, wherever they are."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from dra_lab.authoring.catalogue import Shape, catalogue, kind_of, lookup_of
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.cel.matching import Matching
-from dra_lab.drivers import Lookup, device_kind
 from dra_lab.errors import CelError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import AttributeValue, Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
+from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks, covers
 
-_DEVICES = "_authoring_devices"
+__all__ = [
+    "Candidates",
+    "all_devices",
+    "candidates",
+    "common_kind",
+    "count_free",
+    "is_free",
+    "is_tainted",
+    "joined",
+    "kind_of",
+    "lookup_of",
+    "reference_candidates",
+]
+
 _MATCHED = "_authoring_matched"
+_FREE = "_authoring_free"
 _MOST_REMEMBERED = 64
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The devices of a cluster that an ask means, wherever they are and whether or not they are free.
+    """The devices of a cluster that an ask or a link's end means, whether or not they are free.
 
     `devices` passed class and selectors; `in_class` passed the class; `failed` maps a device to the message with which
     a selector fails on it (kube-scheduler would give up the pod); `error` says why nothing can match (no such class, a
-    selector that does not compile).
+    selector that does not compile). `shapes` counts the devices by what they publish.
     """
 
     devices: tuple[PoolDevice, ...] = ()
     in_class: tuple[PoolDevice, ...] = ()
     failed: Mapping[DeviceID, str] = field(default_factory=dict)
     error: str = ""
+    shapes: Mapping[Shape, int] = field(default_factory=dict)
 
+    @cached_property
+    def ids(self) -> frozenset[DeviceID]:
+        """Return the identities of `devices`."""
+        return frozenset(item.id for item in self.devices)
 
-def lookup_of(driver: str, device: Device) -> Lookup:
-    """Return the function that gives a device's attribute value by full name, as `drivers` wants it."""
-
-    def lookup(name: str) -> AttributeValue | None:
-        attribute = device.lookup(name, driver)
-        return None if attribute is None else attribute.value
-
-    return lookup
-
-
-def kind_of(item: PoolDevice) -> str:
-    """Return the kind of a device: "gpu", "nic", "cpu", "memory" or "other"."""
-    return device_kind(item.driver, lookup_of(item.driver, item.device))
-
-
-def common_kind(items: Iterable[PoolDevice]) -> str:
-    """Return the kind of most devices ("other" for none); of equally many the first."""
-    counts = Counter(kind_of(item) for item in items)
-    return counts.most_common(1)[0][0] if counts else "other"
+    @property
+    def attributes(self) -> frozenset[str]:
+        """Return the full names of the attributes that every one of the devices publishes (none for no device)."""
+        names = [frozenset(shape.attributes) for shape in self.shapes]
+        return frozenset.intersection(*names) if names else frozenset()
 
 
 def all_devices(cluster: Cluster) -> tuple[PoolDevice, ...]:
-    """Return every device that some node sees, once, by node name and then in kube-scheduler's order.
-
-    Remembered as long as the cluster lives.
-    """
-    found: tuple[PoolDevice, ...] | None = cluster.__dict__.get(_DEVICES)
-    if found is None:
-        seen: dict[DeviceID, PoolDevice] = {}
-        for node_name in cluster.node_names:
-            for item in devices_on(gather_pools(cluster, node_name)):
-                seen.setdefault(item.id, item)
-        found = cluster.__dict__[_DEVICES] = tuple(seen.values())
-    return found
+    """Return every device that some node sees, once, by node name and then in kube-scheduler's order."""
+    return catalogue(cluster).devices
 
 
 def candidates(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates:
@@ -91,26 +86,31 @@ def candidates(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candid
 
 def reference_candidates(
     cluster: Cluster, sketch: ClaimSketch, reference: str, release: KubernetesRelease
-) -> tuple[PoolDevice, ...]:
+) -> Candidates:
     """Return the devices that a link's end (`request` or `request/subrequest`) may mean, each once."""
-    found: dict[DeviceID, PoolDevice] = {}
-    for request in sketch.requests:
-        for ask in asks(request):
-            if covers(reference, ask):
-                found.update((item.id, item) for item in candidates(cluster, ask, release).devices)
-    return tuple(found.values())
+    ways = [ask for request in sketch.requests for ask in asks(request) if covers(reference, ask)]
+    return joined(cluster, [candidates(cluster, ask, release) for ask in ways])
 
 
-def attribute_names(items: Iterable[PoolDevice]) -> frozenset[str]:
-    """Return the full names of the attributes that every one of the devices publishes (none for no device)."""
-    shapes = {(item.driver, frozenset(item.device.attributes)): item for item in items}
-    names = [frozenset(item.device.attribute_names(item.driver)) for item in shapes.values()]
-    return frozenset.intersection(*names) if names else frozenset()
+def joined(cluster: Cluster, parts: list[Candidates]) -> Candidates:
+    """Return the devices of several asks, each once."""
+    if len(parts) == 1:
+        return parts[0]
+    devices = tuple({item.id: item for part in parts for item in part.devices}.values())
+    in_class = tuple({item.id: item for part in parts for item in part.in_class}.values())
+    return Candidates(devices, in_class, shapes=_count_shapes(cluster, devices))
+
+
+def common_kind(cluster: Cluster, items: Iterable[PoolDevice]) -> str:
+    """Return the kind of most devices ("other" for none); of equally many the first."""
+    kinds = catalogue(cluster).kinds
+    counts = Counter(kinds[item.id] for item in items)
+    return counts.most_common(1)[0][0] if counts else "other"
 
 
 def is_tainted(cluster: Cluster, item: PoolDevice, release: KubernetesRelease) -> bool:
     """Say whether a taint keeps claims without a toleration away from a device (gate DRADeviceTaints)."""
-    if not release.enabled("DRADeviceTaints"):
+    if not (item.device.taints or cluster.taint_rules) or not release.enabled("DRADeviceTaints"):
         return False
     taints = cluster.taints_of(item.id, item.device, rules=release.enabled("DRADeviceTaintRules"))
     return any(taint.effect in ("NoSchedule", "NoExecute") for taint in taints)
@@ -133,6 +133,16 @@ def is_free(cluster: Cluster, item: PoolDevice, release: KubernetesRelease, capa
     return all(parse_quantity(value) > consumed.get(key, 0) for key, value in values.items())
 
 
+def count_free(cluster: Cluster, found: Candidates, release: KubernetesRelease, capacity_key: str = "") -> int:
+    """Return how many of the devices are free (`is_free`)."""
+    memo: dict[object, frozenset[DeviceID]] = cluster.__dict__.setdefault(_FREE, {})
+    key = (str(release), capacity_key)
+    if key not in memo:
+        items = catalogue(cluster).devices
+        memo[key] = frozenset(item.id for item in items if is_free(cluster, item, release, capacity_key))
+    return len(memo[key] & found.ids)
+
+
 def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates:
     if ask.device_class_name not in cluster.class_by_name:
         names = ", ".join(sorted(cluster.class_by_name)) or "none"
@@ -142,7 +152,7 @@ def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates
     failed: dict[DeviceID, str] = {}
     try:
         matching = Matching(cluster, release)
-        for item in all_devices(cluster):
+        for item in catalogue(cluster).devices:
             match = matching.match(ask, item.driver, item.device)
             if match.stage == "error":
                 failed[item.id] = match.error
@@ -152,4 +162,9 @@ def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates
                 matched.append(item)
     except CelError as error:
         return Candidates(in_class=tuple(in_class), error=error.message)
-    return Candidates(tuple(matched), tuple(in_class), failed)
+    return Candidates(tuple(matched), tuple(in_class), failed, shapes=_count_shapes(cluster, matched))
+
+
+def _count_shapes(cluster: Cluster, items: Iterable[PoolDevice]) -> Mapping[Shape, int]:
+    shapes = catalogue(cluster).shapes
+    return Counter(shapes[item.id] for item in items)

@@ -79,12 +79,9 @@ def order_findings(
     order = list(dict.fromkeys(piece.of for piece in pieces.order))
     for item in written:
         tied = [split_request(end)[0] for end in item.link.requests]
-        wanted = {i.id for end in item.link.requests for i in reference_candidates(cluster, sketch, end, release)}
-        earlier = [
-            name
-            for name in order[: min(map(order.index, tied))]
-            if item.soft and wanted.intersection(i.id for i in reference_candidates(cluster, sketch, name, release))
-        ]
+        before = order[: min(map(order.index, tied))] if item.soft else []
+        meant = {e: reference_candidates(cluster, sketch, e, release).ids for e in (*before, *item.link.requests)}
+        earlier = [n for n in before if any(not meant[n].isdisjoint(meant[end]) for end in item.link.requests)]
         if earlier:
             message = f"kube-scheduler fixes {listed(earlier)} first and may take the devices that keep this preference"
             advice = f"Draw {listed(tied)} before {listed(earlier)}."

@@ -80,7 +80,7 @@ def _parts_of(request: DeviceRequest, cluster: Cluster, release: KubernetesRelea
     devices = [d for d in candidates(cluster, ask, release).devices if d.device.allow_multiple_allocations]
     totals = [parse_quantity(d.device.capacity[key].value) for d in devices if key in d.device.capacity]
     wanted = parse_quantity(text)
-    if not totals or wanted <= max(totals) or common_kind(devices) != "cpu":
+    if not totals or wanted <= max(totals) or common_kind(cluster, devices) != "cpu":
         return None
     for count in range(2, MAX_DEVICES + 1):
         amount = wanted / count

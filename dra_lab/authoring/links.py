@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from dra_lab.authoring.candidates import attribute_names, reference_candidates
+from dra_lab.authoring.candidates import Candidates, reference_candidates
+from dra_lab.authoring.catalogue import Shape
 from dra_lab.drivers import level_attributes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, ClaimSketch, Link
 from dra_lab.topology.locality import localities
@@ -22,7 +22,7 @@ LEVEL_WORDS: Mapping[str, str] = {
 }
 """The levels in sentences."""
 
-Ends = Mapping[str, tuple[PoolDevice, ...]]
+Ends = Mapping[str, Candidates]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def link_options(
     ends = _ends(cluster, sketch, link, release)
     levels = [_level_option(cluster, ends, level, release) for level in LEVELS]
     written = {choice.name for level in LEVELS if (choice := _choose(ends, level, release)).name}
-    names = {end: attribute_names(items) for end, items in ends.items()}
+    names = {end: found.attributes for end, found in ends.items()}
     options = [_attribute_option(names, ends, name, release) for name in sorted(set().union(*names.values()) - written)]
     return (*levels, *(o for o in options if o.enabled), *(o for o in options if not o.enabled))
 
@@ -96,43 +96,41 @@ def _ends(cluster: Cluster, sketch: ClaimSketch, link: Link, release: Kubernetes
 
 def _choose(ends: Ends, where: str, release: KubernetesRelease) -> AttributeChoice:
     if where not in LEVELS:
-        lacking = {end: _count_lacking(items, where, release) for end, items in ends.items()}
-        sides = {end: (where,) * (len(items) > lacking[end]) for end, items in ends.items()}
-        return AttributeChoice(where, "", sides, {end: n for end, n in lacking.items() if n})
-    published_by = {end: _names_at(items, where, release) for end, items in ends.items()}
+        have = {end: _count(found, where, release) for end, found in ends.items()}
+        sides = {end: (where,) * bool(count) for end, count in have.items()}
+        return AttributeChoice(where, "", sides, _missing(ends, have))
+    published_by = {end: _names_at(found, where, release) for end, found in ends.items()}
     sides = {end: tuple(counts) for end, counts in published_by.items()}
-    if any(not items for items in ends.values()):
+    if any(not found.devices for found in ends.values()):
         # nothing matches: the standard name is as good as any, and another finding says what is the matter
         standard = f"resource.kubernetes.io/{where}"
         return AttributeChoice(standard if where in ("pcieRoot", "numaNode") else "", "no device matches", sides)
     common = [name for name in _in_order(published_by.values()) if _one_type(ends.values(), name)]
     if not common:
         return AttributeChoice("", _why_none(ends, sides, where), sides)
-    total = {name: sum(len(items) - published_by[end][name] for end, items in ends.items()) for name in common}
-    best = min(common, key=lambda name: (total[name], common.index(name)))
-    lacking = {end: len(items) - published_by[end][best] for end, items in ends.items()}
-    return AttributeChoice(best, "", sides, {end: n for end, n in lacking.items() if n})
+    missing = {name: _missing(ends, {e: counts[name] for e, counts in published_by.items()}) for name in common}
+    best = min(common, key=lambda name: (sum(missing[name].values()), common.index(name)))
+    return AttributeChoice(best, "", sides, missing[best])
 
 
-def _names_at(items: Iterable[PoolDevice], level: str, release: KubernetesRelease) -> dict[str, int]:
+def _missing(ends: Ends, have: Mapping[str, int]) -> dict[str, int]:
+    return {end: len(found.devices) - have[end] for end, found in ends.items() if len(found.devices) > have[end]}
+
+
+def _names_at(found: Candidates, level: str, release: KubernetesRelease) -> dict[str, int]:
     """Return the attributes that the devices publish for a level, most standard first, with the number of devices."""
     counts: dict[str, int] = {}
-    for item in items:
-        for name in level_attributes(item.driver, level):
+    for shape, count in found.shapes.items():
+        for name in level_attributes(shape.driver, level):
             counts.setdefault(name, 0)
-            counts[name] += _has(item, name, release, known_only=True)
+            # -1 and "" stand for "not known": equal for matchAttribute, but no place
+            counts[name] += count if _usable(shape, name, release) and shape.attributes[name][1] else 0
     return {name: count for name, count in counts.items() if count}
 
 
-def _has(item: PoolDevice, name: str, release: KubernetesRelease, *, known_only: bool) -> bool:
-    attribute = item.device.lookup(name, item.driver)
-    if attribute is None or (attribute.is_list and not _lists_match(release)):
-        return False
-    if not known_only:
-        return True
-    value = attribute.value
-    # -1 and "" stand for "not known" (drivers/kinds.py): equal for matchAttribute, but no place
-    return not (isinstance(value, bool) or (isinstance(value, int) and value < 0) or value == "")
+def _usable(shape: Shape, name: str, release: KubernetesRelease) -> bool:
+    kind = shape.attributes.get(name, ("", False))[0]
+    return bool(kind) and (not kind.endswith("s") or _lists_match(release))
 
 
 def _lists_match(release: KubernetesRelease) -> bool:
@@ -140,8 +138,8 @@ def _lists_match(release: KubernetesRelease) -> bool:
     return release.enabled("DRAListTypeAttributes") and release.version not in ("1.34", "1.35", "1.36")
 
 
-def _count_lacking(items: Iterable[PoolDevice], name: str, release: KubernetesRelease) -> int:
-    return sum(1 for item in items if not _has(item, name, release, known_only=False))
+def _count(found: Candidates, name: str, release: KubernetesRelease) -> int:
+    return sum(count for shape, count in found.shapes.items() if _usable(shape, name, release))
 
 
 def _in_order(sides: Iterable[Mapping[str, int]]) -> list[str]:
@@ -151,14 +149,9 @@ def _in_order(sides: Iterable[Mapping[str, int]]) -> list[str]:
     return sorted(shared, key=lambda name: not name.startswith("resource.kubernetes.io/"))
 
 
-def _one_type(ends: Iterable[Iterable[PoolDevice]], name: str) -> bool:
-    kinds = set()
-    for items in ends:
-        for item in items:
-            attribute = item.device.lookup(name, item.driver)
-            if attribute is not None:
-                kinds.add(attribute.kind.rstrip("s"))
-    return len(kinds) == 1
+def _one_type(ends: Iterable[Candidates], name: str) -> bool:
+    shapes = [shape for found in ends for shape in found.shapes if name in shape.attributes]
+    return len({shape.attributes[name][0].rstrip("s") for shape in shapes}) == 1
 
 
 def _why_none(ends: Ends, sides: Mapping[str, tuple[str, ...]], level: str) -> str:
@@ -183,17 +176,17 @@ def _publish_no(names: list[str], what: str) -> str:
 
 def _level_option(cluster: Cluster, ends: Ends, level: str, release: KubernetesRelease) -> LinkOption:
     word = LEVEL_WORDS[level]
-    empty = [end for end, items in ends.items() if not items]
+    empty = [end for end, found in ends.items() if not found.devices]
     if empty:
         return LinkOption(level, word, False, f"no device matches {listed(empty)}", False)
     known = known_at(cluster, level)
-    unknown = [end for end, items in ends.items() if not any(item.id in known for item in items)]
+    unknown = [end for end, found in ends.items() if known.isdisjoint(found.ids)]
     if unknown:
         return LinkOption(level, word, False, _publish_no(unknown, word), False)
     choice = _choose(ends, level, release)
     if not choice.name:
         return LinkOption(level, word, True, f"kube-scheduler cannot be told this: {choice.reason}", False)
-    lacking = ", ".join(f"{count} of {len(ends[end])} {end}" for end, count in choice.lacking.items())
+    lacking = ", ".join(f"{count} of {len(ends[end].devices)} {end}" for end, count in choice.lacking.items())
     return LinkOption(level, word, True, f"{lacking} do not publish {choice.name}" if lacking else "", True)
 
 
@@ -203,7 +196,7 @@ def _attribute_option(
     without = [end for end, have in names.items() if name not in have]
     if without:
         return LinkOption(name, name, False, _publish_no(without, name), False)
-    if any(_count_lacking(items, name, release) for items in ends.values()):
+    if any(_count(found, name, release) < len(found.devices) for found in ends.values()):
         return LinkOption(name, name, False, f"{name} is a list; the gate DRAListTypeAttributes is off", False)
     if not _one_type(ends.values(), name):
         return LinkOption(name, name, False, f"{name} has values of different types", False)

@@ -7,7 +7,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from dra_lab.authoring.candidates import all_devices, candidates, common_kind, is_free, is_tainted, lookup_of
+from dra_lab.authoring.candidates import (
+    Candidates,
+    all_devices,
+    candidates,
+    common_kind,
+    count_free,
+    is_tainted,
+    lookup_of,
+)
 from dra_lab.authoring.classes import is_documented_only, with_documented_classes
 from dra_lab.drivers import DriverProfile, Offer, device_label, documented_class, profile
 from dra_lab.model.claims import (
@@ -107,11 +115,12 @@ def _applies(offer: Offer, item: PoolDevice) -> bool:
 def _offer_entry(
     cluster: Cluster, release: KubernetesRelease, known: DriverProfile, offer: Offer, items: list[PoolDevice]
 ) -> PaletteEntry:
-    name, exact = _class_for(cluster, release, offer, items)
-    matched = candidates(cluster, ask_for(name, offer.selectors), release).devices
+    name, exact = _class_for(cluster, release, offer)
+    found = candidates(cluster, ask_for(name, offer.selectors), release)
     if offer.shareable is not None:
         # whole devices and shares have one class; the stepper of an entry only makes sense for its own sort
-        matched = tuple(item for item in matched if _applies(offer, item))
+        found = Candidates(tuple(item for item in found.devices if _applies(offer, item)))
+    matched = found.devices
     in_cluster = not is_documented_only(cluster, name)
     note = _note(cluster, release, matched, in_cluster=in_cluster, name=name)
     if not exact and in_cluster and len(matched) < len(items):
@@ -125,7 +134,7 @@ def _offer_entry(
         offer.capacity_key,
         offer.default_count,
         _fitting_default(offer, matched),
-        sum(1 for item in matched if is_free(cluster, item, release, offer.capacity_key)),
+        count_free(cluster, found, release, offer.capacity_key),
         len(matched),
         in_cluster,
         known.driver,
@@ -133,7 +142,7 @@ def _offer_entry(
     )
 
 
-def _class_for(cluster: Cluster, release: KubernetesRelease, offer: Offer, items: list[PoolDevice]) -> tuple[str, bool]:
+def _class_for(cluster: Cluster, release: KubernetesRelease, offer: Offer) -> tuple[str, bool]:
     """Return the class to ask for an offer with, and whether it selects exactly what the offer means.
 
     The offer's own class if the cluster has it, else another name of the same class, else a class of the cluster that
@@ -144,9 +153,9 @@ def _class_for(cluster: Cluster, release: KubernetesRelease, offer: Offer, items
     for name in (offer.device_class, *(documented[1].aliases if documented else ())):
         if name in own:
             return name, name == offer.device_class
-    wanted = _ids(candidates(cluster, ask_for(offer.device_class, offer.selectors), release).devices or items)
+    wanted = candidates(cluster, ask_for(offer.device_class, offer.selectors), release).ids
     for name in sorted(own):
-        if _ids(candidates(cluster, ask_for(name, offer.selectors), release).devices) == wanted:
+        if wanted and candidates(cluster, ask_for(name, offer.selectors), release).ids == wanted:
             return name, True
     return offer.device_class, True
 
@@ -190,9 +199,9 @@ def _classes(cluster: Cluster, release: KubernetesRelease, covered: set[str]) ->
         yield PaletteEntry(
             f"class/{name}",
             name,
-            common_kind(found.devices),
+            common_kind(cluster, found.devices),
             name,
-            free=sum(1 for item in found.devices if is_free(cluster, item, release)),
+            free=count_free(cluster, found, release),
             total=len(found.devices),
             driver=", ".join(drivers),
             note=_join(
@@ -206,17 +215,17 @@ def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[P
     """Yield an entry for every driver of which no entry offers a device: under its own name, class to be created."""
     offered: set[DeviceID] = set()
     for entry in entries:
-        offered |= _ids(candidates(cluster, ask_for(entry.device_class, entry.selectors), release).devices)
+        offered |= candidates(cluster, ask_for(entry.device_class, entry.selectors), release).ids
     for driver in cluster.drivers:
         items = [item for item in all_devices(cluster) if item.driver == driver]
         if not items or any(item.id in offered for item in items):
             continue
         note = "no DeviceClass of this cluster selects its devices; one is exported with the claim"
-        free = sum(1 for item in items if is_free(cluster, item, release))
+        free = count_free(cluster, Candidates(tuple(items)), release)
         yield PaletteEntry(
             f"driver/{driver}",
             profile(driver).title,
-            common_kind(items),
+            common_kind(cluster, items),
             driver,
             free=free,
             total=len(items),
@@ -231,10 +240,6 @@ def ask_for(name: str, selectors: tuple[str, ...] = ()) -> Ask:
     texts = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in selectors)
     request = ExactDeviceRequest(device_class_name=name, selectors=texts)
     return asks(DeviceRequest(name="any", exactly=request))[0]
-
-
-def _ids(items: Iterable[PoolDevice]) -> frozenset[DeviceID]:
-    return frozenset(item.id for item in items)
 
 
 def _note(

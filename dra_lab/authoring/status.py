@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dra_lab.authoring.candidates import (
-    Candidates,
-    attribute_names,
-    candidates,
-    common_kind,
-    is_free,
-    kind_of,
-)
+from dra_lab.authoring.candidates import Candidates, candidates, common_kind, count_free, joined
+from dra_lab.authoring.catalogue import catalogue
 from dra_lab.cel.selector import compile_selector
 from dra_lab.drivers import documented_class, profile
 from dra_lab.errors import CelError
@@ -54,29 +48,24 @@ def request_status(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRel
 def _status(cluster: Cluster, request: DeviceRequest, release: KubernetesRelease) -> RequestStatus:
     ways = asks(request)
     found = [candidates(cluster, ask, release) for ask in ways]
-    matching = _unique(item for part in found for item in part.devices)
-    in_class = _unique(item for part in found for item in part.in_class)
+    whole = joined(cluster, found)
     keys = {key for ask in ways for key in ask.capacity}
     capacity_key = next(iter(keys)) if len(keys) == 1 else ""
     return RequestStatus(
-        tuple(item.id for item in matching),
-        len(in_class),
-        _text(ways, matching, in_class),
+        tuple(item.id for item in whole.devices),
+        len(whole.in_class),
+        _text(cluster, ways, whole),
         "; ".join(dict.fromkeys(text for text in map(_error, ways, found) if text)),
-        sum(1 for item in matching if is_free(cluster, item, release, capacity_key)),
-        tuple(sorted(attribute_names(matching))),
-        _kind(ways, matching or in_class),
+        count_free(cluster, whole, release, capacity_key),
+        tuple(sorted(whole.attributes)),
+        _kind(cluster, ways, whole.devices or whole.in_class),
     )
 
 
-def _unique(items: Iterable[PoolDevice]) -> tuple[PoolDevice, ...]:
-    return tuple({item.id: item for item in items}.values())
-
-
-def _kind(ways: tuple[Ask, ...], items: tuple[PoolDevice, ...]) -> str:
+def _kind(cluster: Cluster, ways: tuple[Ask, ...], items: tuple[PoolDevice, ...]) -> str:
     """Return the kind of the devices, or, where there are none, that of the documented class."""
     if items:
-        return common_kind(items)
+        return common_kind(cluster, items)
     for ask in ways:
         known = documented_class(ask.device_class_name)
         if known is not None:
@@ -88,17 +77,17 @@ def _kind(ways: tuple[Ask, ...], items: tuple[PoolDevice, ...]) -> str:
     return "other"
 
 
-def _text(ways: tuple[Ask, ...], matching: tuple[PoolDevice, ...], in_class: tuple[PoolDevice, ...]) -> str:
+def _text(cluster: Cluster, ways: tuple[Ask, ...], whole: Candidates) -> str:
+    matching, in_class = whole.devices, whole.in_class
     if not in_class:
         return "no device of this class"
     if len(matching) == len(in_class):
         head = f"all {len(in_class)} match" if len(in_class) > 1 else "1 of 1 matches"
     else:
         head = f"{len(matching)} of {len(in_class)} match" + ("" if len(matching) != 1 else "es")
-    left = {item.id for item in matching}
-    others = [item for item in in_class if item.id not in left]
+    others = [item for item in in_class if item.id not in whole.ids] if len(matching) < len(in_class) else []
     lacking = _lacking(ways, others)
-    kinds = {kind_of(item) for item in matching}
+    kinds = {catalogue(cluster).kinds[item.id] for item in matching}
     mixed = f"; of several kinds: {', '.join(sorted(PLURALS[k] for k in kinds))}" if len(kinds) > 1 else ""
     return head + (f"; {lacking}" if lacking else "") + mixed
 

@@ -70,7 +70,7 @@ def suggest(
 def _ends(cluster: Cluster, sketch: ClaimSketch, link: Link, release: KubernetesRelease) -> _Ends:
     items, counts = {}, {}
     for end in link.requests:
-        items[end] = {item.id: item for item in reference_candidates(cluster, sketch, end, release)}
+        items[end] = {i.id: i for i in reference_candidates(cluster, sketch, end, release).devices}
         ways = [ask for request in sketch.requests for ask in asks(request) if covers(end, ask)]
         counts[end] = min((ask.count for ask in ways if not ask.all_devices), default=1)
     return _Ends(items, counts)

@@ -52,7 +52,7 @@ def test_the_proposed_drawing_is_what_kube_scheduler_can_allocate_on_that_numa_n
     assert allocated(on, sketch, on.node_names[0])
     places = localities(on, on.node_names[0])
     for end in ("gpu", "nic"):
-        found = reference_candidates(on, sketch, end, R136)
+        found = reference_candidates(on, sketch, end, R136).devices
         assert {places[item.id].numa_node.value for item in found} == {0}
 
 

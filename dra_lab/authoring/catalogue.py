@@ -1,0 +1,96 @@
+"""Every device of a cluster once, with what drawing needs to know of it again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.drivers import Lookup, device_kind
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import AttributeValue, Device, DeviceAttribute
+from dra_lab.model.names import DeviceID, full_name
+from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
+
+_MEMO = "_authoring_catalogue"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What devices publish, values aside: driver, and per full attribute name its type and whether it says something.
+
+    The type is a member of DeviceAttribute (`string`, `int`, `strings`, ...). A value says nothing where it stands for
+    "not known" (-1, "", a bool where a place is meant: `drivers.published` passes them over).
+    """
+
+    driver: str
+    attributes: Mapping[str, tuple[str, bool]]
+
+    def __hash__(self) -> int:
+        """Compare as an object: there is one for each shape of a cluster."""
+        return id(self)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The devices of a cluster: by node name and then in kube-scheduler's order, each once; shapes and kinds by id."""
+
+    devices: tuple[PoolDevice, ...]
+    shapes: Mapping[DeviceID, Shape]
+    kinds: Mapping[DeviceID, str]
+
+
+def catalogue(cluster: Cluster) -> Catalogue:
+    """Return the catalogue of a cluster, worked out once and remembered as long as the cluster lives."""
+    cluster = with_documented_classes(cluster)
+    found: Catalogue | None = cluster.__dict__.get(_MEMO)
+    if found is None:
+        found = cluster.__dict__[_MEMO] = _make(cluster)
+    return found
+
+
+def lookup_of(driver: str, device: Device) -> Lookup:
+    """Return the function that gives a device's attribute value by full name, as `drivers` wants it."""
+
+    def lookup(name: str) -> AttributeValue | None:
+        attribute = device.lookup(name, driver)
+        return None if attribute is None else attribute.value
+
+    return lookup
+
+
+def kind_of(item: PoolDevice) -> str:
+    """Return the kind of a device: "gpu", "nic", "cpu", "memory" or "other"."""
+    return device_kind(item.driver, lookup_of(item.driver, item.device))
+
+
+def _make(cluster: Cluster) -> Catalogue:
+    seen: dict[DeviceID, PoolDevice] = {}
+    for node_name in cluster.node_names:
+        for item in devices_on(gather_pools(cluster, node_name)):
+            seen.setdefault(item.id, item)
+    interned: dict[tuple[str, tuple[tuple[str, str, bool], ...]], Shape] = {}
+    shapes, kinds = {}, {}
+    for device_id, item in seen.items():
+        key = (item.driver, tuple((name, *_type_of(a)) for name, a in item.device.attributes.items()))
+        shape = interned.get(key)
+        if shape is None:
+            shape = interned[key] = _shape(*key)
+        shapes[device_id] = shape
+        kinds[device_id] = kind_of(item)
+    return Catalogue(tuple(seen.values()), shapes, kinds)
+
+
+def _shape(driver: str, attributes: tuple[tuple[str, str, bool], ...]) -> Shape:
+    named = {full_name(name, driver): (kind, known) for name, kind, known in attributes}
+    # of `numaNode` and `driver/numaNode` the full key wins (dra-semantics 3.9, rule 50)
+    named.update({name: (kind, known) for name, kind, known in attributes if "/" in name})
+    return Shape(driver, dict(sorted(named.items())))
+
+
+def _type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
+    if attribute.string is not None:
+        return "string", bool(attribute.string.strip())
+    if attribute.int_ is not None:
+        return "int", attribute.int_ >= 0
+    return attribute.kind, attribute.kind != "bool"
