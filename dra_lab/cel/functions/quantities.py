@@ -64,7 +64,7 @@ def _as_float(value: Any) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return math.inf if number > 0 else -math.inf
 
 
 def declare(into: Declarations) -> None:
