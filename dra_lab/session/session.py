@@ -265,24 +265,9 @@ class Session:
         self._worker.submit(lambda stop: self._solve(number, cluster, drawing, stop))
 
     def _solve(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> None:
-        from dra_lab.authoring.status import request_status
-        from dra_lab.planner import make_plan
-
-        release = KubernetesRelease(drawing.release or cluster.default_release)
         plan, refusal = None, None
         try:
-            self.status = request_status(cluster, drawing.sketch, release)
-            self.events.emit("status")
-            plan = make_plan(
-                cluster,
-                drawing.sketch,
-                release=release,
-                node=drawing.node,
-                goals=drawing.goals,
-                time_limit=self.time_limit,
-                progress=lambda progress: self._on_progress(number, progress),
-                cancel=stop,
-            )
+            plan = self._plan_of(number, cluster, drawing, stop)
         except Cancelled:
             return
         except DraLabError as error:
@@ -290,6 +275,24 @@ class Session:
         except Exception as error:  # noqa: BLE001  a defect of ours must be seen in the planner and not end the thread
             refusal = DraLabError(f"this is a defect of dra_lab: {type(error).__name__}: {error}")
         self._finish(number, plan, refusal)
+
+    def _plan_of(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> Plan:
+        from dra_lab.authoring.status import request_status
+        from dra_lab.planner import make_plan
+
+        release = KubernetesRelease(drawing.release or cluster.default_release)
+        self.status = request_status(cluster, drawing.sketch, release)
+        self.events.emit("status")
+        return make_plan(
+            cluster,
+            drawing.sketch,
+            release=release,
+            node=drawing.node,
+            goals=drawing.goals,
+            time_limit=self.time_limit,
+            progress=lambda progress: self._on_progress(number, progress),
+            cancel=stop,
+        )
 
     def _on_progress(self, number: int, progress: Any) -> None:
         if number == self.number:

@@ -54,7 +54,7 @@ def answer_row(
     """Return the answer strip; without a plan it says that the planner is at work, or why there is no answer."""
     from dra_lab.exports.sentences import headline
 
-    told = _progress(progress) if stale else None
+    told = progress_row(progress) if stale else None
     if refusal is not None and not stale:
         return AnswerRow(state="error", sentence=str(refusal))
     if plan is None:
@@ -222,7 +222,8 @@ def _better(plan: Plan, goal: GoalValue) -> str:
     return ""
 
 
-def _progress(progress: Any) -> ProgressRow:
+def progress_row(progress: Any) -> ProgressRow:
+    """Return how far a solve is; None is a solve that has not told anything yet."""
     if progress is None:
         return ProgressRow(text="Planning ...")
     best = f"best {progress.best}" if progress.best is not None else ""

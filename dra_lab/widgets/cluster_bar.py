@@ -19,7 +19,8 @@ class ClusterBar(FollowingWidget):
     """The line over a plan: cluster, its contents in a few words, target release, findings, a tab of its own.
 
     All traits are written by Python; the browser sends `{type: "load", source}`, `{type: "files", files: [{name,
-    text}]}`, `{type: "start-empty"}`, `{type: "dismiss-example"}`, `{type: "release", value}`, `{type: "answer", id}`.
+    text}]}`, `{type: "start-empty"}`, `{type: "dismiss-example"}`, `{type: "release", value}`, `{type: "answer", id}`
+    and `{type: "dismiss-problem"}`.
     `example` shows the line about the example, `ask` a question with a button for each answer, `busy` what is going on.
     """
 

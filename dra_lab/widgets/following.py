@@ -10,11 +10,19 @@ import anywidget
 import traitlets
 
 from dra_lab.errors import DraLabError
+from dra_lab.model.plan import Plan
 from dra_lab.session import Session
 from dra_lab.widgets.kernel_loop import on_kernel_loop
 from dra_lab.widgets.wire import wire
 
 STATIC = Path(__file__).parent / "static"
+
+
+def latest_plan(session: Session | None) -> Plan | None:
+    """Return a session's latest answer, if it is one for its present cluster and the last question had an answer."""
+    if session is None or session.refusal is not None or session.answer is None:
+        return None
+    return session.answer if session.answer.cluster == session.cluster.name else None
 
 
 class FollowingWidget(anywidget.AnyWidget):
@@ -74,6 +82,9 @@ class FollowingWidget(anywidget.AnyWidget):
         if words:
             self._troubles[what] = words
         self.problem = next(reversed(self._troubles.values()), "")
+
+    def _asked_dismiss_problem(self, _message: object) -> None:
+        self._troubles.clear()
 
     def _tell(self, **values: Any) -> None:
         """Set traits from values of the model and rows; what is equal is not sent again."""

@@ -11,7 +11,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.session import EXAMPLE_CLUSTER, Session
 from dra_lab.widgets.device_rows import equal_nodes, fleet
 from dra_lab.widgets.fleet_values import Fleet
-from dra_lab.widgets.following import STATIC, FollowingWidget
+from dra_lab.widgets.following import STATIC, FollowingWidget, latest_plan
 
 SHOWN = ("best", "scheduler", "plain", "both")
 _NO_SLICES = "No ResourceSlices here: there is no hardware to show."
@@ -53,13 +53,12 @@ class HardwareView(FollowingWidget):
         self._when(session, self._show_stale, "solving", "plan")
         self._when(session, self._show_highlight, "highlight")
 
-    def _plan(self) -> Plan | None:
-        session = self._session
-        return session.answer if session is not None and session.refusal is None else None
-
     def _show_fleet(self) -> None:
         if (session := self._session) is not None:
-            self._tell(fleet=fleet(session.cluster, self._plan(), session.drawing.node), pinned=session.drawing.node)
+            self._tell(
+                fleet=fleet(session.cluster, latest_plan(self._session), session.drawing.node),
+                pinned=session.drawing.node,
+            )
 
     def _show_answer(self) -> None:
         self._looked = ""
@@ -74,7 +73,7 @@ class HardwareView(FollowingWidget):
 
         if (session := self._session) is None:
             return
-        cluster, plan = session.cluster, self._plan()
+        cluster, plan = session.cluster, latest_plan(self._session)
         if not cluster.slices:
             self._tell(svg="", node="", caption="", empty=_NO_SLICES, empty_action=_TRY_SAMPLE)
             return
@@ -111,7 +110,7 @@ class HardwareView(FollowingWidget):
         from dra_lab.pictures.graph_page import graph_page
 
         if self._session is not None and self.node:
-            self.graph_html = graph_page(self._session.cluster, self.node, self._plan())
+            self.graph_html = graph_page(self._session.cluster, self.node, latest_plan(self._session))
 
     def _asked_close_graph(self, _message: Mapping[str, Any]) -> None:
         self.graph_html = ""

@@ -11,15 +11,23 @@ import traitlets
 from dra_lab.errors import DraLabError
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import Plan, Suggestion
+from dra_lab.model.plan import Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
-from dra_lab.widgets.answer_rows import answer_row, badge_rows, goal_rows, reason_rows, suggestion_rows
+from dra_lab.widgets.answer_rows import (
+    answer_row,
+    badge_rows,
+    goal_rows,
+    progress_row,
+    reason_rows,
+    suggestion_rows,
+)
 from dra_lab.widgets.bar_values import FindingRow
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
-from dra_lab.widgets.following import STATIC, FollowingWidget
+from dra_lab.widgets.following import STATIC, FollowingWidget, latest_plan
 from dra_lab.widgets.plan_values import AnswerRow, BadgeRow, DeviceTable, GoalRow, ReasonRow, SuggestionRow
+from dra_lab.widgets.wire import wire
 
 DEFAULT_FOLDER = "manifests"
 
@@ -59,26 +67,27 @@ class PlanView(FollowingWidget):
         self._when(session, self._show_devices, "cluster", "plan")
         self._when(session, self._show_highlight, "highlight")
 
-    def _plan(self) -> Plan | None:
-        """Return the latest answer; what could not be answered leaves none, whatever came before it."""
-        session = self._session
-        return session.answer if session is not None and session.refusal is None else None
-
     def _show_answer(self) -> None:
-        if (session := self._session) is not None:
-            row = answer_row(
-                session.answer,
-                session.cluster,
-                stale=session.stale,
-                progress=session.progress,
-                refusal=session.refusal,
-            )
-            self._tell(answer=row)
+        if (session := self._session) is None:
+            return
+        if session.stale and session.answer is not None and self.answer:
+            # The last answer stays as it was, for the drawing and the cluster that it was given for.
+            progress = wire(progress_row(session.progress))
+            self._tell(answer={**self.answer, "stale": True, "progress": progress})
+            return
+        row = answer_row(
+            latest_plan(session),
+            session.cluster,
+            stale=session.stale,
+            progress=session.progress,
+            refusal=session.refusal,
+        )
+        self._tell(answer=row)
 
     def _show_plan(self) -> None:
         if (session := self._session) is None:
             return
-        plan = self._plan()
+        plan = latest_plan(session)
         self._tell(goals=goal_rows(plan), reasons=reason_rows(plan, session.refusal), suggestions=suggestion_rows(plan))
         self._tell(findings=finding_rows(session.findings), chosen=chosen_devices(plan))
 
@@ -100,7 +109,7 @@ class PlanView(FollowingWidget):
     def _show_devices(self) -> None:
         if (session := self._session) is None:
             return
-        plan = self._plan()
+        plan = latest_plan(self._session)
         # The table of a whole cluster changes with the cluster only; that of one node with the plan's node.
         if session.cluster is not self._shown or self.devices.get("total", 0) > MAX_DEVICES:
             self._shown = session.cluster
@@ -129,7 +138,7 @@ class PlanView(FollowingWidget):
             self.written = [str(path) for path in export(self._session, self.folder)]
 
     def _asked_apply_suggestion(self, message: Mapping[str, Any]) -> None:
-        plan, number = self._plan(), str(message.get("id", ""))
+        plan, number = latest_plan(self._session), str(message.get("id", ""))
         if self._session is None or plan is None or not number.isdigit() or int(number) >= len(plan.suggestions):
             return
         self._session.edit(with_suggestion(self._session.sketch, plan.suggestions[int(number)]))

@@ -21,7 +21,7 @@ function fill(root: HTMLElement, sync: Sync<ClusterBarModel>): void {
   };
   const sources = sourcePicker(sync, takeFiles);
   const findings = findingsButton(sync);
-  const told = lines(sync, () => refused, sources.open);
+  const told = lines(sync, () => refused, () => (refused = ""), sources.open);
   const tab = h("button.dra-button", { type: "button", onclick: () => openInTab(root) }, icon("tab"), h("span.dra-wide", {}, "Open in a tab"));
   tab.setAttribute("aria-label", "Open in a tab");
   const bar = h("div.dra-bar", { role: "toolbar", "aria-label": "Cluster" }, sources.button, summary(sync), h("span.dra-gap"), release(sync), findings.button, tab);

@@ -3,20 +3,27 @@ import type { ClusterBarModel } from "../generated/models";
 import { h, icon, refill } from "../view/dom";
 import type { Sync } from "../view/sync";
 
-/** `local` is a problem of the browser's own (a file that cannot be sent); `load` opens the choice of a cluster. */
-export function lines(sync: Sync<ClusterBarModel>, local: () => string, load: () => void): { root: HTMLElement; draw: () => void } {
+/**
+ * `local` is a problem of the browser's own (a file that cannot be sent), which `forget` ends; `load` opens the choice of a
+ * cluster.
+ */
+export function lines(sync: Sync<ClusterBarModel>, local: () => string, forget: () => void, load: () => void): { root: HTMLElement; draw: () => void } {
   const root = h("div.dra-lines");
   const status = h("div.dra-lines-status", { role: "status" });
-  root.append(status);
+  // What comes and goes lies over the panes below: the answer strip never moves.
+  const over = h("div.dra-lines-over");
   const draw = () => {
     const problem = local() || sync.get("problem");
     const busy = sync.get("busy");
+    const close = h("button.dra-quiet", { type: "button", "aria-label": "Hide this message", onclick: () => (forget(), draw(), sync.send({ type: "dismiss-problem" })) }, icon("cross"));
     refill(
       status,
       busy ? h("div.dra-line.dra-busy", {}, h("span.dra-spinner", { "aria-hidden": "true" }), busy) : null,
-      problem ? h("div.dra-line.dra-problem", {}, icon("error"), h("span", {}, problem)) : null,
+      problem ? h("div.dra-line.dra-problem", {}, icon("error"), h("span", {}, problem), close) : null,
     );
-    root.replaceChildren(status, ...[question(sync), example(sync, load)].filter((line) => line !== null));
+    const ask = question(sync);
+    refill(over, status, ask);
+    refill(root, over, example(sync, load));
   };
   sync.watch(["problem", "busy", "ask", "example"], draw);
   return { root, draw };

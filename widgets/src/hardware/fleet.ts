@@ -63,7 +63,7 @@ function rows(fleet: Fleet, node: string, look: (id: string) => void): HTMLEleme
 }
 
 function table(fleet: Fleet, look: (id: string) => void): HTMLElement {
-  const made = new Table({ label: "Classes of equal nodes", columns: ["class", "nodes", "fits", "first node"], pick: (row: Row) => look(row.id) });
+  const made = new Table({ label: "Classes of equal nodes", columns: ["class", "nodes", "fits", "first node"], widths: [170, 60, 100, 90], pick: (row: Row) => look(row.id) });
   made.fill((fleet.items ?? []).map((item) => ({ id: item.id, cells: [item.label, String(item.nodes ?? 1), item.detail || FITS[item.fit ?? "unknown"], item.id] })));
   requestAnimationFrame(() => made.paint());
   return made.root;
