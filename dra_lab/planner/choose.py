@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dra_lab.model.plan import GoalValue, NodeClass, NodeFit
 from dra_lab.planner.patterns import Patterns
@@ -46,9 +46,13 @@ def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: s
         name = pinned if pinned in equal.nodes else equal.nodes[0]
         bar = best.values if best is not None and best.proven and name != pinned else None
         found = patterns.known(equal, bar) if name != pinned else None
+        if found is None and limits.reached:
+            found = Solution()
         if found is None:
             least = patterns.rank(equal)
-            found = solve_problem(scan.problem(name), order, limits, solver=solver, best=bar, least=least)
+            # The goals are told for the first node; the others only have to show that they can keep up.
+            told = limits if best is None or name == pinned else replace(limits, report=None)
+            found = solve_problem(scan.problem(name), order, told, solver=solver, best=bar, least=least)
             patterns.learn_from(equal, name, found)
         search.solutions.append((equal, name, found))
         if found.taken is not None and not found.worse and (best is None or found.values < best.values):
@@ -105,6 +109,8 @@ def _fits_idle(search: _Search, equal: EqualNodes, found: Solution) -> bool | No
     """Say whether the claim would fit with nothing in use; the same idle node is asked once."""
     if equal.idle == equal.now:
         return None if found.taken is None and not found.infeasible else found.taken is not None
+    if equal.idle not in search.idle and search.limits.reached:
+        return None
     if equal.idle not in search.idle:
         problem = search.scan.problem(search.scan.idle_nodes[equal.idle], idle=True)
         search.idle[equal.idle] = is_feasible(problem, search.limits, solver=search.solver)

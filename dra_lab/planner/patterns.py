@@ -6,7 +6,7 @@ Only for claims without a request for all devices: then a node on which less is 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import EqualNodes, Scan
@@ -34,10 +34,13 @@ class Patterns:
 
     def prepare(self) -> None:
         """Solve each layout that stands for several classes, as long as that is less work than it saves."""
+        quiet = replace(self.limits, report=None)
         uses = Counter(equal.layout for equal in self.scan.classes if equal.layout >= 0)
         for layout in sorted(layout for layout, count in uses.items() if count > 1):
+            if quiet.reached:
+                return
             problem = self.scan.layouts[layout].problem
-            solved = self.bounds[layout] = solve_problem(problem, self.order, self.limits, solver=self.solver)
+            solved = self.bounds[layout] = solve_problem(problem, self.order, quiet, solver=self.solver)
             self.learn(layout, {device: at for at, device in enumerate(problem_devices(self.scan, layout))}, solved)
 
     def rank(self, equal: EqualNodes) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dra_lab.planner.choose import Choice
 
 _FIXED = ("alternatives", "preferences")
-_FIRST_FIT_SECONDS = 10.0
+_FIRST_FIT_SECONDS = 3.0
 _LEAST_SECONDS = 0.05
 _MOST_NODES = 200
 

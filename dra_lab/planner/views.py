@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from dra_lab.cel.matching import Matching
@@ -30,13 +30,17 @@ class NodeView:
     hardware: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Answers:
-    """How far the devices of every node come with one class and selectors: a number for each node's tuple of stages."""
+    """How far the devices of the nodes looked at come with one class and selectors.
 
-    by_node: dict[str, int]
-    stages: tuple[tuple[str, ...], ...]
-    failures: tuple[Failure, ...]
+    `by_node` holds a number for each node, an index into `stages`; `failures` the devices on which a selector fails.
+    """
+
+    by_node: dict[str, int] = field(default_factory=dict)
+    stages: list[tuple[str, ...]] = field(default_factory=list)
+    failures: dict[Failure, None] = field(default_factory=dict)
+    numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
 
 
 class ClusterViews:
@@ -65,38 +69,38 @@ class ClusterViews:
             self.nodes[node_name] = found
         return found
 
-    def answers(self, ask: Ask) -> Answers:
-        """Return how far every device of every node comes with an ask's class and selectors."""
+    def answers(self, ask: Ask, node_name: str = "") -> Answers:
+        """Return how far devices come with an ask's class and selectors, on this node and all that were asked for."""
         key = (ask.device_class_name, ask.selectors)
         found = self._answers.get(key)
         if found is None:
-            found = self._answers[key] = self._answer(ask)
+            found = self._answers[key] = Answers()
+        if node_name and node_name not in found.by_node:
+            self._answer(found, ask, node_name)
         return found
 
-    def values(self, where: str) -> dict[str, int]:
-        """Return, for each node, a number that stands for its devices' values of one attribute."""
-        found = self._values.get(where)
-        if found is None:
-            found = {}
-            for name in self.cluster.node_names:
-                values = tuple(item.device.lookup(where, item.driver) for item in self.view(name).devices)
-                found[name] = self._number("values", values)
-            self._values[where] = found
-        return found
+    def value_number(self, where: str, node_name: str) -> int:
+        """Return a number that stands for the values of one attribute on a node's devices."""
+        found = self._values.setdefault(where, {})
+        number = found.get(node_name)
+        if number is None:
+            values = tuple(item.device.lookup(where, item.driver) for item in self.view(node_name).devices)
+            number = found[node_name] = self._number("values", values)
+        return number
 
-    def _answer(self, ask: Ask) -> Answers:
-        numbers: dict[tuple[str, ...], int] = {}
-        by_node: dict[str, int] = {}
-        failures: list[Failure] = []
-        for name in self.cluster.node_names:
-            stages = []
-            for item in self.view(name).devices:
-                match = self.matching.match(ask, item.driver, item.device)
-                stages.append(match.stage)
-                if match.stage == "error":
-                    failures.append((item.id, match.expression, match.error))
-            by_node[name] = numbers.setdefault(tuple(stages), len(numbers))
-        return Answers(by_node, tuple(numbers), tuple(dict.fromkeys(failures)))
+    def _answer(self, found: Answers, ask: Ask, node_name: str) -> None:
+        stages = []
+        for item in self.view(node_name).devices:
+            match = self.matching.match(ask, item.driver, item.device)
+            stages.append(match.stage)
+            if match.stage == "error":
+                found.failures[item.id, match.expression, match.error] = None
+        told = tuple(stages)
+        number = found.numbers.get(told)
+        if number is None:
+            number = found.numbers[told] = len(found.stages)
+            found.stages.append(told)
+        found.by_node[node_name] = number
 
     def _number(self, kind: str, value: Hashable) -> int:
         return self._numbers.setdefault((kind, value), len(self._numbers))
@@ -142,6 +146,6 @@ def shape_key(views: ClusterViews, node_name: str, asks: Sequence[Ask], wheres: 
     """Return what a node is for a claim, apart from what is in use: equal keys mean equal devices in one order."""
     return (
         views.view(node_name).hardware,
-        *(views.answers(ask).by_node[node_name] for ask in asks),
-        *(views.values(where)[node_name] for where in wheres),
+        *(views.answers(ask, node_name).by_node[node_name] for ask in asks),
+        *(views.value_number(where, node_name) for where in wheres),
     )
