@@ -1,4 +1,4 @@
-"""Replays recorded cases of DRA selectors, one JSON document a case."""
+"""One recorded CEL case, answered: `{"id", "result", "errorKind", "maxCost"}`."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from typing import Any
 import msgspec
 
 from dra_lab.cel.selector import compile_selector
-from dra_lab.errors import CelCompileError, CelRuntimeError, ManifestError
+from dra_lab.errors import CelCompileError, CelRuntimeError, InputError
 from dra_lab.model.device import Device
 
 
 def replay_cel(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer a recorded case: `{"id", "result": true|false|None, "errorKind": ""|"compile"|"runtime", "maxCost"}`.
+    """Return what the selector of a case says of its device.
 
-    `case` has `id`, `expression` and `device` (a device of v1 with its `driver`). Raises ManifestError for a case of
-    another form.
+    `result` is true, false or None; `errorKind` is "", "compile" or "runtime"; `maxCost` is the estimate, None for a
+    selector that does not compile. Raises InputError for a case whose device cannot be read.
     """
     try:
         published = dict(case["device"])
-        driver = published.pop("driver")
+        driver = str(published.pop("driver"))
         device = msgspec.convert({"name": "device", **published}, Device)
-        identity, expression = case["id"], case["expression"]
-    except (KeyError, TypeError, msgspec.ValidationError) as error:
-        raise ManifestError(f"this is no recorded CEL case: {error}") from None
+        expression = str(case["expression"])
+    except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
+        raise InputError(f"the device of CEL case {case.get('id')!r} cannot be read: {error}") from None
+    answer: dict[str, Any] = {"id": case.get("id"), "result": None, "errorKind": "", "maxCost": None}
     try:
         selector = compile_selector(expression)
+        answer["maxCost"] = selector.max_cost
+        answer["result"] = selector.matches(driver, device)
     except CelCompileError:
-        return {"id": identity, "result": None, "errorKind": "compile"}
-    try:
-        result, kind = selector.matches(driver, device), ""
+        answer["errorKind"] = "compile"
     except CelRuntimeError:
-        result, kind = None, "runtime"
-    return {"id": identity, "result": result, "errorKind": kind, "maxCost": selector.max_cost}
+        answer["errorKind"] = "runtime"
+    return answer
