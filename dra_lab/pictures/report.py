@@ -13,7 +13,7 @@ from dra_lab.pictures.captions import clean
 from dra_lab.pictures.fleet import fleet_svg
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.letters import colours, letters
-from dra_lab.pictures.words import answer_sentence, first_fit_words, proof_words
+from dra_lab.pictures.words import first_fit_words, proof_words
 
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
@@ -55,10 +55,10 @@ _END = """<p class="facts">Made with dra-lab.</p></main></body></html>
 def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, node: str = "", sentence: str = "") -> str:
     """Return the page: answer, pictures, goals beside kube-scheduler's, reasons, suggestions, findings, YAML.
 
-    `node` is the one to draw, "" for the plan's or the first; `sentence` is the answer in words where the caller has
-    told it elsewhere, "" for `words.answer_sentence`. Without a plan the page shows the node's hardware. All text is
-    escaped, the page's own policy forbids scripts and requests, and the same plan gives the same page. Raises KeyError
-    for a node that the cluster does not have.
+    `node` is the one to draw, "" for the plan's or the first; `sentence` is the answer in words
+    (`exports.text.answer_sentence`), the page's heading. Without a plan the page shows the node's hardware. All text
+    is escaped, the page's own policy forbids scripts and requests, and the same plan gives the same page. Raises
+    KeyError for a node that the cluster does not have.
     """
     drawn = node or (plan.node if plan is not None else "") or next(iter(cluster.node_names), "")
     if plan is None:
@@ -66,7 +66,7 @@ def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, nod
     title = f"{clean(plan.sketch.name)} on {clean(plan.cluster or cluster.name)}"
     parts = [
         _head(title),
-        f'<p class="facts">{escape(title)}</p><h1>{escape(clean(sentence or answer_sentence(plan)))}</h1>',
+        f'<p class="facts">{escape(title)}</p><h1>{escape(clean(sentence or title))}</h1>',
         f'<p class="facts">{escape(_facts(cluster, plan))}</p>',
         _requests(plan),
         _pictures(cluster, plan, drawn),
