@@ -268,8 +268,6 @@ class Session:
         plan, refusal = None, None
         try:
             plan = self._plan_of(number, cluster, drawing, stop)
-        except Cancelled:
-            return
         except DraLabError as error:
             refusal = error
         except Exception as error:  # noqa: BLE001  a defect of ours must be seen in the planner and not end the thread
