@@ -87,7 +87,8 @@ def _text(cluster: Cluster, ways: tuple[Ask, ...], whole: Candidates) -> str:
         head = f"{len(matching)} of {len(in_class)} match" + ("" if len(matching) != 1 else "es")
     others = [item for item in in_class if item.id not in whole.ids] if len(matching) < len(in_class) else []
     lacking = _lacking(ways, others)
-    kinds = {catalogue(cluster).kinds[item.id] for item in matching}
+    known = catalogue(cluster).kinds
+    kinds = {known[item.id] for item in matching}
     mixed = f"; of several kinds: {', '.join(sorted(PLURALS[k] for k in kinds))}" if len(kinds) > 1 else ""
     return head + (f"; {lacking}" if lacking else "") + mixed
 

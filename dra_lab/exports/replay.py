@@ -1,0 +1,80 @@
+"""A manifest before it goes out: kube-scheduler's search for it on every node state, also where it does not fit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.authoring.compile import compile_claim
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.scheduler.first_fit import Verdict, first_fit
+from dra_lab.scheduler.node_state import NodeStates
+
+MANY_STEPS = 1_000_000
+"""More candidates than this on one node are told: a busy scheduler may run into its limit."""
+
+NODE_LIMIT = 10.0
+"""Seconds after which kube-scheduler stops searching one node (gate DRASchedulerFilterTimeout, its default)."""
+
+TOO_MANY_STEPS = 5_000_000
+"""Ten seconds, kube-scheduler's limit for one node, are 5 to 9 million candidates (measured on the real allocator)."""
+
+
+def replay_findings(
+    sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease, *, time_limit: float = 30.0
+) -> tuple[Finding, ...]:
+    """Return what a compiled drawing would do to a pod while kube-scheduler looks for a node.
+
+    From 1.36 a node on which the search takes 10 s aborts the whole attempt, and so does an error on any node, so
+    every node state is searched, also those where the claim does not fit (design 4). `time_limit` in seconds bounds
+    all searches together; a Finding says how many states were not looked at.
+    """
+    on = with_documented_classes(cluster)
+    claim = ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=compile_claim(sketch, on, release).spec)
+    groups = NodeStates(on, release).groups([claim])
+    end = time.monotonic() + time_limit
+    findings: list[Finding] = []
+    for number, nodes in enumerate(groups):
+        limit = min(NODE_LIMIT, end - time.monotonic())
+        verdict = _search(on, nodes[0], claim, release, limit) if limit > 0 else None
+        if verdict is None:
+            message = f"{len(groups) - number} of {len(groups)} node states were not searched in {time_limit:g} s"
+            findings.append(Finding("manifest-not-replayed", Severity.WARNING, sketch.name, message))
+            break
+        findings += _judged(verdict, nodes, release)
+    return tuple(findings)
+
+
+def _search(
+    cluster: Cluster, node: str, claim: ResourceClaim, release: KubernetesRelease, limit: float
+) -> Verdict | None:
+    """Search one node; None where our own limit cut it off, which says nothing about kube-scheduler's."""
+    verdict = first_fit(cluster, node, [claim], release, step_limit=TOO_MANY_STEPS, time_limit=limit)
+    stopped = verdict.status is FirstFitStatus.STOPPED and verdict.steps < TOO_MANY_STEPS
+    return None if stopped and limit < NODE_LIMIT else verdict
+
+
+def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease) -> Iterator[Finding]:
+    where = nodes[0] if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1} equal nodes"
+    aborts = release.version not in ("1.34", "1.35")
+    scope = "kube-scheduler would give up the pod, on every node" if aborts else "kube-scheduler would skip the node"
+    advice = (
+        "Make preferred pairs fewer or must-links, draw the scarcer kind first, or keep the pod off by node affinity."
+    )
+    if verdict.status is FirstFitStatus.ERROR:
+        message = f"kube-scheduler would give up the pod, on every node: {verdict.message}"
+        yield Finding("manifest-gives-up", Severity.ERROR, where, message)
+    elif verdict.status is FirstFitStatus.STOPPED:
+        message = f"the search does not end within {verdict.steps:,} candidates; {scope}"
+        severity = Severity.ERROR if aborts else Severity.WARNING
+        yield Finding("manifest-gives-up", severity, where, message, advice)
+    elif verdict.steps > MANY_STEPS:
+        message = f"the search takes {verdict.steps:,} candidates; 10 s, the limit, are 5 to 9 million"
+        yield Finding("manifest-slow", Severity.WARNING, where, message, advice)
