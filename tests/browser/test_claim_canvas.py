@@ -511,6 +511,60 @@ def test_a_renamed_request_keeps_links_and_stays_selected(draw):
     canvas.root.locator(".dra-inspector h3", has_text="accelerator").wait_for()
 
 
+def test_undo_in_a_field_takes_back_what_was_sent_and_escape_goes_back_to_the_box(draw):
+    """Text that is being typed keeps the field's own undo; Enter opens the form and Esc leaves it."""
+    canvas = draw(TWO)
+    canvas.box("gpu").focus()
+    canvas.press("Enter")
+    field = canvas.root.get_by_role("textbox", name="count")
+    field.fill("7")
+    canvas.press("Enter")
+    until(lambda: canvas.lab.eval("canvas.drawn.request('gpu').exactly.count") == 7, "sent")
+    canvas.press("Control+z")
+    until(lambda: canvas.lab.eval("canvas.drawn.request('gpu').exactly.count") == 2, "undone")
+    field.fill("9")
+    canvas.press("Escape")
+    assert field.input_value() == "2"
+    canvas.press("Escape")
+    until(lambda: canvas.focused() == "r:gpu", "back on the box")
+
+
+def test_alternatives_and_tolerations_are_drawn_in_the_form(draw):
+    canvas = draw(TWO)
+    canvas.box("gpu").locator(".dra-box-text").click()
+    canvas.root.get_by_role("button", name="Tolerate a taint").click()
+    canvas.root.get_by_label("tolerates").fill("maintenance")
+    canvas.root.get_by_role("combobox", name="effect").select_option("NoSchedule")
+    canvas.root.get_by_role("button", name="Add an alternative").click()
+    ways = "[w.name for w in canvas.drawn.request('gpu').first_available]"
+    until(lambda: canvas.lab.eval(ways) == ["first", "choice-2"], "two ways")
+    field = canvas.root.get_by_role("combobox", name="class")
+    field.fill("gpu.other.com")
+    field.press("Enter")
+    classes = "[w.device_class_name for w in canvas.drawn.request('gpu').first_available]"
+    until(lambda: canvas.lab.eval(classes) == ["gpu.nvidia.com", "gpu.other.com"], "only the second is changed")
+    tolerated = "[(t.key, t.effect) for w in canvas.drawn.request('gpu').first_available for t in w.tolerations]"
+    assert canvas.lab.eval(tolerated) == [["maintenance", "NoSchedule"]] * 2
+    assert canvas.box("gpu").locator(".dra-count").inner_text() == "1 of 2"
+
+
+def test_one_end_of_a_link_can_be_untied(draw):
+    """By the line on the board, and by the form; a pair of one becomes together, a link without ends goes."""
+    canvas = draw({**TWO, "links": [PAIRS]})
+    line = canvas.root.locator('.react-flow__edge[data-id="e:link-1:nic"] path').first
+    middle = line.evaluate(
+        """path => { const at = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
+                     return [at.x, at.y]; }"""
+    )
+    canvas.page.mouse.click(*middle)
+    canvas.root.get_by_role("button", name="Untie").click()
+    until(lambda: canvas.links()[0]["requests"] == ["gpu"], "untied on the board")
+    assert canvas.links()[0]["how"] == "together"
+    canvas.knot("link-1").click()
+    canvas.root.get_by_role("button", name="Untie gpu").click()
+    until(lambda: canvas.links() == [], "the link is gone")
+
+
 # ---------------------------------------------------------------- looks
 
 

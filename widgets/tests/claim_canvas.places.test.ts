@@ -41,6 +41,12 @@ test("a line leaves a knot below for a box under it and sideways for a box besid
   expect(endsOf(knot, { x: 200, y: -20, width: 200, height: 80 }).map((end) => end.side)).toEqual(["right", "left"]);
 });
 
+test("a line goes round the corner of a box that stands well beside its knot", () => {
+  const box = { x: 0, y: 0, width: 200, height: 80 };
+  expect(endsOf({ x: 250, y: 90, width: 100, height: 30 }, box).map((end) => end.side)).toEqual(["top", "right"]);
+  expect(endsOf({ x: -200, y: -60, width: 100, height: 30 }, box).map((end) => end.side)).toEqual(["bottom", "left"]);
+});
+
 test("an arrow follows a link before it takes a nearer box", () => {
   const spots = [{ id: "a", x: 0, y: 0 }, { id: "near", x: 50, y: 0 }, { id: "linked", x: 200, y: 10 }];
   expect(neighbour(spots, "a", "right", new Set(["linked"]))).toBe("linked");

@@ -53,6 +53,7 @@ function Desk({ model }: { model: Model }) {
     if (editor.edit((sketch) => joined(sketch, editor.status, from, to).sketch) === before) editor.say("They are tied already");
     else flow.focus(linkId(link));
   };
+  const toBoard = () => (flow.active ? flow.focus(flow.active) : find(".dra-board"));
   const clear = () => editor.edit((sketch) => ({ ...sketch, requests: [], links: [], config: [] }));
   const onKeyDown = (event: KeyboardEvent) => {
     const targets = {
@@ -60,6 +61,7 @@ function Desk({ model }: { model: Model }) {
       choosePalette: () => (editor.readOnly ? undefined : find(".dra-chips button[tabindex='0']")),
       toggleKeys: () => setKeysShown((shown) => !shown),
       editForm: () => find(".dra-inspector input, .dra-inspector select"),
+      leaveForm: toBoard,
     };
     if (event.key === "Tab") setLinking(null);
     if (event.key === "Escape" && keysShown) setKeysShown(false);
@@ -68,8 +70,6 @@ function Desk({ model }: { model: Model }) {
     event.stopPropagation();
   };
   const style = useMemo(() => ({ height: height ? `${height}px` : "100%" }) as CSSProperties, [height]);
-  const toBoard = () => (flow.active ? flow.focus(flow.active) : find(".dra-board"));
-
   return (
     <EditorProvider value={editor}>
       <section

@@ -16,15 +16,26 @@ export interface KeyTargets {
   choosePalette(): void;
   toggleKeys(): void;
   editForm(): void;
+  leaveForm(): void;
 }
 
-const isTyping = (target: EventTarget | null) => target instanceof HTMLElement && target.matches("input, textarea, select");
+const FIELD = "textarea, select, input:not([type='radio'], [type='checkbox'])";
+
+/** Whether a key belongs to a field of the form: all but undo, redo and Esc do, and those too while a text is typed. */
+function isForField(target: HTMLElement, action: Action): boolean {
+  if (!target.matches(FIELD)) return false;
+  return !["undo", "redo", "cancel"].includes(action.do) || target.hasAttribute("data-draft");
+}
 
 /** Handle a key of the canvas; returns whether it was one. */
 export function onCanvasKey(event: KeyboardEvent, targets: KeyTargets): boolean {
-  const action = isTyping(event.target) ? null : actionOf(event);
-  if (!action) return false;
-  const onBoard = (event.target as HTMLElement).closest(".dra-board") !== null && !(event.target as HTMLElement).closest("button");
+  const [target, action] = [event.target as HTMLElement, actionOf(event)];
+  if (!action || isForField(target, action)) return false;
+  if (action.do === "cancel" && target.closest(".dra-inspector")) {
+    targets.leaveForm();
+    return true;
+  }
+  const onBoard = target.closest(".dra-board") !== null && !target.closest("button");
   const anywhere = action.do === "undo" || action.do === "redo" || action.do === "keys";
   if (!anywhere && !onBoard) return false;
   return targets.linking && onBoard ? chooseEnd(action, targets, targets.linking) : act(action, targets);

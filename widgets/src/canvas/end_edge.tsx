@@ -18,18 +18,24 @@ const MARGIN = 22;
 const within = (value: number, from: number, length: number): number =>
   length <= 2 * MARGIN ? from + length / 2 : Math.min(Math.max(value, from + MARGIN), from + length - MARGIN);
 
+/** Pixels beyond a box's edge from which a line goes round the corner: out of its side and down into the knot. */
+const CORNER = 40;
+
 /**
- * Where the line leaves the knot and where it meets the box: above or below where one stands clear of the other, else at
- * the sides. The point on the box slides towards the knot, so that several links of one box do not lie on each other.
+ * Where the line leaves the knot and where it meets the box: above or below where one stands clear of the other, round the
+ * corner where it also stands well beside it, else at the sides. The point on the box slides towards the knot, so that
+ * several links of one box do not lie on each other.
  */
 export function endsOf(knot: Rect, box: Rect): [Port, Port] {
   const middle = { x: knot.x + knot.width / 2, y: knot.y + knot.height / 2 };
   const above = knot.y + knot.height <= box.y;
   if (above || knot.y >= box.y + box.height) {
+    const leave = { x: middle.x, y: above ? knot.y + knot.height : knot.y, side: above ? Position.Bottom : Position.Top };
+    const half = box.y + box.height / 2;
+    if (middle.x > box.x + box.width + CORNER) return [leave, { x: box.x + box.width, y: half, side: Position.Right }];
+    if (middle.x < box.x - CORNER) return [leave, { x: box.x, y: half, side: Position.Left }];
     const x = within(middle.x, box.x, box.width);
-    return above
-      ? [{ x: middle.x, y: knot.y + knot.height, side: Position.Bottom }, { x, y: box.y, side: Position.Top }]
-      : [{ x: middle.x, y: knot.y, side: Position.Top }, { x, y: box.y + box.height, side: Position.Bottom }];
+    return [leave, { x, y: above ? box.y : box.y + box.height, side: above ? Position.Top : Position.Bottom }];
   }
   const y = within(middle.y, box.y, box.height);
   return middle.x < box.x + box.width / 2

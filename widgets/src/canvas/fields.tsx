@@ -42,7 +42,7 @@ export function useDraft({ value, onDone, check, pause = 0 }: DraftProps) {
     event.stopPropagation();
   };
   const wrong = draft === null ? "" : (check?.(draft) ?? "");
-  return { wrong, input: { value: draft ?? value, onChange, onKeyDown, onBlur: send, "aria-invalid": wrong ? true : undefined } };
+  return { wrong, input: { value: draft ?? value, onChange, onKeyDown, onBlur: send, "aria-invalid": wrong ? true : undefined, "data-draft": draft === null ? undefined : "" } };
 }
 
 /** Send in a pause of typing. An emptied text waits until the field is left: a person may only be rewriting it. */

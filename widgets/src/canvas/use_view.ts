@@ -7,7 +7,16 @@ import type { CanvasNode } from "./flow";
 
 const MARGIN = 16;
 /** Pixels that the buttons in the corner take. */
-const TOOLS = { width: 196, height: 52 };
+const TOOLS = { width: 190, height: 52 };
+
+/** Keep clear of the buttons, below them or beside them: whichever shows the drawing larger. */
+function paddingFor(drawing: { width: number; height: number }, size = new DOMRect()) {
+  const zoom = (top: number, right: number) =>
+    Math.min(1, (size.width - MARGIN - right) / drawing.width, (size.height - MARGIN - top) / drawing.height);
+  const beside = zoom(MARGIN, TOOLS.width) > zoom(TOOLS.height, MARGIN);
+  const [top, right] = beside ? [MARGIN, TOOLS.width] : [TOOLS.height, MARGIN];
+  return { left: `${MARGIN}px`, bottom: `${MARGIN}px`, top: `${top}px`, right: `${right}px` } as const;
+}
 
 /** Returns the function that shows the whole drawing; `arranged` says that some place is ours and not a person's. */
 export function useView(nodes: readonly CanvasNode[], arranged: boolean, root: RefObject<HTMLElement | null>): () => void {
@@ -16,8 +25,7 @@ export function useView(nodes: readonly CanvasNode[], arranged: boolean, root: R
   const board = () => root.current?.querySelector(".react-flow")?.getBoundingClientRect();
   const fit = useCallback(() => {
     const bounds = flow.getNodesBounds(flow.getNodes());
-    const clear = ((board()?.width ?? 0) - bounds.width) / 2 > TOOLS.width;
-    void flow.fitView({ maxZoom: 1, duration: 0, padding: { x: `${MARGIN}px`, bottom: `${MARGIN}px`, top: `${clear ? MARGIN : TOOLS.height}px` } });
+    void flow.fitView({ maxZoom: 1, duration: 0, padding: paddingFor(bounds, board()) });
   }, [flow]);
 
   const showAll = useCallback(() => {
