@@ -90,6 +90,8 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
             "threads": 1,
             "mip_rel_gap": 0.0,
             "mip_abs_gap": _GAP,
+            # On models of this size it takes three quarters of the time and finds nothing that the rest does not.
+            "mip_heuristic_run_feasibility_jump": False,
         }
         if self.limits.left is not None:
             options["time_limit"] = self.limits.left
