@@ -1,0 +1,205 @@
+"""Single rules of the planner on nodes made for them: shares, All, limits, splitting, names, large counts."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from exhaustive_plans import CPU, GPU, NIC, device_class
+from small_nodes import a_slice, cluster, device, gpu, nic
+
+from dra_lab.checks.plans import check_plan
+from dra_lab.model.claims import ALL, CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device, DeviceCapacity, DeviceTaint
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.planner import make_plan
+from dra_lab.planner.constraints import build_model
+from dra_lab.planner.eligible import Rules, eligibility
+from dra_lab.planner.problem import build_problem, pairwise_share
+from dra_lab.planner.variables import Model
+from dra_lab.planner.views import views_of
+from dra_lab.topology.locality import localities
+
+RELEASE = KubernetesRelease("1.36")
+CLASSES = tuple(map(device_class, (GPU, NIC, CPU)))
+NUMA = "resource.kubernetes.io/numaNode"
+
+
+def node(**drivers: list[Device]) -> Cluster:
+    names = {"gpus": GPU, "nics": NIC, "cpus": CPU}
+    return cluster(*(a_slice(names[kind], *devices) for kind, devices in drivers.items()), classes=CLASSES)
+
+
+def cpus(name: str, amount: int = 16, numa: int = 0) -> Device:
+    capacity = {"dra.cpu/cpu": DeviceCapacity(value=amount)}
+    return device(name, {NUMA: numa}, capacity=capacity, allow_multiple_allocations=True)
+
+
+def ask(name: str, driver: str, count: int = 1, cpu: int = 0, **more) -> DeviceRequest:
+    capacity = CapacityRequirements(requests={"dra.cpu/cpu": cpu}) if cpu else None
+    exactly = ExactDeviceRequest(device_class_name=driver, count=count, capacity=capacity, **more)
+    return DeviceRequest(name=name, exactly=exactly)
+
+
+def planned(found: Cluster, *requests: DeviceRequest, links: tuple[Link, ...] = ()) -> Plan:
+    plan = make_plan(found, ClaimSketch(requests=requests, links=links), release=RELEASE)
+    assert check_plan(found, plan, RELEASE) == ()
+    return plan
+
+
+def test_two_shares_of_one_device():
+    """Two requests share a device within its capacity, with one NUMA node; a third does not fit."""
+    found = node(cpus=[cpus("c0")])
+    plan = planned(found, ask("a", CPU, cpu=8), ask("b", CPU, cpu=8))
+    assert [p.consumed for p in plan.placements] == [{"dra.cpu/cpu": "8"}] * 2
+    assert plan.goal("numa") == 1
+    assert not planned(found, ask("a", CPU, cpu=8), ask("b", CPU, cpu=8), ask("c", CPU, cpu=1)).fits
+
+
+def test_shares_of_odd_sizes_are_exact():
+    """Capacity is counted exactly, however large and uneven the amounts are."""
+    found = node(cpus=[cpus("c0", 3 * 10**15)])
+    third = 10**15
+    assert planned(found, *(ask(n, CPU, cpu=third) for n in "abc")).fits
+    assert not planned(found, ask("a", CPU, cpu=third), ask("b", CPU, cpu=third), ask("c", CPU, cpu=third + 1)).fits
+
+
+def test_two_devices_of_one_request_differ():
+    """A request for two shareable devices takes two different ones."""
+    assert not planned(node(cpus=[cpus("c0")]), ask("a", CPU, 2, cpu=2)).fits
+    plan = planned(node(cpus=[cpus("c0"), cpus("c1")]), ask("a", CPU, 2, cpu=2))
+    assert {p.device.device for p in plan.placements} == {"c0", "c1"}
+
+
+def test_whole_device_when_nothing_is_asked():
+    """Without a capacity request a shareable device is taken whole."""
+    found = node(cpus=[cpus("c0")])
+    assert planned(found, ask("a", CPU)).placements[0].consumed == {"dra.cpu/cpu": "16"}
+    assert not planned(found, ask("a", CPU), ask("b", CPU, cpu=1)).fits
+
+
+def test_split_over_numa_nodes():
+    """CPUs of more than one NUMA node are taken from two devices, under the name of the drawing's request."""
+    plan = planned(node(cpus=[cpus("c0"), cpus("c1", numa=1)]), ask("cpu", CPU, cpu=24))
+    assert [p.request for p in plan.placements] == ["cpu", "cpu"]
+    assert plan.goal("numa") == 2
+
+
+def test_all_takes_every_device():
+    """All takes every matching device, and fails when one of them is tainted."""
+    devices = [gpu(0), gpu(1), gpu(2)]
+    request = DeviceRequest(name="g", exactly=ExactDeviceRequest(device_class_name=GPU, allocation_mode=ALL))
+    assert len(planned(node(gpus=devices), request).placements) == 3
+    tainted = gpu(3)
+    tainted = Device(
+        name=tainted.name, attributes=tainted.attributes, taints=(DeviceTaint(key="x", effect="NoSchedule"),)
+    )
+    plan = planned(node(gpus=[*devices, tainted]), request)
+    assert not plan.fits
+    assert (plan.shortfalls[0].rule, "gpu-3" in plan.shortfalls[0].message) == ("taint", True)
+
+
+def test_alternatives_in_order():
+    """The first alternative that can be served is taken, and its rank is the goal's value."""
+    subs = (
+        DeviceSubRequest(name="many", device_class_name=GPU, count=4),
+        DeviceSubRequest(name="few", device_class_name=GPU, count=2),
+    )
+    request = DeviceRequest(name="g", first_available=subs)
+    plan = planned(node(gpus=[gpu(n) for n in range(3)]), request)
+    assert [p.request for p in plan.placements] == ["g/few", "g/few"]
+    assert plan.goal("alternatives") == 1
+
+
+@pytest.mark.parametrize(("count", "fits"), [(32, True), (33, False)])
+def test_at_most_32(count, fits):
+    """A claim holds 32 devices; one more does not fit and is told as the limit, not as a lack of devices."""
+    plan = planned(node(gpus=[gpu(n) for n in range(40)]), ask("g", GPU, count))
+    assert plan.fits is fits
+    assert fits or plan.shortfalls[0].rule == "limit"
+
+
+def test_limit_of_the_whole_claim():
+    """Two requests that together exceed 32 are told as the limit."""
+    plan = planned(node(gpus=[gpu(n) for n in range(40)]), ask("a", GPU, 20), ask("b", GPU, 20))
+    assert (plan.status, plan.shortfalls[0].rule) == (PlanStatus.INFEASIBLE, "limit")
+
+
+def test_names_that_look_alike_to_pulp():
+    """Names that PuLP would turn into one (`a-b`, `a_b`) stay apart: variables carry numbers."""
+    found = node(gpus=[gpu(0, "pci-0"), gpu(1, "pci_0")], nics=[nic("nic-0", "pci-0"), nic("nic_0", "pci_0")])
+    sketch = ClaimSketch(
+        requests=(ask("g", GPU, 2), ask("n", NIC, 2)), links=(Link(name="l", requests=("g", "n"), how=How.PAIRWISE),)
+    )
+    rules = Rules(found, sketch, RELEASE, views_of(found, RELEASE).matching)
+    problem = build_problem(sketch, eligibility(rules, "n1"), localities(found, "n1"), paired=True)
+    model = build_model(Model(problem))
+    names = [variable.name for variable in model.lp.variables()]
+    assert len(names) == len(set(names))
+    assert set(names) <= set(model.subjects)
+    plan = make_plan(found, sketch, release=RELEASE)
+    assert plan.goal("unpaired") == 0
+    assert len({p.device for p in plan.placements}) == 4
+
+
+def test_equal_devices_are_one_variable():
+    """Forty equal GPUs are one group, so a large count is as quick as a small one."""
+    found = node(gpus=[gpu(n, "pci0000:10") for n in range(60)], nics=[nic(f"n{n}", "pci0000:10") for n in range(60)])
+    sketch = ClaimSketch(
+        requests=(ask("g", GPU, 8), ask("n", NIC, 24)), links=(Link(name="l", requests=("g", "n"), how=How.PAIRWISE),)
+    )
+    began = time.perf_counter()
+    plan = make_plan(found, sketch, release=RELEASE)
+    assert plan.status is PlanStatus.OPTIMAL
+    assert time.perf_counter() - began < 5
+
+
+def test_three_ends_at_one_place():
+    """A pairwise link over three requests takes groups of all three at one place, in whole shares."""
+    gpus = [gpu(0, "r0"), gpu(1, "r1")]
+    nics = [nic("a", "r0"), nic("b", "r0"), nic("c", "r1"), nic("d", "r1"), nic("e", "r2")]
+    link = Link(name="l", requests=("g", "n", "m"), how=How.PAIRWISE)
+    plan = planned(node(gpus=gpus, nics=nics), ask("g", GPU, 2), ask("n", NIC, 2), ask("m", NIC, 2), links=(link,))
+    assert plan.fits
+    assert "e" not in {p.device.device for p in plan.placements}
+
+
+def test_two_pairings_of_the_same_ends():
+    """Two pairwise must-links between the same requests are one pairing: both places have to be shared."""
+    gpus = [gpu(0, "r0", **{NUMA: 0}), gpu(1, "r1", **{NUMA: 1})]
+    nics = [
+        device("a", {"resource.kubernetes.io/pcieRoot": "r0", NUMA: 1}),
+        device("b", {"resource.kubernetes.io/pcieRoot": "r1", NUMA: 0}),
+    ]
+    ends = (ask("g", GPU, 2), ask("n", NIC, 2))
+    at_root = Link(name="root", requests=("g", "n"), how=How.PAIRWISE)
+    at_numa = Link(name="numa", requests=("g", "n"), where="numaNode", how=How.PAIRWISE)
+    assert planned(node(gpus=gpus, nics=nics), *ends, links=(at_root,)).fits
+    assert planned(node(gpus=gpus, nics=nics), *ends, links=(at_numa,)).fits
+    assert not planned(node(gpus=gpus, nics=nics), *ends, links=(at_root, at_numa)).fits
+
+
+@pytest.mark.parametrize(
+    ("counts", "share"), [((2, 2), (2, (1, 1))), ((2, 6), (2, (1, 3))), ((4, 2, 2), (2, (2, 1, 1))), ((2, 3), None)]
+)
+def test_pairwise_share(counts, share):
+    """The smallest count is the number of groups, the others are whole multiples of it or nothing."""
+    assert pairwise_share(counts) == share
+
+
+def test_counts_that_cannot_be_paired():
+    """A must-link over 2 and 3 devices does not fit and names counts that work."""
+    link = Link(name="l", requests=("g", "n"), how=How.PAIRWISE)
+    found = node(gpus=[gpu(n, "r0") for n in range(4)], nics=[nic(f"n{n}", "r0") for n in range(4)])
+    plan = planned(found, ask("g", GPU, 2), ask("n", NIC, 3), links=(link,))
+    assert not plan.fits
+    assert "pairwise-counts" in {finding.rule for finding in plan.findings}
+
+
+def test_hostile_names_stay_text():
+    """A device with a name made for browsers is planned and named like any other."""
+    found = node(gpus=[device("x", {"resource.kubernetes.io/pcieRoot": "<img src=x onerror=alert(1)>"})])
+    assert planned(found, ask("g", GPU)).goal("roots") == 1
