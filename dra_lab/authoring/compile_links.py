@@ -180,7 +180,10 @@ def _unpreferable(sketch: ClaimSketch, link: Link, choice: AttributeChoice) -> I
     uncut = [end for end in single if not cuttable_count(_request(sketch, end))]
     if uncut:
         yield _lost(link, f"{listed(uncut)} cannot be numbered (several devices with alternatives)")
-    lone = partners if link.how is How.TOGETHER else link.requests
+    name = split_request(head)[0]
+    shared = any(name == split_request(end)[0] for other in sketch.links if other != link for end in other.requests)
+    # a head that another link may cut has partners among its own parts
+    lone = partners if link.how is How.TOGETHER and not shared else link.requests
     lacking = [f"{choice.lacking[end]} devices of {end}" for end in lone if end in choice.lacking]
     if lacking:
         # after the fallback the constraint still binds its plain request, and a missing attribute never matches

@@ -54,10 +54,10 @@ class Ladder:
 def build_ladder(request: DeviceRequest, piece: Piece, softs: Iterable[Soft]) -> Ladder:
     """Return a request with a rung for every set of preferences that it can keep, best first.
 
-    For one preference the alternatives are `aligned` and `any`. Tried by kube-scheduler in list order: every device is
-    tried for `aligned` with every partner before `any` is taken (design 4, dra-semantics 3.7 rule 36). Drawn
-    alternatives stay the more important order. Where more than MOST_ALTERNATIVES were needed, the last preferences are
-    given up together, then one after the other, each with a Finding.
+    For one preference the alternatives are `aligned` (or `apart`) and `any`. Tried by kube-scheduler in list order:
+    every device is tried for `aligned` with every partner before `any` is taken (design 4, dra-semantics 3.7 rule 36).
+    Drawn alternatives stay the more important order. Where more than MOST_ALTERNATIVES were needed, preferences are
+    given up one after the other from the last; where that is still too many, the last are left out with a Finding.
     """
     kept = list(softs)
     findings = []
@@ -76,7 +76,7 @@ def build_ladder(request: DeviceRequest, piece: Piece, softs: Iterable[Soft]) ->
     names = Names()
     for base, sets in plans.items():
         for links in sets:
-            applicable = [soft.link for soft in kept if soft.sub in ("", base)]
+            applicable = [soft for soft in kept if soft.sub in ("", base)]
             rung = Rung(names.one(_rung_name(base, links, applicable)), base, frozenset(links))
             rungs.append(rung)
             subs.append(_sub(bases[base], rung.name))
@@ -118,10 +118,11 @@ def _plans(
     return {base: [own[:n] for n in range(len(own), -1, -1)] for base, own in links.items()}
 
 
-def _rung_name(base: str, links: tuple[str, ...], applicable: list[str]) -> str:
+def _rung_name(base: str, links: tuple[str, ...], applicable: list[Soft]) -> str:
     if not links:
         return base or "any"
-    word = "aligned" if len(links) == len(set(applicable)) else "-".join(links)
+    best = "apart" if all(soft.distinct for soft in applicable) else "aligned"
+    word = best if len(links) == len({soft.link for soft in applicable}) else "-".join(links)
     return f"{base}-{word}" if base else word
 
 

@@ -81,8 +81,8 @@ def cut(sketch: ClaimSketch, links: Iterable[Written], release: KubernetesReleas
     1.36 compares one device of a request only, so its requests have a count of 1 there (dra-semantics D5); the partners
     of a preference have a count of 1, because after the fallback a constraint still binds them among themselves
     (design 4). Groups of pairwise links are written one after the other, so that kube-scheduler finds out early
-    that a device has no partner: for 8 must-pairs on a node that is short of one NIC its search is 14 times shorter than
-    with all GPUs first. Everything else keeps the order of the drawing.
+    that a device has no partner: for 8 must-pairs on a node that is short of one NIC its search is 14 times shorter
+    than with all GPUs first. Everything else keeps the order of the drawing.
     """
     written = tuple(links)
     counts = {request.name: cuttable_count(request) for request in sketch.requests}

@@ -34,9 +34,12 @@ from dra_lab.model.workloads import (
 )
 from dra_lab.pictures.letters import letters
 
+TEMPLATE_FILE = "resourceclaimtemplate.yaml"
+POD_FILE = "pod.yaml"
 MANAGED_BY = "dra-lab"
 POD_CLAIM = "devices"
 POD_IMAGE = "busybox:1.37"
+_UNTOLD = ("link-not-writable", "pairwise-counts")
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e\u00a1-\ufffd]")
 
 
@@ -111,10 +114,6 @@ def write_manifests(
     """
     files = _files(sketch, cluster, release, plan, namespace)
     return write_files(Path(folder).expanduser(), files.texts, overwrite=overwrite)
-
-
-TEMPLATE_FILE = "resourceclaimtemplate.yaml"
-POD_FILE = "pod.yaml"
 
 
 def _files(
@@ -240,9 +239,6 @@ def _header(sketch: ClaimSketch, release: KubernetesRelease, compiled: CompiledC
         rows.append(f"  {' + '.join(link.requests)}: {word} {link.how.value} at {link.where}")
     rows += [f"  Not told to kube-scheduler: link {f.subject}" for f in compiled.findings if f.rule in _UNTOLD]
     return "".join(f"# {_UNPRINTABLE.sub('?', row)}".rstrip() + "\n" for row in rows)
-
-
-_UNTOLD = ("link-not-writable", "pairwise-counts")
 
 
 def _name_findings(sketch: ClaimSketch, template: ResourceClaimTemplate) -> tuple[Finding, ...]:

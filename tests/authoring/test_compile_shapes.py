@@ -136,6 +136,17 @@ def test_a_preference_of_one_request_needs_no_partner():
     assert constraints(claim) == [(NUMA, "gpu/aligned")]
 
 
+def test_a_preference_to_be_apart_is_a_chain_in_which_each_differs_from_every_later_one():
+    """Each falls back alone: with all in one constraint the later ones would still be bound after a fallback."""
+    claim = compiled(request("gpu", GPU, 3), links=[link("gpu", where="numaNode", how=How.APART, must=False)])
+    assert counts(claim) == {"gpu-0": {"apart": 1, "any": 1}, "gpu-1": {"apart": 1, "any": 1}, "gpu-2": 1}
+    assert constraints(claim) == [
+        (f"distinct {NUMA}", "gpu-0/apart", "gpu-1"),
+        (f"distinct {NUMA}", "gpu-0/apart", "gpu-2"),
+        (f"distinct {NUMA}", "gpu-1/apart", "gpu-2"),
+    ]
+
+
 def test_three_links_on_one_request_compose():
     """GPU pairwise NIC at the root, NIC together CPU at the NUMA node, GPUs together (the shape of design 4)."""
     links = [
