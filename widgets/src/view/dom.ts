@@ -58,7 +58,7 @@ export function refill(node: Element, ...children: Child[]): void {
   const held = document.activeElement;
   const key = held && node.contains(held) ? held.getAttribute("data-key") : null;
   node.replaceChildren(...children.filter((child): child is Node | string => child !== null && child !== undefined && child !== false && child !== ""));
-  if (key !== null) node.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus();
+  if (key !== null) [...node.querySelectorAll<HTMLElement>("[data-key]")].find((one) => one.getAttribute("data-key") === key)?.focus();
 }
 
 /** A text field whose Enter does the same as a button: a form would depend on what the page around does with Enter. */

@@ -1,0 +1,73 @@
+/** The kernel's side of a widget: values, listeners and what the browser said. */
+export class FakeModel<M extends object> {
+  readonly listeners = new Map<string, Set<() => void>>();
+  readonly sent: { type: string; [key: string]: unknown }[] = [];
+  saved = 0;
+
+  constructor(readonly values: M) {}
+
+  get(name: keyof M): unknown {
+    return this.values[name];
+  }
+  set(name: keyof M & string, value: unknown): void {
+    (this.values as Record<string, unknown>)[name] = value;
+    this.listeners.get(`change:${name}`)?.forEach((listener) => listener());
+  }
+  on(event: string, listener: () => void): void {
+    this.listeners.set(event, (this.listeners.get(event) ?? new Set()).add(listener));
+  }
+  off(event: string, listener: () => void): void {
+    this.listeners.get(event)?.delete(listener);
+  }
+  save_changes(): void {
+    this.saved += 1;
+  }
+  send(message: { type: string }): void {
+    this.sent.push(message);
+  }
+  get listening(): number {
+    return [...this.listeners.values()].reduce((sum, set) => sum + set.size, 0);
+  }
+}
+
+/** Put a widget on the page; `outside` counts the listeners that it has on window and document. */
+export function mount<M extends object>(widget: { render: unknown }, values: M) {
+  const model = new FakeModel<M>(values);
+  const el = document.body.appendChild(document.createElement("div"));
+  const outside = new Set<string>();
+  const spies = [window, document].map((target) => {
+    const [add, remove] = [target.addEventListener.bind(target), target.removeEventListener.bind(target)];
+    const key = (type: string, handler: unknown, capture: unknown) => `${type} ${capture === true} ${id(handler)}`;
+    target.addEventListener = ((type: string, handler: EventListener, capture: boolean) => (outside.add(key(type, handler, capture)), add(type, handler, capture))) as never;
+    target.removeEventListener = ((type: string, handler: EventListener, capture: boolean) => (outside.delete(key(type, handler, capture)), remove(type, handler, capture))) as never;
+    return () => ((target.addEventListener = add as never), (target.removeEventListener = remove as never));
+  });
+  const end = (widget.render as (context: object) => () => void)({ model, el });
+  return {
+    model,
+    el,
+    outside,
+    end: () => {
+      end();
+      spies.forEach((restore) => restore());
+    },
+  };
+}
+
+const ids = new Map<unknown, number>();
+function id(value: unknown): number {
+  if (!ids.has(value)) ids.set(value, ids.size);
+  return ids.get(value) ?? -1;
+}
+
+/** Let what a view draws after a message be drawn. */
+export const drawn = (): Promise<void> => new Promise((done) => queueMicrotask(() => queueMicrotask(done)));
+
+/** Press a key on an element. */
+export function press(target: Element, key: string): KeyboardEvent {
+  const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
+  target.dispatchEvent(event);
+  return event;
+}
+
+export const HOSTILE = `<img src=x onerror="window.hacked=1">`;

@@ -1,0 +1,168 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { HardwareViewModel } from "../src/generated/models";
+import { safeSvg } from "../src/hardware/safe_svg";
+import widget from "../src/hardware_view";
+import { drawn, HOSTILE, mount, press } from "./fake_model";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+const SVG = `<svg xmlns="http://www.w3.org/2000/svg" class="dra-hw" viewBox="0 0 100 90" width="100" height="90" data-legend="60">
+<defs><pattern id="hatch"/></defs><g role="tree"><g role="treeitem" tabindex="0" data-level="node" data-value="n1"><g role="group">
+<g role="treeitem" tabindex="-1" data-id="d/p/g0" data-request="gpu"><rect fill="url(#hatch)"/></g><g role="treeitem" tabindex="-1" data-id="d/p/g1"/></g></g></g>
+<g class="dra-hw-legend"><text>free</text></g></svg>`;
+const HARDWARE: HardwareViewModel = {
+  caption: "", empty: "", empty_action: "", fleet: { items: [{ id: "n1", label: "1", fit: "best" }, { id: "n2", label: "2", fit: "no" }], total: 2, best: "n1" },
+  graph_html: "", highlight: "", node: "n1", pinned: "", problem: "", show: "best", stale: false, svg: SVG,
+};
+const hardware = (values: Partial<HardwareViewModel> = {}) => mount(widget, { ...HARDWARE, ...values });
+const button = (el: Element, words: string) => [...el.querySelectorAll("button")].find((one) => (one.textContent + (one.getAttribute("aria-label") ?? "")).includes(words))!;
+const lit = (el: Element) => [...el.querySelectorAll(".dra-hw-lit")].map((item) => item.getAttribute("data-id"));
+const items = (el: Element) => [...el.querySelectorAll<SVGElement>('[role="treeitem"]')];
+
+test("everything that a view began ends with it", () => {
+  const { model, el, end, outside } = hardware();
+  end();
+  expect([model.listening, outside.size, el.childElementCount]).toEqual([0, 0, 0]);
+});
+
+test("a picture comes in without anything that could act or fetch", () => {
+  const svg = safeSvg(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" onload="x()"><script>x()</script>
+    <foreignObject><body xmlns="http://www.w3.org/1999/xhtml"/></foreignObject><a xlink:href="javascript:x()"><text>a</text></a><image href="http://x/y.png"/>
+    <style>@import "http://x";</style><g ONCLICK="x()" style="fill:url(http://x)"><rect fill="url(#ok)" onfocus="x()"/><animate/></g></svg>`);
+  expect([...svg.querySelectorAll("*")].map((node) => node.localName)).toEqual(["g", "rect"]);
+  expect(svg.outerHTML).not.toMatch(/on\w+=|javascript|http:\/\/x/i);
+  expect(svg.querySelector("rect")!.getAttribute("fill")).toMatch(/^url\(#.*-ok\)$/);
+});
+
+test("text that is no SVG is told in its pane", () => {
+  const { el } = hardware({ svg: "<html/>" });
+  expect(el.querySelector(".dra-pane-problem")!.textContent).toContain("no valid SVG");
+  expect(() => safeSvg("<svg")).toThrow();
+});
+
+test("the same picture twice on a page has patterns of its own each time", () => {
+  const [one, other] = [safeSvg(SVG), safeSvg(SVG)];
+  const pattern = (svg: Element) => svg.querySelector("pattern")!.id;
+  expect(pattern(one)).not.toBe(pattern(other));
+  expect(other.querySelector("rect")!.getAttribute("fill")).toBe(`url(#${pattern(other)})`);
+});
+
+test("the legend is a picture of its own below the hardware", () => {
+  const { el } = hardware();
+  const [above, below] = [...el.querySelectorAll("svg.dra-hw")];
+  expect([above!.getAttribute("viewBox"), below!.getAttribute("viewBox")]).toEqual(["0 0 100 60", "0 60 100 30"]);
+  expect([above!.querySelector(".dra-hw-legend"), below!.textContent!.trim()]).toEqual([null, "free"]);
+});
+
+test("the arrows walk through the tree and one item is the tab stop", () => {
+  const { el, model } = hardware();
+  const [node, first, second] = items(el);
+  node!.focus();
+  press(node!, "ArrowRight");
+  expect(document.activeElement).toBe(first);
+  press(first!, "ArrowDown");
+  expect(document.activeElement).toBe(second);
+  press(second!, "ArrowLeft");
+  expect(document.activeElement).toBe(node);
+  press(node!, "End");
+  expect(document.activeElement).toBe(second);
+  expect(items(el).map((item) => item.getAttribute("tabindex"))).toEqual(["-1", "-1", "0"]);
+  vi.advanceTimersByTime(100);
+  expect(model.get("highlight")).toBe("d/p/g1");
+});
+
+test("Enter on a chosen device lights its whole request", () => {
+  const { el, model } = hardware();
+  const first = items(el)[1]!;
+  first.focus();
+  press(first, "Enter");
+  vi.advanceTimersByTime(100);
+  expect(model.get("highlight")).toBe("gpu");
+});
+
+test("the focus stays on its device when the picture is drawn anew", async () => {
+  const { el, model } = hardware();
+  items(el)[2]!.focus();
+  model.set("svg", `${SVG} `);
+  await drawn();
+  expect(document.activeElement).toBe(items(el)[2]);
+});
+
+test("a request lights its devices, a device itself", async () => {
+  const { el, model } = hardware();
+  model.set("highlight", "gpu");
+  await drawn();
+  expect(lit(el)).toEqual(["d/p/g0"]);
+  model.set("highlight", "d/p/g1");
+  await drawn();
+  expect(lit(el)).toEqual(["d/p/g1"]);
+});
+
+test("a tile draws its node and says in words how it serves the drawing", () => {
+  const { el, model } = hardware();
+  const tiles = [...el.querySelectorAll<HTMLElement>(".dra-tile")];
+  expect(tiles.map((tile) => tile.getAttribute("aria-label"))).toEqual(["n1: best; the plan is here", "n2: does not fit"]);
+  expect(tiles.map((tile) => tile.getAttribute("aria-pressed"))).toEqual(["true", "false"]);
+  tiles[1]!.click();
+  expect(model.sent).toEqual([{ type: "node", name: "n2" }]);
+});
+
+test("a plan is held to a node and let go again", async () => {
+  const { el, model } = hardware();
+  button(el, "Plan here").click();
+  model.set("pinned", "n1");
+  await drawn();
+  button(el, "Best node again").click();
+  expect(model.sent).toEqual([{ type: "pin", name: "n1" }, { type: "pin", name: "" }]);
+});
+
+test("many nodes are rows of classes, very many a table", async () => {
+  const { el, model } = hardware();
+  const classes = (count: number) => ({ kind: "classes", total: 5000, items: Array.from({ length: count }, (_, i) => ({ id: `n${i}`, label: `class ${i}`, nodes: 100 - i })) });
+  model.set("fleet", classes(20));
+  await drawn();
+  expect(el.querySelectorAll(".dra-class").length).toBe(20);
+  model.set("fleet", classes(1000));
+  await drawn();
+  expect([el.querySelectorAll(".dra-class").length, el.querySelector(".dra-tpane")!.getAttribute("aria-rowcount")]).toEqual([0, "1001"]);
+});
+
+test("what is shown is chosen like any group of radio buttons, and follows Python", async () => {
+  const { el, model } = hardware();
+  const radio = (value: string) => el.querySelector<HTMLInputElement>(`input[value="${value}"]`)!;
+  radio("both").click();
+  expect(model.get("show")).toBe("both");
+  model.set("show", "plain");
+  await drawn();
+  expect(radio("plain").checked).toBe(true);
+});
+
+test("the graph is shut off from the notebook, and closing it tells Python", async () => {
+  const { el, model } = hardware();
+  button(el, "Graph").click();
+  model.set("graph_html", "<p>page</p>");
+  await drawn();
+  const frame = el.querySelector("iframe")!;
+  expect([frame.getAttribute("sandbox"), frame.srcdoc]).toEqual(["allow-scripts", "<p>page</p>"]);
+  press(button(el, "Close"), "Escape");
+  expect(model.sent).toEqual([{ type: "graph" }, { type: "close-graph" }]);
+  expect(document.activeElement).toBe(button(el, "Graph"));
+});
+
+test("nothing to show is one sentence and one thing to do", () => {
+  const { el, model } = hardware({ svg: "", empty: "No ResourceSlices here", empty_action: "Try a sample" });
+  button(el, "Try a sample").click();
+  expect(model.sent).toEqual([{ type: "sample" }]);
+  expect(el.querySelector<HTMLElement>(".dra-hardware-body")!.hidden).toBe(true);
+});
+
+test("names of nodes and classes stay text", async () => {
+  const { el, model } = hardware({ node: HOSTILE, caption: HOSTILE, problem: HOSTILE, pinned: HOSTILE });
+  model.set("fleet", { items: [{ id: HOSTILE, label: HOSTILE, detail: HOSTILE }], total: 1, best: "other" });
+  await drawn();
+  expect(el.querySelector("img")).toBeNull();
+});

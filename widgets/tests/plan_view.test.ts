@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { PlanViewModel } from "../src/generated/models";
+import { tokens } from "../src/plan/yaml_text";
+import widget from "../src/plan_view";
+import { arrange } from "../src/view/table";
+import { drawn, HOSTILE, mount, press } from "./fake_model";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+const YAML = "apiVersion: v1\nrequests:\n- name: gpu\n- name: nic\n";
+const PLAN: PlanViewModel = {
+  answer: { state: "fits", sentence: "Fits on 3 of 4 nodes.", figures: [{ label: "NUMA nodes", value: "1" }, { value: "proven best", tone: "ok" }] },
+  badges: { gpu: { letter: "A", colour: "#0072b2", textColour: "#ffffff" }, nic: { letter: "B", colour: "#d55e00", textColour: "#000000" } },
+  chosen: { "d/p/g0": "gpu" }, devices: { columns: ["device"], ids: ["d/p/g0", "d/p/n0"], rows: [["g0"], ["n0"]], total: 2 }, findings: [], folder: "manifests",
+  goals: [], highlight: "", problem: "", reasons: [], suggestions: [], written: [], yaml: YAML, yaml_marks: { "3": "A", "4": "B" },
+};
+const plan = (values: Partial<PlanViewModel> = {}) => mount(widget, { ...PLAN, ...values });
+const button = (el: Element, words: string) => [...el.querySelectorAll("button")].find((one) => one.textContent!.includes(words))!;
+const lit = (el: Element) => [...el.querySelectorAll(".dra-code-line.is-lit .dra-code")].map((line) => line.textContent);
+
+test("everything that a view began ends with it", () => {
+  const { model, el, end, outside } = plan();
+  end();
+  expect([model.listening, outside.size, el.childElementCount]).toEqual([0, 0, 0]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("the strip is never blank, whatever is known", async () => {
+  const { el, model } = plan({ answer: {} });
+  expect(el.querySelector(".dra-sentence")!.textContent).toBe("Nothing drawn");
+  for (const state of ["misfit", "error", "stopped", "solving", "fits"] as const) {
+    model.set("answer", { state });
+    await drawn();
+    expect(el.querySelector(".dra-sentence")!.textContent, state).not.toBe("");
+    expect(el.querySelector(".dra-sign")!.getAttribute("aria-label"), state).not.toBe("");
+  }
+});
+
+test("a stale answer is labelled after 150 ms and not before", async () => {
+  const { el, model } = plan();
+  model.set("answer", { ...PLAN.answer, stale: true, progress: { text: "goal 4: NUMA nodes", bestText: "best 2, bound 1" } });
+  await drawn();
+  vi.advanceTimersByTime(149);
+  expect(el.querySelector(".dra-work")!.textContent).toBe("");
+  vi.advanceTimersByTime(1);
+  expect(el.querySelector(".dra-work")!.textContent).toBe("for the previous drawinggoal 4: NUMA nodes, best 2, bound 1Cancel");
+  expect(el.querySelector(".dra-answer")!.classList.contains("is-stale")).toBe(true);
+  button(el, "Cancel").click();
+  expect(model.sent).toEqual([{ type: "cancel" }]);
+  model.set("answer", PLAN.answer);
+  await drawn();
+  expect([el.querySelector(".dra-work")!.textContent, el.querySelector(".is-stale")]).toEqual(["", null]);
+});
+
+test("the focus stays on Cancel while progress is told", async () => {
+  const { el, model } = plan({ answer: { ...PLAN.answer, stale: true, progress: { text: "a" } } });
+  vi.advanceTimersByTime(200);
+  button(el, "Cancel").focus();
+  model.set("answer", { ...PLAN.answer, stale: true, progress: { text: "b" } });
+  await drawn();
+  expect(document.activeElement).toBe(button(el, "Cancel"));
+});
+
+test("an answer that comes at once never looks stale", async () => {
+  const { el, model } = plan();
+  model.set("answer", { ...PLAN.answer, stale: true });
+  await drawn();
+  vi.advanceTimersByTime(100);
+  model.set("answer", PLAN.answer);
+  await drawn();
+  vi.advanceTimersByTime(500);
+  expect(el.querySelector(".is-stale")).toBeNull();
+});
+
+test("one tab is chosen at a time, and the arrows go round", () => {
+  const { el } = plan();
+  const tabs = [...el.querySelectorAll<HTMLElement>('[role="tab"]')];
+  tabs[0]!.focus();
+  press(tabs[0]!, "ArrowLeft");
+  expect(document.activeElement).toBe(tabs.at(-1));
+  expect(tabs.map((tab) => tab.getAttribute("aria-selected"))).toEqual(["false", "false", "false", "false", "true"]);
+  expect(tabs.filter((tab) => tab.tabIndex === 0)).toEqual([tabs.at(-1)]);
+  expect([...el.querySelectorAll<HTMLElement>('[role="tabpanel"]')].filter((panel) => !panel.hidden).length).toBe(1);
+});
+
+test("the lines of the highlighted request light up, by its name or by its device", async () => {
+  const { el, model } = plan();
+  model.set("highlight", "gpu");
+  await drawn();
+  expect(lit(el)).toEqual(["- name: gpu"]);
+  model.set("highlight", "d/p/g0");
+  await drawn();
+  expect(lit(el)).toEqual(["- name: gpu"]);
+  model.set("highlight", "d/p/n0");
+  await drawn();
+  expect(lit(el)).toEqual([]);
+});
+
+test("hovering a line lights it at once and tells the others a moment later", () => {
+  const { el, model } = plan();
+  el.querySelectorAll(".dra-code-line")[3]!.dispatchEvent(new Event("pointerover", { bubbles: true }));
+  expect(lit(el)).toEqual(["- name: nic"]);
+  expect(model.get("highlight")).toBe("");
+  vi.advanceTimersByTime(100);
+  expect([model.get("highlight"), model.saved]).toEqual(["nic", 1]);
+});
+
+test("the YAML on the screen is the text, letter for letter", () => {
+  const { el } = plan({ yaml: YAML + "x: '<b>'  # B\n" });
+  const lines = [...el.querySelectorAll(".dra-code")].map((line) => line.textContent);
+  expect(lines.join("\n") + "\n").toBe(YAML + "x: '<b>'  # B\n");
+});
+
+test("YAML is cut into keys, values and comments and loses nothing", () => {
+  const kinds = (line: string) => tokens(line).map((token) => `${token.kind}:${token.text}`);
+  expect(kinds("  count: 2  # A")).toEqual(["sign:  ", "key:count", "sign::", "text: ", "number:2", "text:  ", "comment:# A"]);
+  expect(kinds("- name: gpu-0")).toEqual(["sign:- ", "key:name", "sign::", "text: ", "string:gpu-0"]);
+  expect(kinds('  expression: device.attributes["a#b"].x == "y: z"').at(-1)).toBe('string:device.attributes["a#b"].x == "y: z"');
+  expect(kinds("---")).toEqual(["sign:---"]);
+  for (const line of ["", "  ", "- - a", "'it''s': \"a # b\" # c", "http://x/y#z", "a:b", "- 'x'", "? y", "💥: 1"]) {
+    expect(tokens(line).map((token) => token.text).join("")).toBe(line);
+  }
+});
+
+test("where the clipboard is barred, Copy selects the text and says what to press", async () => {
+  vi.stubGlobal("navigator", { clipboard: { writeText: () => Promise.reject(new Error("barred")) } });
+  const { el } = plan();
+  el.querySelectorAll<HTMLElement>('[role="tab"]')[2]!.click();
+  button(el, "Copy").click();
+  await vi.waitFor(() => expect(el.querySelector(".dra-told")!.textContent).toBe("Selected: press Ctrl+C"));
+  expect(window.getSelection()!.anchorNode).toBe(el.querySelector(".dra-yaml"));
+  expect(el.querySelector<HTMLElement>(".dra-yaml")!.closest<HTMLElement>(".dra-panel")!.hidden).toBe(false);
+  vi.unstubAllGlobals();
+});
+
+test("Write tells the folder, and what was written stands below it", async () => {
+  const { el, model } = plan();
+  button(el, "Write to folder").click();
+  const field = el.querySelector<HTMLInputElement>(".dra-write-panel input")!;
+  field.value = "out";
+  press(field, "Enter");
+  expect(model.sent).toEqual([{ type: "write", folder: "out" }]);
+  model.set("written", ["out/pod.yaml"]);
+  await drawn();
+  expect(el.querySelector(".dra-written")!.textContent).toBe("Written:out/pod.yaml");
+});
+
+test("a suggestion that sets selectors can be applied, another can be read", async () => {
+  const { el, model } = plan();
+  model.set("suggestions", [{ title: "Place both on NUMA node 0", id: "0" }, { title: "Relax the link" }]);
+  await drawn();
+  const buttons = [...el.querySelectorAll("button")].filter((one) => one.textContent!.startsWith("Apply"));
+  expect(buttons.length).toBe(1);
+  buttons[0]!.click();
+  expect(model.sent).toEqual([{ type: "apply-suggestion", id: "0" }]);
+});
+
+test("goals stand with their proof and what kube-scheduler reaches", async () => {
+  const { el, model } = plan();
+  model.set("goals", [{ goal: "numa", label: "NUMA nodes", best: 1, bound: 1, proven: true, manifest: "1", plain: "2", better: "1 better than without links" }]);
+  await drawn();
+  expect([...el.querySelectorAll(".dra-goals tbody :is(th, td)")].map((cell) => cell.textContent)).toEqual(["NUMA nodes", "1", "proven", "1", "2", "1 better than without links"]);
+});
+
+test("chosen devices come first in the table with the letter of their request", () => {
+  const { el } = plan({ devices: { columns: ["device"], ids: ["d/p/n0", "d/p/g0"], rows: [["n0"], ["g0"]], total: 2 } });
+  expect([...el.querySelectorAll(".dra-tbody .dra-tr")].map((row) => row.textContent)).toEqual(["A gpug0", "n0"]);
+});
+
+test("a table of ninety thousand rows puts only those on the page that can be seen", () => {
+  const ids = Array.from({ length: 90_000 }, (_, i) => `d/p/${i}`);
+  const { el } = plan({ devices: { columns: ["device"], ids, rows: ids.map((id) => [id]), total: ids.length }, chosen: {} });
+  expect(el.querySelectorAll(".dra-tbody .dra-tr").length).toBeLessThan(60);
+  expect(el.querySelector(".dra-tpane")!.getAttribute("aria-rowcount")).toBe("90001");
+});
+
+test("a table is filtered by every word and sorted as people count", () => {
+  const rows = ["gpu-10 busy", "gpu-9 free", "nic-1 free"].map((text, i) => ({ id: String(i), cells: text.split(" ") }));
+  const names = (list: readonly { cells: readonly string[] }[]) => list.map((row) => row.cells[0]);
+  expect(names(arrange(rows, "GPU free", -1, false))).toEqual(["gpu-9"]);
+  expect(names(arrange(rows, "", 0, false))).toEqual(["gpu-9", "gpu-10", "nic-1"]);
+  expect(names(arrange(rows, "", 0, true))).toEqual(["nic-1", "gpu-10", "gpu-9"]);
+});
+
+test("text from a cluster stays text everywhere, and a colour can only be a colour", async () => {
+  const { el, model } = plan({ answer: { state: "misfit", sentence: HOSTILE, figures: [{ label: HOSTILE, value: HOSTILE }] }, yaml: `# ${HOSTILE}\n${HOSTILE}: ${HOSTILE}`, problem: HOSTILE });
+  model.set("badges", { gpu: { letter: "A", colour: "red;background:url(http://x)", textColour: "#fff" } });
+  model.set("yaml_marks", { "1": "A" });
+  model.set("reasons", [{ rule: HOSTILE, message: HOSTILE, subject: HOSTILE, advice: HOSTILE }]);
+  model.set("suggestions", [{ title: HOSTILE, detail: HOSTILE, source: HOSTILE, id: "1" }]);
+  model.set("findings", [{ severity: "error", message: HOSTILE }]);
+  model.set("devices", { columns: [HOSTILE], ids: [HOSTILE], rows: [[HOSTILE]], caption: HOSTILE, total: 1 });
+  model.set("written", [HOSTILE]);
+  await drawn();
+  expect(el.querySelector("img")).toBeNull();
+  expect(el.innerHTML).not.toContain("url(");
+});
