@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
+from dra_lab.errors import DraLabError
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
@@ -48,7 +50,7 @@ def status_rows(session: Session) -> CanvasStatus:
     cluster, sketch, release = session.cluster, session.sketch, session.release
     return CanvasStatus(
         requests=_request_rows(sketch, session.status),
-        links={link.name: _link_row(cluster, sketch, link, release) for link in sketch.links},
+        links=_link_rows(cluster, sketch, release),
         pairs=_pairs(cluster, sketch, release),
     )
 
@@ -87,11 +89,37 @@ def _options(
     )
 
 
-def _link_row(cluster: Cluster, sketch: ClaimSketch, link: Link, release: KubernetesRelease) -> LinkRow:
-    options = _options(cluster, sketch, link, release)
-    here = next((option for option in options if option.where == link.where), None)
-    problem = here.reason if here and not here.enabled else ""
-    return LinkRow(label=here.label if here else link.where, problem=problem, options=options)
+def _link_rows(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> dict[str, LinkRow]:
+    findings = _findings(cluster, sketch, release)
+    rows = {}
+    for link in sketch.links:
+        options = _options(cluster, sketch, link, release)
+        here = next((option for option in options if option.where == link.where), None)
+        told = [finding for finding in findings if finding.subject == link.name]
+        problems = [here.reason] if here and not here.enabled else []
+        problems += [_sentence(finding) for finding in told if finding.severity is Severity.ERROR]
+        rows[link.name] = LinkRow(
+            label=here.label if here else link.where,
+            problem=" ".join(problems),
+            note=" ".join(_sentence(finding) for finding in told if finding.severity is not Severity.ERROR),
+            options=options,
+        )
+    return rows
+
+
+def _findings(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> tuple[Finding, ...]:
+    """Return what writing the claim down would tell; a drawing that cannot be written is the plan's to explain."""
+    from dra_lab.authoring.compile import compile_claim
+
+    try:
+        return tuple(compile_claim(sketch, cluster, release).findings)
+    except DraLabError:
+        return ()
+
+
+def _sentence(finding: Finding) -> str:
+    message = finding.message if finding.message.endswith(".") else f"{finding.message}."
+    return f"{message[:1].upper()}{message[1:]} {finding.advice}".strip()
 
 
 def _pairs(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> dict[str, tuple[LinkOptionRow, ...]]:

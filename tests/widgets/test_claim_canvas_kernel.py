@@ -209,3 +209,20 @@ def test_a_defect_in_one_part_is_told_and_the_rest_stays(session, monkeypatch):
     assert [request.name for request in session.sketch.requests] == ["gpu"]
     from_browser(canvas, problem="")
     assert canvas.problem == ""
+
+
+def test_counts_that_make_no_pairs_are_told_at_the_link_and_never_changed(session):
+    """The link is marked with the nearest counts that work (design 4)."""
+    canvas = ClaimCanvas(session)
+    three = {"name": "nic", "exactly": {"deviceClassName": "dranet", "count": 3}}
+    from_browser(canvas, sketch={"requests": [GPU, three], "links": [LINK]})
+    assert "nic ×2 or ×4" in canvas.status["links"]["link-1"]["problem"]
+    assert canvas.drawn.request("nic").exactly.count == 3
+
+
+def test_a_place_that_one_side_does_not_publish_is_the_problem_of_the_link(session):
+    canvas = ClaimCanvas(session)
+    from_browser(canvas, sketch={"requests": [GPU, NIC], "links": [{**LINK, "where": "switch"}]})
+    row = canvas.status["links"]["link-1"]
+    assert row["label"] == "PCIe switch"
+    assert "PCIe switch" in row["problem"]

@@ -94,13 +94,13 @@ test("empty selectors are left out", () => {
 });
 
 test("a GPU and a NIC are linked pairwise at the PCIe root, everything else together", () => {
-  expect(startLink(PAIR, KINDS, ["gpu", "nic"])).toEqual({ requests: ["gpu", "nic"], how: "pairwise", where: "pcieRoot" });
-  expect(startLink(PAIR, KINDS, ["gpu", "cpu"])).toEqual({ requests: ["gpu", "cpu"], how: "together", where: "numaNode" });
+  expect(startLink(KINDS, ["gpu", "nic"])).toEqual({ requests: ["gpu", "nic"], how: "pairwise", where: "pcieRoot" });
+  expect(startLink(KINDS, ["gpu", "cpu"])).toEqual({ requests: ["gpu", "cpu"], how: "together", where: "numaNode" });
 });
 
 test("a new link starts at the first place that is possible between its requests", () => {
   const pairs = { "gpu|nic": [{ where: "switch", label: "s", enabled: false }, { where: "a/b", label: "a/b" }] };
-  expect(startLink(PAIR, { ...KINDS, pairs }, ["nic", "gpu"]).where).toBe("a/b");
+  expect(startLink({ ...KINDS, pairs }, ["nic", "gpu"]).where).toBe("a/b");
 });
 
 test("a link never changes a count", () => {

@@ -1,6 +1,6 @@
 // The whole canvas: palette, board, form; one editor behind all of them.
 import { ReactFlowProvider } from "@xyflow/react";
-import { useCallback, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
 import type { PaletteRow } from "../generated/models";
 import { Board } from "./board";
 import { onCanvasKey } from "./canvas_keys";
@@ -31,8 +31,10 @@ function Desk({ model }: { model: Model }) {
   const [linking, setLinking] = useState<Linking | null>(null);
   const [keysShown, setKeysShown] = useState(false);
   const flow = useFlow(editor, linking?.candidates[linking.index] ?? "", root);
-  const arranged = flow.nodes.length > Object.keys(editor.positions).length;
+  const arranged = Object.keys(placesOf(editor, flow.nodes)).some((name) => !editor.positions[name]);
   const fit = useView(flow.nodes, arranged, root);
+  // What can be tied may be gone: a link that is being made ends when the drawing changes.
+  useEffect(() => setLinking(null), [editor.sketch]);
   const find = useCallback((selector: string) => root.current?.querySelector<HTMLElement>(selector)?.focus(), []);
 
   const add = (row: PaletteRow, at?: { x: number; y: number }) => {
@@ -42,7 +44,8 @@ function Desk({ model }: { model: Model }) {
       name = added.name;
       return added.sketch;
     };
-    const places = at && { ...editor.positions, ...placesOf(editor, flow.nodes), [addRequest(editor.sketch, row).name]: [at.x, at.y] as const };
+    const own = at && { [addRequest(editor.sketch, row).name]: [at.x, at.y] as const };
+    const places = own && { ...editor.positions, ...placesOf(editor, flow.nodes), ...own };
     editor.edit(draw, places);
     if (name) flow.focus(requestId(name));
   };

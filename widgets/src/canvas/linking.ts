@@ -41,7 +41,7 @@ export function join(sketch: ClaimSketch, status: CanvasStatus, a: string, b: st
   const requests = [...new Set([a, b])].filter(isRequestId).map(nameOf);
   const knot = [a, b].find((id) => !isRequestId(id));
   if (knot === undefined) {
-    const { sketch: next, name } = addLink(sketch, startLink(sketch, status, requests));
+    const { sketch: next, name } = addLink(sketch, startLink(status, requests));
     return { sketch: next, link: name };
   }
   const [request] = requests;

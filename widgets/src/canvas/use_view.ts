@@ -21,7 +21,7 @@ function paddingFor(drawing: { width: number; height: number }, size = new DOMRe
 /** Returns the function that shows the whole drawing; `arranged` says that some place is ours and not a person's. */
 export function useView(nodes: readonly CanvasNode[], arranged: boolean, root: RefObject<HTMLElement | null>): () => void {
   const flow = useReactFlow();
-  const seen = useRef("");
+  const seen = useRef({ names: "", arranged: false });
   const board = () => root.current?.querySelector(".react-flow")?.getBoundingClientRect();
   const fit = useCallback(() => {
     const bounds = flow.getNodesBounds(flow.getNodes());
@@ -31,11 +31,13 @@ export function useView(nodes: readonly CanvasNode[], arranged: boolean, root: R
   const showAll = useCallback(() => {
     const size = board();
     if (!size?.width || !size.height || nodes.some((node) => !node.measured?.width)) return;
+    const last = seen.current;
     const names = ["nodes", ...nodes.map((node) => node.id)].join("\n");
-    const first = seen.current === "";
-    if (names === seen.current) return;
-    seen.current = names;
-    if (nodes.length && (first || arranged || nodes.some((node) => isOutside(node, flow.getViewport(), size)))) fit();
+    seen.current = { names, arranged };
+    const isNew = names !== last.names;
+    const whole = arranged && (isNew || !last.arranged);
+    const lost = isNew && (last.names === "" || nodes.some((node) => isOutside(node, flow.getViewport(), size)));
+    if (nodes.length && (whole || lost)) fit();
   }, [nodes, arranged, flow, fit]);
 
   useEffect(showAll, [showAll]);
