@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link
 from dra_lab.planner.eligible import AskEligibility, NodeEligibility, Stage
 from dra_lab.planner.problem import AllocationProblem, PlaceValue, pairwise_share
-
-LEVEL_WORDS = {"switch": "PCIe switch", "pcieRoot": "PCIe root", "numaNode": "NUMA node", "socket": "socket"}
 
 _RULES = (
     ("class", Stage.SELECTOR, "are of class {device_class}"),
@@ -68,7 +67,7 @@ def _request(case: NodeCase, position: int) -> Shortfall | None:
 def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
     ask, node = part.ask, case.eligible.node
     if part.blocked:
-        return _shortfall(_blocked_rule(part), ask.reference, part.blocked, 0, 0, node)
+        return _shortfall(_blocked_rule(part), ask.reference, f"request {ask.reference}: {part.blocked}", 1, 0, node)
     if ask.all_devices and len(part.listed) > MAX_DEVICES:
         text = f"all {len(part.listed)} devices that match are more than the {MAX_DEVICES} that a claim can hold"
         return _shortfall("limit", ask.reference, text, len(part.listed), MAX_DEVICES, node)

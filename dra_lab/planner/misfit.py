@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dra_lab.authoring.links import attribute_for
+from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Link
 from dra_lab.planner.eligible import eligibility
-from dra_lab.planner.explain import LEVEL_WORDS, NodeCase, explain_node, missing
+from dra_lab.planner.explain import NodeCase, explain_node, missing
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.solve import is_feasible
