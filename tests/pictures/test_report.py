@@ -16,7 +16,7 @@ from dra_lab.pictures.report import report_page
 @pytest.fixture(scope="module")
 def page():
     """The report of a plan on a small cluster."""
-    return report_page(busy_cluster(), a_plan(), "kind: ResourceClaim\n")
+    return report_page(busy_cluster(), a_plan(), "kind: ResourceClaim\n", sentence="Fits on 2 of 3 nodes.")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_it_holds_answer_pictures_goals_findings_and_yaml(page: str):
 
 def test_the_same_plan_gives_the_same_page(page: str):
     """Byte for byte."""
-    assert report_page(busy_cluster(), a_plan(), "kind: ResourceClaim\n") == page
+    assert report_page(busy_cluster(), a_plan(), "kind: ResourceClaim\n", sentence="Fits on 2 of 3 nodes.") == page
 
 
 @pytest.mark.parametrize("name", ["page", "hostile"])
