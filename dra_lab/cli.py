@@ -125,6 +125,7 @@ def _plan(options: argparse.Namespace) -> int:
 
     session = _session(options)
     plan: Plan = _with_bar(session)
+    session.wait()
     if options.format == "json":
         print(json.dumps(plan_json(plan), indent=2, ensure_ascii=False))
     else:
@@ -167,6 +168,7 @@ def _export(options: argparse.Namespace) -> int:
 
     session = _session(options)
     plan: Plan = session.plan()
+    session.wait()
     paths = export(session, options.output, overwrite=options.overwrite)
     for finding in (*manifest(session).findings, *session.findings):
         print(finding, file=sys.stderr)

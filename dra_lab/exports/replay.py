@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 
@@ -28,13 +29,18 @@ TOO_MANY_STEPS = 5_000_000
 
 
 def replay_findings(
-    sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease, *, time_limit: float = 30.0
+    sketch: ClaimSketch,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    *,
+    time_limit: float = 30.0,
+    cancel: threading.Event | None = None,
 ) -> tuple[Finding, ...]:
     """Return what a compiled drawing would do to a pod while kube-scheduler looks for a node.
 
     From 1.36 a node on which the search takes 10 s aborts the whole attempt, and so does an error on any node, so
     every node state is searched, also those where the claim does not fit (design 4). `time_limit` in seconds bounds
-    all searches together; a Finding says how many states were not looked at.
+    all searches together; a Finding says how many states were not looked at. Raises Cancelled when `cancel` is set.
     """
     on = with_documented_classes(cluster)
     claim = ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=compile_claim(sketch, on, release).spec)
@@ -43,7 +49,7 @@ def replay_findings(
     findings: list[Finding] = []
     for number, nodes in enumerate(groups):
         limit = min(NODE_LIMIT, end - time.monotonic())
-        verdict = _search(on, nodes[0], claim, release, limit) if limit > 0 else None
+        verdict = _search(on, nodes[0], claim, release, limit, cancel) if limit > 0 else None
         if verdict is None:
             message = f"{len(groups) - number} of {len(groups)} node states were not searched in {time_limit:g} s"
             findings.append(Finding("manifest-not-replayed", Severity.WARNING, sketch.name, message))
@@ -53,10 +59,15 @@ def replay_findings(
 
 
 def _search(
-    cluster: Cluster, node: str, claim: ResourceClaim, release: KubernetesRelease, limit: float
+    cluster: Cluster,
+    node: str,
+    claim: ResourceClaim,
+    release: KubernetesRelease,
+    limit: float,
+    cancel: threading.Event | None,
 ) -> Verdict | None:
     """Search one node; None where our own limit cut it off, which says nothing about kube-scheduler's."""
-    verdict = first_fit(cluster, node, [claim], release, step_limit=TOO_MANY_STEPS, time_limit=limit)
+    verdict = first_fit(cluster, node, [claim], release, step_limit=TOO_MANY_STEPS, time_limit=limit, cancel=cancel)
     stopped = verdict.status is FirstFitStatus.STOPPED and verdict.steps < TOO_MANY_STEPS
     return None if stopped and limit < NODE_LIMIT else verdict
 

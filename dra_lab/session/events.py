@@ -14,12 +14,13 @@ EVENTS = (
     "solving",
     "progress",
     "plan",
+    "findings",
     "problem",
     "ask",
     "highlight",
 )
 """What a session tells: the cluster or drawing changed, matches were counted, a solve began, went on, or ended,
-something went wrong, the person is asked, something is lit up."""
+the manifest was searched, something went wrong, the person is asked, something is lit up."""
 
 
 class Events:

@@ -22,6 +22,9 @@ from dra_lab.session.worker import Worker
 from dra_lab.sources import load_cluster, load_texts, read_claim
 
 EXAMPLE_CLUSTER = "sample:eks-p4d"
+REPLAY_SECONDS = 5.0
+"""How long the manifest is searched on the cluster's node states after an answer; the rest is told as not searched."""
+
 EXAMPLE = "sample:eks-p4d/gpu-nic-pairs"
 
 
@@ -52,6 +55,7 @@ class Session:
         self.highlight = ""
         self.answer: Plan | None = None
         self.refusal: DraLabError | None = None
+        self.manifest_findings: tuple[Finding, ...] = ()
         self.status: Mapping[str, Any] = {}
         self.progress: Any = None
         self.number = 0
@@ -97,11 +101,11 @@ class Session:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Return what was noticed about the cluster and about the answer, errors first."""
+        """Return what was noticed about the cluster, the answer and the manifest's search, errors first."""
         from dra_lab.checks.cluster import check_cluster
 
         answer = self.answer.findings if self.answer else ()
-        return sort_findings((*self.cluster.findings, *check_cluster(self.cluster), *answer))
+        return sort_findings((*self.cluster.findings, *check_cluster(self.cluster), *answer, *self.manifest_findings))
 
     # -- what a person does
 
@@ -182,7 +186,7 @@ class Session:
             self.time_limit = time_limit
             self._answer_anew()
         try:
-            while not self._worker.wait(0.05):
+            while self.stale and not self._worker.wait(0.05):
                 pass
         except KeyboardInterrupt:
             self.cancel()
@@ -194,7 +198,7 @@ class Session:
         return self.answer
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the latest answer is there; returns False when the time (in seconds) is over before."""
+        """Wait until nothing is planned or replayed; returns False when the time (in seconds) is over before."""
         return self._worker.wait(timeout)
 
     def cancel(self) -> None:
@@ -273,6 +277,20 @@ class Session:
         except Exception as error:  # noqa: BLE001  a defect of ours must be seen in the planner and not end the thread
             refusal = DraLabError(f"this is a defect of dra_lab: {type(error).__name__}: {error}")
         self._finish(number, plan, refusal)
+        if plan is not None and not stop.is_set():
+            self._replay(number, cluster, drawing, stop)
+
+    def _replay(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> None:
+        from dra_lab.exports.replay import replay_findings
+
+        release = KubernetesRelease(drawing.release or cluster.default_release)
+        try:
+            found = replay_findings(drawing.sketch, cluster, release, time_limit=REPLAY_SECONDS, cancel=stop)
+        except DraLabError:
+            return  # cancelled, or a rule that kube-scheduler's copy does not know: the plan has said so already
+        if number == self.number and found:
+            self.manifest_findings = found
+            self.events.emit("findings")
 
     def _plan_of(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> Plan:
         from dra_lab.authoring.status import request_status
@@ -302,6 +320,7 @@ class Session:
             if number != self.number:
                 return
             self.answered, self.refusal, self.progress = number, refusal, None
+            self.manifest_findings = ()
             if plan is not None:
                 self.answer = plan
         self.events.emit("plan")

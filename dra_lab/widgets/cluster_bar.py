@@ -41,7 +41,7 @@ class ClusterBar(FollowingWidget):
 
     def _follow(self, session: Session) -> None:
         self._when(session, self._show_cluster, "cluster")
-        self._when(session, self._show_findings, "cluster", "plan")
+        self._when(session, self._show_findings, "cluster", "plan", "findings")
         self._when(session, self._show_example, "cluster", "sketch", "history", "solving")
         self._when(session, self._show_ask, "ask")
         self._when(session, self._show_problem, "problem")

@@ -62,7 +62,7 @@ class PlanView(FollowingWidget):
         self._shown: Cluster | None = None
         self.observe(self._on_highlight, "highlight")
         self._when(session, self._show_answer, "solving", "progress", "plan")
-        self._when(session, self._show_plan, "cluster", "plan")
+        self._when(session, self._show_plan, "cluster", "plan", "findings")
         self._when(session, self._show_manifest, "sketch", "cluster", "plan")
         self._when(session, self._show_devices, "cluster", "plan")
         self._when(session, self._show_highlight, "highlight")

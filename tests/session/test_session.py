@@ -155,3 +155,12 @@ def test_closing_leaves_no_thread():
     session.wait()
     session.close()
     assert not [t for t in threading.enumerate() if t.name == "dra-lab-solve" and t is session._worker._thread]
+
+
+def test_a_manifest_that_kube_scheduler_would_search_too_long_is_told(session):
+    """The manifest is searched on every node state after the answer, and what that shows is a finding."""
+    preferred = tuple(replace(link, must=False) for link in session.sketch.links)
+    session.edit(replace(other(session.sketch, 7), links=preferred))
+    session.plan()
+    assert session.wait(60)
+    assert {f.rule for f in session.findings} & {"manifest-slow", "manifest-gives-up", "manifest-not-replayed"}
