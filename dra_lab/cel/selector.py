@@ -11,6 +11,7 @@ from google.protobuf.message import Error as ProtobufError
 
 from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRIVER, SHAREABLE, checker, runner
+from dra_lab.cel.literals import bad_literal
 from dra_lab.cel.reads import Reads, reads
 from dra_lab.cel.rewrite import hidden, prepare
 from dra_lab.cel.tree import Tree, type_name
@@ -200,6 +201,11 @@ def _refuse(expression: str, tree: Tree, unknown_types: tuple[str, ...]) -> None
     inside = hidden(tree)
     if inside:
         raise hints.hidden_error(expression, inside)
+    why, node = bad_literal(tree)
+    if why:
+        raise CelCompileError(
+            f"CEL selector does not compile: {why}", expression=expression, position=tree.position(node)
+        )
 
 
 def admit_selector(expression: str, *, list_type_attributes: bool = False) -> Selector:

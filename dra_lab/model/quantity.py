@@ -20,6 +20,7 @@ _SUFFIX = {
     **{suffix: Fraction(10 ** (3 * power)) for power, suffix in enumerate("kMGTPE", 1)},
     **{suffix: Fraction(2 ** (10 * power)) for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)},
 }
+_DECIMAL_POWER = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
 
 @lru_cache(maxsize=65536)
@@ -49,3 +50,53 @@ def format_quantity(value: Fraction) -> str:
         if (value * factor).denominator == 1:
             return f"{(value * factor).numerator}{suffix}"
     return f"{-((-value * 10**9) // 1)}n"
+
+
+@lru_cache(maxsize=65536)
+def canonical_quantity(text: QuantityText) -> str:
+    """Return a quantity as Kubernetes prints it after reading it: `1024Mi` becomes `1Gi`, `1000m` becomes `1`.
+
+    The suffix stays of its kind (binary, decimal, exponent); binary below 1024 and fractions are printed decimal, what
+    is finer than a billionth is rounded away from zero. Text that Kubernetes takes for canonical comes back as it is,
+    which includes `+5` and `1.500`. Raises QuantityError. Rule: `ParseQuantity` and `CanonicalizeBytes` of apimachinery.
+    """
+    spelled = str(text).strip()
+    value = parse_quantity(spelled if isinstance(text, str) else text)
+    match = _TEXT.match(spelled)
+    assert match is not None
+    number, exponent, suffix = match[1], match[2], match[3] or ""
+    whole, _, part = number.lstrip("+-").partition(".")
+    whole = whole.lstrip("0") or "0"
+    if _kept(whole, part, exponent, suffix):
+        return spelled
+    if value == 0:
+        return "0"
+    if suffix.endswith("i") and value.denominator == 1 and abs(value) >= 1024:
+        return _with_suffix(value.numerator, 1024, ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
+    nano = value * 10**9
+    billionths = -(-abs(nano).numerator // nano.denominator) * (1 if value > 0 else -1)
+    if exponent:
+        names = ("e-9", "e-6", "e-3", "", *(f"e{power}" for power in range(3, 1000, 3)))
+    else:
+        names = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+    return _with_suffix(billionths, 1000, names)
+
+
+def _kept(whole: str, part: str, exponent: str | None, suffix: str) -> bool:
+    """Say whether Kubernetes keeps the text: few digits, and canonical as far as it looks."""
+    digits = len(whole) + len(part)
+    if suffix.endswith("i"):
+        power = 10 * (("Ki", "Mi", "Gi", "Ti", "Pi", "Ei").index(suffix) + 1)
+        fits = 15 - digits - int(power * 3 / 10) - 1 >= 0
+        return fits and not part and int(whole) & 7 != 0
+    scale = (int(exponent[1:]) if exponent else _DECIMAL_POWER[suffix]) - len(part)
+    shifted = whole + part
+    return digits <= 18 and scale >= -9 and scale % 3 == 0 and not shifted.endswith("000") and shifted[0] != "0"
+
+
+def _with_suffix(count: int, factor: int, names: tuple[str, ...]) -> str:
+    step = 0
+    while step + 1 < len(names) and count % factor == 0:
+        count //= factor
+        step += 1
+    return f"{count}{names[step]}"

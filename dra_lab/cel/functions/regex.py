@@ -26,8 +26,14 @@ def _matcher() -> Any:
 
 
 @lru_cache(maxsize=256)
+def is_pattern(pattern: str) -> bool:
+    """Say whether RE2 reads a pattern."""
+    return bool(_matcher().eval(data={"pattern": pattern}).type() != cel.Type.ERROR)
+
+
+@lru_cache(maxsize=256)
 def _program(pattern: str) -> Program:
-    if _matcher().eval(data={"pattern": pattern}).type() == cel.Type.ERROR:
+    if not is_pattern(pattern):
         raise ValueError(f"error parsing regexp: {pattern[:64]!r}")
     if _OTHERWISE.search(pattern):
         raise ValueError(f"find: dra_lab cannot search for {pattern[:64]!r}; write its classes out, like [a-z]")

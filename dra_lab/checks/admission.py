@@ -1,0 +1,89 @@
+"""What the API server does with a new object: decode, fill in, drop, validate, store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dra_lab.checks.claims import check_claim, check_claim_template
+from dra_lab.checks.classes import check_class
+from dra_lab.checks.rules import Errors
+from dra_lab.checks.slices import check_slice
+from dra_lab.checks.taints import check_taint_rule
+from dra_lab.errors import ManifestError
+from dra_lab.manifests.defaults import fill_defaults
+from dra_lab.manifests.field_errors import FieldError
+from dra_lab.manifests.gates import drop_disabled
+from dra_lab.manifests.stored import as_stored
+from dra_lab.manifests.strict import decode_strict
+from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, upgrade
+from dra_lab.model.release import KubernetesRelease
+
+CREATED, BAD_REQUEST, INVALID = 201, 400, 422
+
+_CHECKS: Mapping[str, Callable[[Mapping[str, Any], KubernetesRelease], Errors]] = {
+    "ResourceSlice": check_slice,
+    "DeviceClass": check_class,
+    "DeviceTaintRule": check_taint_rule,
+}
+
+
+@dataclass(frozen=True)
+class Admission:
+    """The answer to a new object.
+
+    `status` is 201 (accepted), 400 (refused by the decoder: unknown field, wrong type) or 422 (invalid). `errors` name
+    fields in v1 form, as the API server does for every version. `stored` is the object in its own version with its
+    defaults, when it is accepted. `dropped` are fields whose feature gate is off, with the name of the gate.
+    """
+
+    status: int
+    errors: tuple[FieldError, ...] = ()
+    stored: Mapping[str, Any] | None = None
+    dropped: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Say whether the object would be created."""
+        return self.status == CREATED
+
+
+def admit(
+    document: Mapping[str, Any],
+    release: KubernetesRelease | None = None,
+    *,
+    admin_namespace: bool = False,
+    now: str = "",
+) -> Admission:
+    """Return what the API server of a release answers to a new object of `resource.k8s.io`, in any of its versions.
+
+    `admin_namespace` says that the namespace carries the label for admin access; `now` is the time for new taints, the
+    clock's where it is empty. A `status` is not looked at, as a new object has none. Raises ManifestError for what is
+    no object of a kind and version that is known here.
+    """
+    release = release or KubernetesRelease()
+    kind = str(document.get("kind"))
+    version = short_version(document.get("apiVersion"), kind)
+    if not version:
+        known = ", ".join(KIND_VERSIONS)
+        raise ManifestError(f"{kind!r} in {document.get('apiVersion')!r} is no object of resource.k8s.io ({known})")
+    value, problems = decode_strict(document, kind, version, release.version)
+    if problems:
+        return Admission(BAD_REQUEST, problems)
+    value.pop("status", None)
+    fill_defaults(value, version, now)
+    hub = upgrade(value)
+    dropped = drop_disabled(hub, release)
+    errors = tuple(_validate(hub, kind, release, admin_namespace=admin_namespace))
+    if errors:
+        return Admission(INVALID, errors, dropped=dropped)
+    return Admission(CREATED, (), as_stored(downgrade(hub, version), kind, version, release.version), dropped)
+
+
+def _validate(hub: Mapping[str, Any], kind: str, release: KubernetesRelease, *, admin_namespace: bool) -> Errors:
+    if kind == "ResourceClaim":
+        return check_claim(hub, release, admin_namespace=admin_namespace)
+    if kind == "ResourceClaimTemplate":
+        return check_claim_template(hub, release, admin_namespace=admin_namespace)
+    return _CHECKS[kind](hub, release)

@@ -1,0 +1,58 @@
+"""`metadata` of an object, and of the claims that a template makes (apimachinery `ValidateObjectMeta`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dra_lab.checks.names import check_label, check_label_name, check_label_value, check_subdomain
+from dra_lab.checks.rules import Errors, invalid, required, size
+from dra_lab.manifests.field_errors import FieldError
+
+MAX_ANNOTATIONS = 256 * 1024
+_OWNER_FIELDS = ("apiVersion", "kind", "name", "uid")
+
+
+def check_metadata(metadata: Mapping[str, Any], *, namespaced: bool, path: str = "metadata") -> Errors:
+    """Yield what is wrong with the `metadata` of an object whose name is a DNS subdomain."""
+    name, prefix = metadata.get("name") or "", metadata.get("generateName") or ""
+    if prefix:
+        # what is generated goes behind the prefix, so that its last character may be a dash
+        masked = prefix[:-1] + "a" if prefix.endswith("-") and len(prefix) > 1 else prefix
+        yield from check_subdomain(masked, f"{path}.generateName")
+    if name:
+        yield from check_subdomain(name, f"{path}.name")
+    elif not prefix:
+        yield required(f"{path}.name", "name or generateName")
+    if namespaced and metadata.get("namespace"):
+        yield from check_label(metadata["namespace"], f"{path}.namespace")
+    if (metadata.get("generation") or 0) < 0:
+        yield invalid(f"{path}.generation", metadata["generation"], "it must not be negative")
+    yield from _check_notes(metadata, path)
+    for index, owner in enumerate(metadata.get("ownerReferences") or ()):
+        for field in _OWNER_FIELDS:
+            if not owner.get(field):
+                yield invalid(f"{path}.ownerReferences[{index}].{field}", "", "it must not be empty")
+    for index, finalizer in enumerate(metadata.get("finalizers") or ()):
+        yield from check_label_name(finalizer, f"{path}.finalizers[{index}]")
+
+
+def check_template_metadata(metadata: Mapping[str, Any], path: str) -> Errors:
+    """Yield what is wrong with `spec.metadata` of a template, which may carry labels and annotations only."""
+    yield from _check_notes(metadata, path)
+    for name, value in metadata.items():
+        if name not in ("labels", "annotations") and value not in ("", 0, None, [], {}):
+            shown = {"uid": "uID"}.get(name, name)
+            yield FieldError(f"{path}.{shown}", "only labels and annotations can be set here")
+
+
+def _check_notes(metadata: Mapping[str, Any], path: str) -> Errors:
+    for name, value in (metadata.get("labels") or {}).items():
+        yield from check_label_name(name, f"{path}.labels")
+        yield from check_label_value(value, f"{path}.labels")
+    annotations = metadata.get("annotations") or {}
+    for name in annotations:
+        yield from check_label_name(name.lower(), f"{path}.annotations")
+    total = sum(size(name) + size(value) for name, value in annotations.items())
+    if total > MAX_ANNOTATIONS:
+        yield invalid(f"{path}.annotations", f"{total} bytes", f"at most {MAX_ANNOTATIONS} bytes are allowed")

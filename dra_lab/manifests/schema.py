@@ -1,0 +1,162 @@
+"""The fields of `resource.k8s.io` as data: names, types, which are pointers, which are always written, since when.
+
+The Go types of `k8s.io/api/resource` decide how the API server reads and writes; OpenAPI does not say all of it.
+A line is a struct and its fields in the order in which Kubernetes writes them. `name:type`, where no type is text;
+`[T]` a list, `{T}` a map; `*` a pointer, for which unset and zero differ; `!` written even when it is zero;
+`>1.36` and `<1.37`: known from, or before, that release.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dra_lab.model.release import DEFAULT_RELEASE, RELEASES
+
+_TABLE = """
+ObjectMeta name generateName namespace selfLink uid resourceVersion generation:int creationTimestamp:time*
+  deletionTimestamp:time* deletionGracePeriodSeconds:int* labels:{text} annotations:{text}
+  ownerReferences:[OwnerReference] finalizers:[text] managedFields:[ManagedFieldsEntry]
+OwnerReference apiVersion! kind! name! uid! controller:bool* blockOwnerDeletion:bool*
+ManagedFieldsEntry manager operation apiVersion time:time* fieldsType fieldsV1:raw subresource
+Condition type! status! observedGeneration:int lastTransitionTime:time! reason! message!
+NodeSelector nodeSelectorTerms:[NodeSelectorTerm]!
+NodeSelectorTerm matchExpressions:[NodeSelectorRequirement] matchFields:[NodeSelectorRequirement]
+NodeSelectorRequirement key! operator! values:[text]
+
+ResourceSlice apiVersion kind metadata:ObjectMeta! spec:ResourceSliceSpec!
+ResourceSliceSpec driver! pool:ResourcePool! nodeName* nodeSelector:NodeSelector* allNodes:bool* devices:[Device]
+  perDeviceNodeSelection:bool* sharedCounters:[CounterSet] partitionTypeAttribute*>1.37 skipNodeOperations:[text]>1.37
+v1beta1.ResourceSliceSpec driver! pool:ResourcePool! nodeName nodeSelector:NodeSelector* allNodes:bool
+  devices:[Device] perDeviceNodeSelection:bool* sharedCounters:[CounterSet] partitionTypeAttribute*>1.37
+  skipNodeOperations:[text]>1.37
+ResourcePool name! generation:int! resourceSliceCount:int!
+CounterSet name! counters:{Counter}!
+Counter value:quantity!
+v1beta1.Device name! basic:BasicDevice*
+BasicDevice attributes:{DeviceAttribute} capacity:{DeviceCapacity} consumesCounters:[DeviceCounterConsumption]
+  nodeName* nodeSelector:NodeSelector* allNodes:bool* taints:[DeviceTaint] bindsToNode:bool* bindingConditions:[text]
+  bindingFailureConditions:[text] allowMultipleAllocations:bool*
+  nodeAllocatableResourceMappings:{NodeAllocatableResourceMapping}>1.36<1.37
+  nodeAllocatableResources:{NodeAllocatableResource}>1.37
+Device name! +BasicDevice
+DeviceAttribute int:int* bool:bool* string* version* ints:[int]>1.36 bools:[bool]>1.36 strings:[text]>1.36
+  versions:[text]>1.36
+DeviceCapacity value:quantity! requestPolicy:CapacityRequestPolicy*
+CapacityRequestPolicy default:quantity*! validValues:[quantity] validRange:CapacityRequestPolicyRange*
+CapacityRequestPolicyRange min:quantity*! max:quantity* step:quantity*
+DeviceCounterConsumption counterSet! counters:{Counter}! compatibilityGroups:[text]>1.37
+DeviceTaint key! value effect! timeAdded:time*
+NodeAllocatableResourceMapping capacityKey* allocationMultiplier:quantity*
+NodeAllocatableResource mapping:NodeAllocatableMapping* overhead:NodeAllocatableOverhead*
+NodeAllocatableMapping capacityKey* capacityMultiplier:quantity* deviceMultiplier:quantity*
+NodeAllocatableOverhead perPod:quantity* perContainer:quantity*
+
+DeviceTaintRule apiVersion kind metadata:ObjectMeta! spec:DeviceTaintRuleSpec! status:DeviceTaintRuleStatus!
+DeviceTaintRuleSpec deviceSelector:DeviceTaintSelector* taint:DeviceTaint!
+DeviceTaintSelector driver* pool* device*
+DeviceTaintRuleStatus conditions:[Condition]
+
+DeviceClass apiVersion kind metadata:ObjectMeta! spec:DeviceClassSpec!
+DeviceClassSpec selectors:[DeviceSelector] config:[DeviceClassConfiguration] extendedResourceName*
+DeviceClassConfiguration opaque:OpaqueDeviceConfiguration*
+DeviceSelector cel:CELDeviceSelector*
+CELDeviceSelector expression!
+OpaqueDeviceConfiguration driver! parameters:raw!
+
+ResourceClaim apiVersion kind metadata:ObjectMeta! spec:ResourceClaimSpec! status:ResourceClaimStatus!
+ResourceClaimTemplate apiVersion kind metadata:ObjectMeta! spec:ResourceClaimTemplateSpec!
+ResourceClaimTemplateSpec metadata:ObjectMeta! spec:ResourceClaimSpec!
+ResourceClaimSpec devices:DeviceClaim!
+DeviceClaim requests:[DeviceRequest]! constraints:[DeviceConstraint] config:[DeviceClaimConfiguration]
+DeviceRequest name! exactly:ExactDeviceRequest* firstAvailable:[DeviceSubRequest]
+v1beta1.DeviceRequest name! +ExactDeviceRequest firstAvailable:[DeviceSubRequest]
+ExactDeviceRequest deviceClassName! selectors:[DeviceSelector] allocationMode count:int adminAccess:bool*
+  tolerations:[DeviceToleration] capacity:CapacityRequirements* derivedAttributes:[DeviceDerivedAttribute]>1.37
+DeviceSubRequest name! deviceClassName! selectors:[DeviceSelector] allocationMode count:int
+  tolerations:[DeviceToleration] capacity:CapacityRequirements* derivedAttributes:[DeviceDerivedAttribute]>1.37
+CapacityRequirements requests:{quantity}
+DeviceDerivedAttribute name! expression!
+DeviceToleration key operator value effect tolerationSeconds:int*
+DeviceConstraint requests:[text] matchAttribute* distinctAttribute*
+DeviceClaimConfiguration requests:[text] opaque:OpaqueDeviceConfiguration*
+
+ResourceClaimStatus allocation:AllocationResult* reservedFor:[ResourceClaimConsumerReference]
+  devices:[AllocatedDeviceStatus]
+AllocationResult devices:DeviceAllocationResult! nodeSelector:NodeSelector* allocationTimestamp:time*
+DeviceAllocationResult results:[DeviceRequestAllocationResult] config:[DeviceAllocationConfiguration]
+DeviceRequestAllocationResult request! driver! pool! device! adminAccess:bool* tolerations:[DeviceToleration]
+  bindingConditions:[text] bindingFailureConditions:[text] shareID* consumedCapacity:{quantity}
+  skipNodeOperations:[text]>1.37
+DeviceAllocationConfiguration source! requests:[text] opaque:OpaqueDeviceConfiguration*
+ResourceClaimConsumerReference apiGroup resource! name! uid!
+AllocatedDeviceStatus driver! pool! device! shareID* conditions:[Condition] data:raw networkData:NetworkDeviceData*
+NetworkDeviceData interfaceName ips:[text] hardwareAddress
+"""
+
+SCALARS = ("text", "int", "bool", "quantity", "time", "raw")
+_FIELD = re.compile(
+    r"(?P<name>\w+)(?::(?P<type>[\w{}\[\]]+))?(?P<flags>[*!]*)(?:>(?P<since>[\d.]+))?(?:<(?P<until>[\d.]+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field: `container` is "", "list" or "map", `type` a scalar or the name of a struct."""
+
+    name: str
+    type: str = "text"
+    container: str = ""
+    pointer: bool = False
+    always: bool = False
+    since: str = RELEASES[0]
+    until: str = ""
+
+    def known(self, release: str) -> bool:
+        """Say whether an API server of a release (`1.36`) knows the field."""
+        age = RELEASES.index(release)
+        return age >= RELEASES.index(self.since) and (not self.until or age < RELEASES.index(self.until))
+
+
+def struct_fields(name: str, version: str = "v1", release: str = DEFAULT_RELEASE) -> Mapping[str, Field]:
+    """Return the fields of a struct in a version of the API (`v1`, `v1beta2`, `v1beta1`), as a release knows them."""
+    return _fields(name, version if f"{version}.{name}" in _structs() else "v1", release)
+
+
+@lru_cache(maxsize=512)
+def _fields(name: str, version: str, release: str) -> Mapping[str, Field]:
+    lines = _structs()
+    text = lines.get(f"{version}.{name}") or lines[name]
+    found: dict[str, Field] = {}
+    for word in text.split():
+        if word.startswith("+"):
+            found |= _fields(word[1:], version, release)
+            continue
+        field = _parse(word)
+        if field.known(release):
+            found[field.name] = field
+    return found
+
+
+@lru_cache(maxsize=1)
+def _structs() -> Mapping[str, str]:
+    lines = re.sub(r"\n +", " ", _TABLE).split("\n")
+    return {name: rest for name, _, rest in (line.partition(" ") for line in lines if line)}
+
+
+def _parse(word: str) -> Field:
+    match = _FIELD.fullmatch(word)
+    assert match is not None, word
+    kind = match["type"] or "text"
+    container = {"[": "list", "{": "map"}.get(kind[0], "")
+    return Field(
+        name=match["name"],
+        type=kind.strip("[]{}"),
+        container=container,
+        pointer="*" in match["flags"],
+        always="!" in match["flags"],
+        since=match["since"] or RELEASES[0],
+        until=match["until"] or "",
+    )

@@ -1,0 +1,198 @@
+"""Decoding as the API server does with strict fields: unknown fields, wrong types and repeated keys are refused (400).
+
+Works on plain values, as unset, empty and zero differ for the rules that follow. Text is compared as it stands: names
+of fields are case-sensitive. Rule: `sigs.k8s.io/json` in strict mode and the `UnmarshalJSON` of the API's own types.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+from dra_lab.errors import ManifestError, QuantityError
+from dra_lab.findings import Origin
+from dra_lab.manifests.field_errors import FieldError, Place, print_place
+from dra_lab.manifests.schema import Field, struct_fields
+from dra_lab.model.quantity import canonical_quantity
+from dra_lab.model.release import DEFAULT_RELEASE
+
+Problems = list[tuple[Place, str]]
+Decoder = Callable[[Any, Place, Problems], Any]
+
+MAX_PROBLEMS = 100
+"""So many problems of one document are told; the rest is of the same kind."""
+
+_INT64 = range(-(2**63), 2**63)
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:\d\d)\Z")
+_GO_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
+
+
+def decode_strict(
+    document: Mapping[str, Any], kind: str, version: str = "v1", release: str = DEFAULT_RELEASE
+) -> tuple[dict[str, Any], tuple[FieldError, ...]]:
+    """Return a document of a kind and version with unset fields left out, and everything the decoder refuses.
+
+    Null counts as unset, quantities come in canonical form and times in UTC. The values are of use only when there is
+    no problem.
+    """
+    problems: Problems = []
+    value = _struct_decoder(kind, version, release)(document, None, problems)
+    errors = tuple(FieldError(print_place(place), message) for place, message in problems[:MAX_PROBLEMS])
+    return value if isinstance(value, dict) else {}, errors
+
+
+def decode_strict_json(text: str | bytes, source: str = "") -> tuple[Any, tuple[FieldError, ...]]:
+    """Return the value of a JSON text and the keys that stand twice in one object (the last one wins).
+
+    Raises ManifestError when the text is no JSON.
+    """
+    repeated: list[FieldError] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            repeated.extend(FieldError(name, "stands twice in one object") for name in twice)
+        return value
+
+    try:
+        value = json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(f"this is no valid JSON: {error}", origin=Origin(source)) from None
+    return value, tuple(repeated)
+
+
+@lru_cache(maxsize=1024)
+def _struct_decoder(name: str, version: str, release: str) -> Decoder:
+    # fields are looked up when the first value comes, so that a struct may hold itself
+    fields: dict[str, Decoder] = {}
+
+    def decode(value: Any, place: Place, problems: Problems) -> Any:
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            problems.append((place, f"must be an object, not {_go_name(value)}"))
+            return {}
+        if not fields:
+            known = struct_fields(name, version, release)
+            fields.update({field.name: _field_decoder(field, version, release) for field in known.values()})
+        found = {}
+        for key, item in value.items():
+            if item is None and key in fields:
+                continue
+            decoder = fields.get(key)
+            if decoder is None:
+                problems.append(((place, str(key), False), f"unknown field {key!r}"))
+                continue
+            found[key] = decoder(item, (place, key, False), problems)
+        return found
+
+    return decode
+
+
+def _field_decoder(field: Field, version: str, release: str) -> Decoder:
+    scalar = _SCALARS.get(field.type)
+    item = scalar if scalar is not None else _struct_decoder(field.type, version, release)
+    if field.container == "list":
+        return _list_decoder(item)
+    return _map_decoder(item) if field.container == "map" else item
+
+
+def _list_decoder(item: Decoder) -> Decoder:
+    def decode(value: Any, place: Place, problems: Problems) -> Any:
+        if not isinstance(value, list | tuple):
+            problems.append((place, f"must be a list, not {_go_name(value)}"))
+            return []
+        return [item(entry, (place, index, False), problems) for index, entry in enumerate(value)]
+
+    return decode
+
+
+def _map_decoder(item: Decoder) -> Decoder:
+    def decode(value: Any, place: Place, problems: Problems) -> Any:
+        if not isinstance(value, dict):
+            problems.append((place, f"must be a map, not {_go_name(value)}"))
+            return {}
+        return {str(key): item(entry, (place, str(key), True), problems) for key, entry in value.items()}
+
+    return decode
+
+
+def _text(value: Any, place: Place, problems: Problems) -> Any:
+    if isinstance(value, str):
+        return value
+    if value is not None:
+        problems.append((place, f"must be a string, not {_go_name(value)}"))
+    return ""
+
+
+def _int(value: Any, place: Place, problems: Problems) -> Any:
+    if type(value) is int and value in _INT64:
+        return value
+    if value is not None:
+        problems.append((place, f"must be a whole number of 64 bits, not {_go_name(value)}"))
+    return 0
+
+
+def _bool(value: Any, place: Place, problems: Problems) -> Any:
+    if isinstance(value, bool):
+        return value
+    if value is not None:
+        problems.append((place, f"must be true or false, not {_go_name(value)}"))
+    return False
+
+
+def _quantity(value: Any, place: Place, problems: Problems) -> Any:
+    if value is None:
+        return "0"
+    try:
+        return canonical_quantity(value)
+    except QuantityError as error:
+        problems.append((place, error.message))
+        return "0"
+
+
+def _time(value: Any, place: Place, problems: Problems) -> Any:
+    moment = _moment(value) if isinstance(value, str) else None
+    if moment is None and value is not None:
+        problems.append((place, "must be a time such as 2026-01-31T12:00:00Z"))
+    return moment
+
+
+def _moment(text: str) -> str | None:
+    match = _TIME.match(text)
+    if match is None:
+        return None
+    try:
+        moment = datetime.strptime(match[1], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC)
+        if match[2] != "Z":
+            hours, minutes = match[2][1:].split(":")
+            shift = timedelta(hours=int(hours), minutes=int(minutes))
+            moment = moment - shift if match[2][0] == "+" else moment + shift
+    except (ValueError, OverflowError):
+        return None
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment.year >= 1000 else moment.isoformat()[:19] + "Z"
+
+
+def _raw(value: Any, place: Place, problems: Problems) -> Any:
+    del place, problems
+    return value
+
+
+_SCALARS: Mapping[str, Decoder] = {
+    "text": _text,
+    "int": _int,
+    "bool": _bool,
+    "quantity": _quantity,
+    "time": _time,
+    "raw": _raw,
+}
+
+
+def _go_name(value: Any) -> str:
+    return "null" if value is None else _GO_NAMES.get(type(value), type(value).__name__)

@@ -1,0 +1,57 @@
+"""Which kinds exist in which versions of the API, and the way of a document to v1 and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dra_lab.errors import ManifestError
+from dra_lab.manifests import v1beta1, v1beta2
+from dra_lab.model.device import RESOURCE_V1
+
+GROUP = "resource.k8s.io"
+_Convert = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+_UPGRADES: Mapping[str, _Convert] = {"v1": dict, "v1beta2": v1beta2.upgrade, "v1beta1": v1beta1.upgrade}
+_DOWNGRADES: Mapping[str, _Convert] = {"v1": dict, "v1beta2": v1beta2.downgrade, "v1beta1": v1beta1.downgrade}
+_ALL = ("v1", "v1beta2", "v1beta1")
+
+KIND_VERSIONS: Mapping[str, tuple[str, ...]] = {
+    "ResourceSlice": _ALL,
+    "DeviceClass": _ALL,
+    "ResourceClaim": _ALL,
+    "ResourceClaimTemplate": _ALL,
+    "DeviceTaintRule": ("v1", "v1beta2", "v1alpha3"),
+}
+"""The versions in which a kind of `resource.k8s.io` is read (dra-semantics 1.1); v1alpha3 in its form since 1.35."""
+
+
+def short_version(api_version: object, kind: str) -> str:
+    """Return `v1beta1` for `resource.k8s.io/v1beta1`, or "" when the kind is not read in this version."""
+    group, slash, version = str(api_version).partition("/")
+    return version if slash and group == GROUP and version in KIND_VERSIONS.get(kind, ()) else ""
+
+
+def upgrade(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document of `resource.k8s.io` as v1, whatever its version.
+
+    Raises ManifestError for a kind or version that is not known.
+    """
+    version = _version(document, str(document.get("apiVersion")))
+    return {**_UPGRADES.get(version, dict)(document), "apiVersion": RESOURCE_V1}
+
+
+def downgrade(document: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """Return a v1 document in an older version (`v1beta1` or `resource.k8s.io/v1beta1`); raises ManifestError."""
+    name = version if "/" in version else f"{GROUP}/{version}"
+    known = _version(document, name)
+    return {**_DOWNGRADES.get(known, dict)(document), "apiVersion": name}
+
+
+def _version(document: Mapping[str, Any], api_version: str) -> str:
+    kind = str(document.get("kind"))
+    version = short_version(api_version, kind)
+    if not version:
+        known = ", ".join(f"{GROUP}/{name}" for name in KIND_VERSIONS.get(kind, ())) or "none"
+        raise ManifestError(f"{kind} in apiVersion {api_version!r} is not known; known versions: {known}")
+    return version
