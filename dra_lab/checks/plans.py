@@ -190,11 +190,20 @@ def _served(held: _Held) -> Iterator[Finding]:
 
 
 def _all_devices(held: _Held, ask: Ask) -> Sequence[DeviceID]:
-    return [
-        device
-        for device, published in held.devices.items()
-        if held.matches(ask, device) and all(key in published.capacity for key in ask.capacity)
-    ]
+    """Return the devices that All means: what matches and, up to 1.36, has the capacity now (3.6, rule 31)."""
+    now = held.release.version in ("1.34", "1.35", "1.36")
+    return [device for device in held.devices if held.matches(ask, device) and _can_give(held, ask, device, now=now)]
+
+
+def _can_give(held: _Held, ask: Ask, device: DeviceID, *, now: bool) -> bool:
+    if not held.release.enabled("DRAConsumableCapacity"):
+        return True
+    published = held.devices[device].capacity
+    taken = held.cluster.allocated.consumed.get(device, {}) if now else {}
+    return all(key in published for key in ask.capacity) and all(
+        parse_quantity(ask.capacity.get(key, capacity.value)) + taken.get(key, 0) <= parse_quantity(capacity.value)
+        for key, capacity in published.items()
+    )
 
 
 def _must_links(held: _Held) -> Iterator[Finding]:

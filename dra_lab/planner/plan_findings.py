@@ -88,7 +88,7 @@ def first_fit_findings(scale: Scale, node_name: str, found: FirstFit | None) -> 
     if found.status is not FirstFitStatus.ALLOCATED:
         yield Finding(
             "first-fit-fails",
-            Severity.WARNING,
+            Severity.ERROR if found.status is FirstFitStatus.ERROR else Severity.WARNING,
             node_name,
             f"the plan fits, but kube-scheduler would not serve this manifest here: {found.message or found.status}",
             "Tighten the selectors to the devices of the plan.",
