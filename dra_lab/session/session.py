@@ -50,6 +50,8 @@ class Session:
         self.events = Events()
         self.file = DrawingFile(Path(file)) if file else None
         self.time_limit = time_limit
+        # Where a person draws, edits come in bursts: the manifest is searched once they pause (seconds; Lab sets it).
+        self.replay_delay = 0.0
         self.problem = ""
         self.ask: Mapping[str, Any] = {}
         self.highlight = ""
@@ -277,7 +279,7 @@ class Session:
         except Exception as error:  # noqa: BLE001  a defect of ours must be seen in the planner and not end the thread
             refusal = DraLabError(f"this is a defect of dra_lab: {type(error).__name__}: {error}")
         self._finish(number, plan, refusal)
-        if plan is not None and not stop.is_set():
+        if plan is not None and not stop.wait(self.replay_delay):
             self._replay(number, cluster, drawing, stop)
 
     def _replay(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> None:

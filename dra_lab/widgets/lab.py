@@ -48,6 +48,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         """Open the session and show it."""
         register_displays()
         self.session = session or Session(cluster, file=file, sketch=sketch, release=release)
+        self.session.replay_delay = 1.0
         on_kernel_loop(self.session)
         self.bar = ClusterBar(self.session)
         self.canvas = ClaimCanvas(self.session, height=0)
