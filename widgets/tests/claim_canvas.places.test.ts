@@ -48,19 +48,27 @@ test("a line goes round the corner of a box that stands well beside its knot", (
 });
 
 test("an arrow follows a link before it takes a nearer box", () => {
-  const spots = [{ id: "a", x: 0, y: 0 }, { id: "near", x: 50, y: 0 }, { id: "linked", x: 200, y: 10 }];
+  const spots = [
+    { id: "a", x: 0, y: 0 },
+    { id: "near", x: 50, y: 0 },
+    { id: "linked", x: 200, y: 10 },
+  ];
   expect(neighbour(spots, "a", "right", new Set(["linked"]))).toBe("linked");
   expect(neighbour(spots, "a", "right", new Set())).toBe("near");
 });
 
 test("every box can be reached by arrows, also where nothing lies in their direction", () => {
-  const spots = [{ id: "a", x: 0, y: 0 }, { id: "b", x: 0, y: -50 }];
+  const spots = [
+    { id: "a", x: 0, y: 0 },
+    { id: "b", x: 0, y: -50 },
+  ];
   expect(neighbour(spots, "a", "right", new Set())).toBe("b");
   expect(neighbour(spots, "b", "left", new Set())).toBe("a");
   expect(neighbour([], "gone", "left", new Set())).toBeNull();
 });
 
-const key = (name: string, more = {}) => actionOf({ key: name, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
+const key = (name: string, more = {}) =>
+  actionOf({ key: name, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
 
 test("keys with Ctrl or Alt that are not ours stay the notebook's", () => {
   expect(key("n", { ctrlKey: true })).toBeNull();

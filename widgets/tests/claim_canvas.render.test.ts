@@ -4,7 +4,14 @@ import type { ClaimCanvasModel, ClaimSketch } from "../src/generated/models";
 
 beforeAll(() => {
   // What jsdom lacks and React Flow asks for when it is mounted.
-  vi.stubGlobal("ResizeObserver", class { observe() {} unobserve() {} disconnect() {} });
+  vi.stubGlobal(
+    "ResizeObserver",
+    class {
+      observe() {}
+      unobserve() {}
+      disconnect() {}
+    },
+  );
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", false);
 });
 afterEach(() => document.body.replaceChildren());
@@ -15,42 +22,68 @@ class FakeModel {
   readonly sent: unknown[] = [];
   saved = 0;
   constructor(readonly values: ClaimCanvasModel) {}
-  get(name: keyof ClaimCanvasModel) { return this.values[name]; }
+  get(name: keyof ClaimCanvasModel) {
+    return this.values[name];
+  }
   set(name: string, value: unknown) {
     (this.values as unknown as Record<string, unknown>)[name] = value;
     this.listeners.get(`change:${name}`)?.forEach((listener) => listener());
   }
-  on(event: string, listener: () => void) { this.listeners.set(event, (this.listeners.get(event) ?? new Set()).add(listener)); }
-  off(event: string, listener: () => void) { this.listeners.get(event)?.delete(listener); }
-  save_changes() { this.saved += 1; }
-  send(message: unknown) { this.sent.push(message); }
-  get listening() { return [...this.listeners.values()].reduce((sum, set) => sum + set.size, 0); }
+  on(event: string, listener: () => void) {
+    this.listeners.set(event, (this.listeners.get(event) ?? new Set()).add(listener));
+  }
+  off(event: string, listener: () => void) {
+    this.listeners.get(event)?.delete(listener);
+  }
+  save_changes() {
+    this.saved += 1;
+  }
+  send(message: unknown) {
+    this.sent.push(message);
+  }
+  get listening() {
+    return [...this.listeners.values()].reduce((sum, set) => sum + set.size, 0);
+  }
 }
 
 const SKETCH: ClaimSketch = { requests: [{ name: "gpu", exactly: { deviceClassName: "c" } }] };
 
 function mount(values: Partial<ClaimCanvasModel> = {}) {
   const model = new FakeModel({
-    sketch: {}, status: {}, palette: [], positions: {}, history: {}, highlight: "", problem: "", read_only: false, height: 300, ...values,
+    sketch: {},
+    status: {},
+    palette: [],
+    positions: {},
+    history: {},
+    highlight: "",
+    problem: "",
+    read_only: false,
+    height: 300,
+    ...values,
   });
   const el = document.body.appendChild(document.createElement("div"));
   const end = widget.render({ model, el } as never) as () => void;
   return { model, el, end };
 }
-const shown = (el: Element, selector: string) => vi.waitFor(() => {
-  const found = el.querySelector(selector);
-  if (!found) throw new Error(`no ${selector}`);
-  return found as HTMLElement;
-});
+const shown = (el: Element, selector: string) =>
+  vi.waitFor(() => {
+    const found = el.querySelector(selector);
+    if (!found) throw new Error(`no ${selector}`);
+    return found as HTMLElement;
+  });
 
 test("taking the widget down leaves no listener on the model or the window", async () => {
-  const windowListeners = { add: vi.spyOn(window, "addEventListener"), remove: vi.spyOn(window, "removeEventListener") };
+  const windowListeners = {
+    add: vi.spyOn(window, "addEventListener"),
+    remove: vi.spyOn(window, "removeEventListener"),
+  };
   const { model, el, end } = mount({ sketch: SKETCH });
   await shown(el, ".dra-box");
   expect(model.listening).toBeGreaterThan(0);
   end();
   await vi.waitFor(() => expect(model.listening).toBe(0));
-  const ours = (calls: unknown[][]) => calls.filter(([name, , capture]) => name === "keydown" && capture === true).length;
+  const ours = (calls: unknown[][]) =>
+    calls.filter(([name, , capture]) => name === "keydown" && capture === true).length;
   expect(ours(windowListeners.remove.mock.calls)).toBe(ours(windowListeners.add.mock.calls));
   expect(el.querySelector(".dra-canvas")).toBeNull();
 });
@@ -58,7 +91,9 @@ test("taking the widget down leaves no listener on the model or the window", asy
 test("text from a cluster is text", async () => {
   const hostile = "<img src=x onerror=alert(1)>";
   const { el, end } = mount({
-    sketch: SKETCH, status: { requests: { gpu: { label: hostile, text: hostile } } }, palette: [{ key: "k", label: hostile, deviceClass: "c" }],
+    sketch: SKETCH,
+    status: { requests: { gpu: { label: hostile, text: hostile } } },
+    palette: [{ key: "k", label: hostile, deviceClass: "c" }],
   });
   await shown(el, ".dra-box");
   expect(el.querySelector("img")).toBeNull();

@@ -2,13 +2,33 @@ import { expect, test } from "vitest";
 import { join } from "../src/canvas/linking";
 import { startLink } from "../src/canvas/new_link";
 import {
-  addAlternative, addLink, addRequest, changePart, freeName, linksOf, remove, removeAlternative, rename, requestsOf, selectorsFrom, step, stepQuantity, tie,
+  addAlternative,
+  addLink,
+  addRequest,
+  changePart,
+  freeName,
+  linksOf,
+  remove,
+  removeAlternative,
+  rename,
+  requestsOf,
+  selectorsFrom,
+  step,
+  stepQuantity,
+  tie,
 } from "../src/canvas/sketch";
 import { describeChange } from "../src/canvas/wording";
 import type { CanvasStatus, ClaimSketch } from "../src/generated/models";
 
 const GPU = { key: "gpu", label: "A100", kind: "gpu", deviceClass: "gpu.nvidia.com", defaultCount: 2 };
-const CPU = { key: "cpu", label: "CPU", kind: "cpu", deviceClass: "dra.cpu", capacityKey: "dra.cpu/cpu", defaultCapacity: "16" };
+const CPU = {
+  key: "cpu",
+  label: "CPU",
+  kind: "cpu",
+  deviceClass: "dra.cpu",
+  capacityKey: "dra.cpu/cpu",
+  defaultCapacity: "16",
+};
 const PAIR: ClaimSketch = {
   requests: [
     { name: "gpu", exactly: { deviceClassName: "gpu.nvidia.com", count: 2 } },
@@ -22,7 +42,9 @@ test("a request is drawn with the class, selectors and count of its palette entr
   const { sketch, name } = addRequest({}, { ...GPU, selectors: ["device.driver == 'x'"] });
   expect(name).toBe("gpu");
   expect(requestsOf(sketch)[0]?.exactly).toEqual({
-    deviceClassName: "gpu.nvidia.com", count: 2, selectors: [{ cel: { expression: "device.driver == 'x'" } }],
+    deviceClassName: "gpu.nvidia.com",
+    count: 2,
+    selectors: [{ cel: { expression: "device.driver == 'x'" } }],
   });
 });
 
@@ -66,7 +88,11 @@ test("untying one end leaves the other links alone", () => {
 });
 
 test("renaming a request takes its links and configuration along, alternatives included", () => {
-  const before: ClaimSketch = { ...PAIR, links: [{ name: "l", requests: ["gpu/big", "nic"] }], config: [{ requests: ["gpu"] }] };
+  const before: ClaimSketch = {
+    ...PAIR,
+    links: [{ name: "l", requests: ["gpu/big", "nic"] }],
+    config: [{ requests: ["gpu"] }],
+  };
   const after = rename(before, "request", "gpu", "accelerator");
   expect(linksOf(after)[0]?.requests).toEqual(["accelerator/big", "nic"]);
   expect(after.config?.[0]?.requests).toEqual(["accelerator"]);
@@ -85,7 +111,10 @@ test("taking away a tied alternative unties it", () => {
 
 test("changing an alternative changes only that one", () => {
   const changed = changePart(addAlternative(PAIR, "gpu"), "gpu", 1, { deviceClassName: "other", adminAccess: true });
-  expect(requestsOf(changed)[0]?.firstAvailable?.map((way) => way.deviceClassName)).toEqual(["gpu.nvidia.com", "other"]);
+  expect(requestsOf(changed)[0]?.firstAvailable?.map((way) => way.deviceClassName)).toEqual([
+    "gpu.nvidia.com",
+    "other",
+  ]);
   expect(JSON.stringify(changed)).not.toContain("adminAccess");
 });
 
@@ -99,7 +128,12 @@ test("a GPU and a NIC are linked pairwise at the PCIe root, everything else toge
 });
 
 test("a new link starts at the first place that is possible between its requests", () => {
-  const pairs = { "gpu|nic": [{ where: "switch", label: "s", enabled: false }, { where: "a/b", label: "a/b" }] };
+  const pairs = {
+    "gpu|nic": [
+      { where: "switch", label: "s", enabled: false },
+      { where: "a/b", label: "a/b" },
+    ],
+  };
   expect(startLink({ ...KINDS, pairs }, ["nic", "gpu"]).where).toBe("a/b");
 });
 
@@ -126,6 +160,12 @@ test("every change can be said in words", () => {
 });
 
 test("the same drawing with its fields in another order is no change", () => {
-  const turned = { ...PAIR, requests: PAIR.requests!.map(({ name, exactly }) => ({ exactly: { count: exactly!.count, deviceClassName: exactly!.deviceClassName }, name })) };
+  const turned = {
+    ...PAIR,
+    requests: PAIR.requests!.map(({ name, exactly }) => ({
+      exactly: { count: exactly!.count, deviceClassName: exactly!.deviceClassName },
+      name,
+    })),
+  };
   expect(describeChange(PAIR, turned)).toBe("");
 });

@@ -1,7 +1,14 @@
 // The board: React Flow with our boxes and knots. Mouse here, keys in canvas_keys.ts; both end in the same edits.
 import {
-  Background, BackgroundVariant, ConnectionMode, ReactFlow, SelectionMode, useReactFlow,
-  type Connection, type FinalConnectionState, type OnNodeDrag,
+  Background,
+  BackgroundVariant,
+  ConnectionMode,
+  ReactFlow,
+  SelectionMode,
+  useReactFlow,
+  type Connection,
+  type FinalConnectionState,
+  type OnNodeDrag,
 } from "@xyflow/react";
 import { useCallback, type DragEvent, type FocusEvent, type ReactNode } from "react";
 import type { PaletteRow } from "../generated/models";
@@ -54,7 +61,13 @@ export function Board({ flow, onAdd, onJoin, byMouse, children }: Props) {
   const onDragStop: OnNodeDrag<CanvasNode> = useCallback(
     (_event, _node, moved) => {
       const at = new Map(moved.map((node) => [node.id, node]));
-      place({ ...editor.positions, ...placesOf(editor, flow.nodes.map((node) => at.get(node.id) ?? node)) });
+      place({
+        ...editor.positions,
+        ...placesOf(
+          editor,
+          flow.nodes.map((node) => at.get(node.id) ?? node),
+        ),
+      });
     },
     [editor, flow.nodes, place],
   );
@@ -73,23 +86,68 @@ export function Board({ flow, onAdd, onJoin, byMouse, children }: Props) {
   };
   return (
     <div
-      className="dra-board" tabIndex={empty ? 0 : -1} role="group" aria-label={empty ? "Drawing, empty. Press N to add a device." : "Drawing"}
-      onDrop={onDrop} onDragOver={onDragOver} onFocus={onFocus} onBlur={() => light("")}
+      className="dra-board"
+      tabIndex={empty ? 0 : -1}
+      role="group"
+      aria-label={empty ? "Drawing, empty. Press N to add a device." : "Drawing"}
+      onDrop={onDrop}
+      onDragOver={onDragOver}
+      onFocus={onFocus}
+      onBlur={() => light("")}
     >
       <ReactFlow<CanvasNode, EndEdge>
-        nodes={flow.nodes} edges={flow.edges} nodeTypes={NODE_TYPES} edgeTypes={EDGE_TYPES} aria-label="Requests and links"
-        onNodesChange={flow.onNodesChange} onEdgesChange={flow.onEdgesChange} onNodeDragStop={onDragStop}
-        onSelectionDragStop={(event, nodes) => { if (nodes[0]) onDragStop(event as never, nodes[0], nodes); }}
-        onConnect={onConnect} onConnectEnd={onConnectEnd} isValidConnection={({ source, target }) => source !== target}
-        onNodeMouseEnter={(_event, node) => { if (isRequestId(node.id)) light(nameOf(node.id)); }} onNodeMouseLeave={() => light("")}
-        connectionMode={ConnectionMode.Loose} connectOnClick={false} connectionRadius={24} nodesConnectable={!readOnly} nodesDraggable={!readOnly}
-        deleteKeyCode={null} disableKeyboardA11y edgesFocusable={false} selectionOnDrag panOnDrag={[1, 2]} selectionMode={SelectionMode.Partial}
-        panActivationKeyCode={null} preventScrolling={false} zoomOnScroll={false} zoomOnDoubleClick={false} nodeDragThreshold={2}
-        zoomActivationKeyCode="Control" minZoom={0.25} maxZoom={2} elevateNodesOnSelect
+        nodes={flow.nodes}
+        edges={flow.edges}
+        nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
+        aria-label="Requests and links"
+        onNodesChange={flow.onNodesChange}
+        onEdgesChange={flow.onEdgesChange}
+        onNodeDragStop={onDragStop}
+        onSelectionDragStop={(event, nodes) => {
+          if (nodes[0]) onDragStop(event as never, nodes[0], nodes);
+        }}
+        onConnect={onConnect}
+        onConnectEnd={onConnectEnd}
+        isValidConnection={({ source, target }) => source !== target}
+        onNodeMouseEnter={(_event, node) => {
+          if (isRequestId(node.id)) light(nameOf(node.id));
+        }}
+        onNodeMouseLeave={() => light("")}
+        connectionMode={ConnectionMode.Loose}
+        connectOnClick={false}
+        connectionRadius={24}
+        nodesConnectable={!readOnly}
+        nodesDraggable={!readOnly}
+        deleteKeyCode={null}
+        disableKeyboardA11y
+        edgesFocusable={false}
+        selectionOnDrag
+        panOnDrag={[1, 2]}
+        selectionMode={SelectionMode.Partial}
+        panActivationKeyCode={null}
+        preventScrolling={false}
+        zoomOnScroll={false}
+        zoomOnDoubleClick={false}
+        nodeDragThreshold={2}
+        zoomActivationKeyCode="Control"
+        minZoom={0.25}
+        maxZoom={2}
+        elevateNodesOnSelect
       >
         <Background variant={BackgroundVariant.Dots} gap={18} size={1.2} />
       </ReactFlow>
-      {empty && <p className="dra-empty">{palette.length ? <>Drag a device here, or press <kbd>N</kbd></> : "Nothing to draw with yet"}</p>}
+      {empty && (
+        <p className="dra-empty">
+          {palette.length ? (
+            <>
+              Drag a device here, or press <kbd>N</kbd>
+            </>
+          ) : (
+            "Nothing to draw with yet"
+          )}
+        </p>
+      )}
       {children}
     </div>
   );

@@ -52,15 +52,18 @@ function Desk({ model }: { model: Model }) {
   const join = (from: string, to: string) => {
     const { link } = joined(editor.sketch, editor.status, from, to);
     if (!link) return editor.say("A link ties requests: end the line at a box");
-    const before = editor.sketch;
-    if (editor.edit((sketch) => joined(sketch, editor.status, from, to).sketch) === before) editor.say("They are tied already");
-    else flow.focus(linkId(link));
+    if (editor.edit((sketch) => joined(sketch, editor.status, from, to).sketch)) flow.focus(linkId(link));
+    else editor.say("They are tied already");
   };
   const toBoard = () => (flow.active ? flow.focus(flow.active) : find(".dra-board"));
   const clear = () => editor.edit((sketch) => ({ ...sketch, requests: [], links: [], config: [] }));
   const onKeyDown = (event: KeyboardEvent) => {
     const targets = {
-      editor, flow, linking, setLinking, join,
+      editor,
+      flow,
+      linking,
+      setLinking,
+      join,
       choosePalette: () => (editor.readOnly ? undefined : find(".dra-chips button[tabindex='0']")),
       toggleKeys: () => setKeysShown((shown) => !shown),
       editForm: () => find(".dra-inspector input, .dra-inspector select"),
@@ -76,23 +79,53 @@ function Desk({ model }: { model: Model }) {
   return (
     <EditorProvider value={editor}>
       <section
-        ref={root} className="dra-canvas" aria-label="Claim canvas" style={style} data-requests={requestsOf(editor.sketch).length}
-        data-links={linksOf(editor.sketch).length} onKeyDown={onKeyDown}
-        onPointerDownCapture={() => { byMouse.current = true; }} onPointerUpCapture={() => { byMouse.current = false; }}
-        onKeyDownCapture={() => { byMouse.current = false; }}
+        ref={root}
+        className="dra-canvas"
+        aria-label="Claim canvas"
+        style={style}
+        data-requests={requestsOf(editor.sketch).length}
+        data-links={linksOf(editor.sketch).length}
+        onKeyDown={onKeyDown}
+        onPointerDownCapture={() => {
+          byMouse.current = true;
+        }}
+        onPointerUpCapture={() => {
+          byMouse.current = false;
+        }}
+        onKeyDownCapture={() => {
+          byMouse.current = false;
+        }}
       >
         <Palette onAdd={add} onLeave={toBoard} />
         <Board flow={flow} onAdd={add} onJoin={join} byMouse={byMouse}>
-          <Toolbar onFit={fit} onTidy={() => editor.place({})} onClear={clear} onKeys={() => setKeysShown(!keysShown)} keysShown={keysShown} />
+          <Toolbar
+            onFit={fit}
+            onTidy={() => editor.place({})}
+            onClear={clear}
+            onKeys={() => setKeysShown(!keysShown)}
+            keysShown={keysShown}
+          />
           {linking && <p className="dra-banner">{candidateWords(linking)}</p>}
           {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
-          {keysShown && <KeysPanel onClose={() => { setKeysShown(false); toBoard(); }} />}
+          {keysShown && (
+            <KeysPanel
+              onClose={() => {
+                setKeysShown(false);
+                toBoard();
+              }}
+            />
+          )}
         </Board>
         <Inspector
-          selected={flow.selected} ends={flow.selectedEnds.length} onSelect={(id) => flow.select([id])}
-          onDelete={flow.deleteSelected} onLink={(name) => join(requestId(name), requestId(name))}
+          selected={flow.selected}
+          ends={flow.selectedEnds.length}
+          onSelect={(id) => flow.select([id])}
+          onDelete={flow.deleteSelected}
+          onLink={(name) => join(requestId(name), requestId(name))}
         />
-        <div className="dra-sr" role="status" aria-live="polite">{editor.spoken}</div>
+        <div className="dra-sr" role="status" aria-live="polite">
+          {editor.spoken}
+        </div>
       </section>
     </EditorProvider>
   );
@@ -102,7 +135,9 @@ function Problem({ text, onClose }: { text: string; onClose(): void }) {
   return (
     <p className="dra-banner is-problem">
       <Icon name="warn" /> <span>{text}</span>
-      <button type="button" className="dra-tool" aria-label="Close this message" onClick={onClose}><Icon name="cross" /></button>
+      <button type="button" className="dra-tool" aria-label="Close this message" onClick={onClose}>
+        <Icon name="cross" />
+      </button>
     </p>
   );
 }

@@ -60,19 +60,45 @@ function chooseEnd(action: Action, { setLinking, editor, join }: KeyTargets, lin
 function act(action: Action, targets: KeyTargets): boolean {
   const { editor, flow } = targets;
   switch (action.do) {
-    case "undo": editor.undo(); break;
-    case "redo": editor.redo(); break;
-    case "keys": targets.toggleKeys(); break;
-    case "add": targets.choosePalette(); break;
-    case "link": beginLink(targets); break;
-    case "count": changeCount(targets, action.by); break;
-    case "delete": if (!editor.readOnly) flow.deleteSelected(); break;
-    case "go": go(targets, action.to); break;
-    case "move": move(targets, action.to); break;
-    case "first": focusAt(flow, 0); break;
-    case "last": focusAt(flow, -1); break;
-    case "confirm": targets.editForm(); break;
-    case "cancel": editor.say(""); break;
+    case "undo":
+      editor.undo();
+      break;
+    case "redo":
+      editor.redo();
+      break;
+    case "keys":
+      targets.toggleKeys();
+      break;
+    case "add":
+      targets.choosePalette();
+      break;
+    case "link":
+      beginLink(targets);
+      break;
+    case "count":
+      changeCount(targets, action.by);
+      break;
+    case "delete":
+      if (!editor.readOnly) flow.deleteSelected();
+      break;
+    case "go":
+      go(targets, action.to);
+      break;
+    case "move":
+      move(targets, action.to);
+      break;
+    case "first":
+      focusAt(flow, 0);
+      break;
+    case "last":
+      focusAt(flow, -1);
+      break;
+    case "confirm":
+      targets.editForm();
+      break;
+    case "cancel":
+      editor.say("");
+      break;
   }
   return true;
 }
@@ -95,15 +121,18 @@ function beginLink({ editor, flow, setLinking }: KeyTargets): void {
 function changeCount({ editor, flow }: KeyTargets, by: 1 | -1): void {
   const name = nameOf(flow.active);
   if (!isRequestId(flow.active)) return;
-  const before = editor.sketch;
-  if (editor.edit((sketch) => step(sketch, name, by)) === before) editor.say(`The count of ${name} stays`);
+  if (!editor.edit((sketch) => step(sketch, name, by))) editor.say(`The count of ${name} stays`);
 }
 
 function go({ flow }: KeyTargets, to: Direction): void {
   const spots = flow.nodes.map(({ id, position, measured }) => ({
-    id, x: position.x + (measured?.width ?? 0) / 2, y: position.y + (measured?.height ?? 0) / 2,
+    id,
+    x: position.x + (measured?.width ?? 0) / 2,
+    y: position.y + (measured?.height ?? 0) / 2,
   }));
-  const linked = new Set(flow.edges.flatMap((e) => (e.source === flow.active ? [e.target] : e.target === flow.active ? [e.source] : [])));
+  const linked = new Set(
+    flow.edges.flatMap((e) => (e.source === flow.active ? [e.target] : e.target === flow.active ? [e.source] : [])),
+  );
   const next = neighbour(spots, flow.active, to, linked);
   if (next) flow.focus(next);
 }
@@ -118,4 +147,3 @@ function move({ editor, flow }: KeyTargets, to: Direction): void {
   editor.place({ ...editor.positions, ...placesOf(editor, moved) });
   editor.say(`Moved ${to}`);
 }
-

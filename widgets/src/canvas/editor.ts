@@ -1,12 +1,25 @@
 // The canvas and its model: what is shown comes from the traits, every change goes through one door and is spoken.
 import type { AnyModel } from "@anywidget/types";
-import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import {
+  createContext,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import type { CanvasHistory, CanvasStatus, ClaimCanvasModel, ClaimSketch, PaletteRow } from "../generated/models";
 import type { Place, Places } from "./layout";
-import { describeChange } from "./wording";
+import { describeChange, isSame } from "./wording";
 
 export type Model = AnyModel<ClaimCanvasModel>;
 
+/**
+ * The value of a trait, the same object as long as it says the same: the echo of our own change comes back from the kernel
+ * as an equal copy, and would look like a change.
+ */
 export function useTrait<K extends keyof ClaimCanvasModel & string>(model: Model, name: K): ClaimCanvasModel[K] {
   const subscribe = useCallback(
     (changed: () => void) => {
@@ -15,7 +28,14 @@ export function useTrait<K extends keyof ClaimCanvasModel & string>(model: Model
     },
     [model, name],
   );
-  return useSyncExternalStore(subscribe, () => model.get(name));
+  const kept = useRef({ raw: model.get(name), value: model.get(name) });
+  return useSyncExternalStore(subscribe, () => {
+    const raw = model.get(name);
+    if (raw !== kept.current.raw) {
+      kept.current = { raw, value: isSame(raw, kept.current.value) ? kept.current.value : raw };
+    }
+    return kept.current.value;
+  });
 }
 
 export interface Editor {
@@ -28,8 +48,8 @@ export interface Editor {
   highlight: string;
   readOnly: boolean;
   spoken: string;
-  /** Change the drawing, and where boxes stand if given, in one message. Returns the new sketch. */
-  edit(change: (sketch: ClaimSketch) => ClaimSketch, places?: Places): ClaimSketch;
+  /** Change the drawing, and where boxes stand if given, in one message. Returns whether anything changed. */
+  edit(change: (sketch: ClaimSketch) => ClaimSketch, places?: Places): boolean;
   /** Keep where boxes stand. */
   place(places: Places): void;
   undo(): void;
@@ -40,11 +60,23 @@ export interface Editor {
 }
 
 type Origin = "own" | "undo" | "redo" | "python";
-const LEAD: Readonly<Record<Origin, string>> = { own: "", undo: "Undone: ", redo: "Redone: ", python: "Changed from Python: " };
+const LEAD: Readonly<Record<Origin, string>> = {
+  own: "",
+  undo: "Undone: ",
+  redo: "Redone: ",
+  python: "Changed from Python: ",
+};
+
+/** Milliseconds after which a change is no longer taken for the answer to an undo. */
+const ANSWER = 2000;
 
 export function useEditor(model: Model): Editor {
   const [sketch, status, palette] = [useTrait(model, "sketch"), useTrait(model, "status"), useTrait(model, "palette")];
-  const [positions, history, problem] = [useTrait(model, "positions"), useTrait(model, "history"), useTrait(model, "problem")];
+  const [positions, history, problem] = [
+    useTrait(model, "positions"),
+    useTrait(model, "history"),
+    useTrait(model, "problem"),
+  ];
   const readOnly = useTrait(model, "read_only");
   const [spoken, say] = useSpeech();
   const origin = useRef<Origin>("python");
@@ -54,12 +86,12 @@ export function useEditor(model: Model): Editor {
     (change: (sketch: ClaimSketch) => ClaimSketch, places?: Places) => {
       const before = model.get("sketch");
       const after = model.get("read_only") ? before : change(before);
-      if (after === before) return before;
+      if (after === before) return false;
       origin.current = "own";
       if (places) model.set("positions", mutable(places));
       model.set("sketch", after);
       model.save_changes();
-      return after;
+      return true;
     },
     [model],
   );
@@ -75,8 +107,12 @@ export function useEditor(model: Model): Editor {
     (type: "undo" | "redo") => {
       if (model.get("read_only")) return;
       const { canUndo, canRedo } = model.get("history");
-      if (!(type === "undo" ? canUndo : canRedo)) return say(`Nothing to ${type}`);
+      if (!(type === "undo" ? canUndo : canRedo)) say(`Nothing to ${type}`);
+      // Asked of Python in any case: it may know of a step that has not been told here yet.
       origin.current = type;
+      setTimeout(() => {
+        if (origin.current === type) origin.current = "python";
+      }, ANSWER);
       model.send({ type });
     },
     [model, say],
@@ -89,10 +125,40 @@ export function useEditor(model: Model): Editor {
 
   return useMemo(
     () => ({
-      sketch, status, palette, positions, history, problem, highlight, readOnly, spoken, edit, place, say, light, forget,
-      undo: () => travel("undo"), redo: () => travel("redo"),
+      sketch,
+      status,
+      palette,
+      positions,
+      history,
+      problem,
+      highlight,
+      readOnly,
+      spoken,
+      edit,
+      place,
+      say,
+      light,
+      forget,
+      undo: () => travel("undo"),
+      redo: () => travel("redo"),
     }),
-    [sketch, status, palette, positions, history, problem, highlight, readOnly, spoken, edit, place, say, light, forget, travel],
+    [
+      sketch,
+      status,
+      palette,
+      positions,
+      history,
+      problem,
+      highlight,
+      readOnly,
+      spoken,
+      edit,
+      place,
+      say,
+      light,
+      forget,
+      travel,
+    ],
   );
 }
 
@@ -106,7 +172,12 @@ function useSpeech(): [string, (words: string) => void] {
   return [spoken, say];
 }
 
-function useSpokenChanges(sketch: ClaimSketch, problem: string, origin: { current: Origin }, say: (words: string) => void): void {
+function useSpokenChanges(
+  sketch: ClaimSketch,
+  problem: string,
+  origin: { current: Origin },
+  say: (words: string) => void,
+): void {
   const before = useRef(sketch);
   useEffect(() => {
     if (before.current === sketch) return;

@@ -1,5 +1,13 @@
 // The line from a knot to one of its boxes: solid for must, dashed for prefer.
-import { BaseEdge, EdgeLabelRenderer, getBezierPath, Position, useInternalNode, type EdgeProps, type InternalNode } from "@xyflow/react";
+import {
+  BaseEdge,
+  EdgeLabelRenderer,
+  getBezierPath,
+  Position,
+  useInternalNode,
+  type EdgeProps,
+  type InternalNode,
+} from "@xyflow/react";
 import type { EndEdge } from "./flow";
 
 export interface Rect {
@@ -30,7 +38,11 @@ export function endsOf(knot: Rect, box: Rect): [Port, Port] {
   const middle = { x: knot.x + knot.width / 2, y: knot.y + knot.height / 2 };
   const above = knot.y + knot.height <= box.y;
   if (above || knot.y >= box.y + box.height) {
-    const leave = { x: middle.x, y: above ? knot.y + knot.height : knot.y, side: above ? Position.Bottom : Position.Top };
+    const leave = {
+      x: middle.x,
+      y: above ? knot.y + knot.height : knot.y,
+      side: above ? Position.Bottom : Position.Top,
+    };
     const half = box.y + box.height / 2;
     if (middle.x > box.x + box.width + CORNER) return [leave, { x: box.x + box.width, y: half, side: Position.Right }];
     if (middle.x < box.x - CORNER) return [leave, { x: box.x, y: half, side: Position.Left }];
@@ -39,12 +51,20 @@ export function endsOf(knot: Rect, box: Rect): [Port, Port] {
   }
   const y = within(middle.y, box.y, box.height);
   return middle.x < box.x + box.width / 2
-    ? [{ x: knot.x + knot.width, y: middle.y, side: Position.Right }, { x: box.x, y, side: Position.Left }]
-    : [{ x: knot.x, y: middle.y, side: Position.Left }, { x: box.x + box.width, y, side: Position.Right }];
+    ? [
+        { x: knot.x + knot.width, y: middle.y, side: Position.Right },
+        { x: box.x, y, side: Position.Left },
+      ]
+    : [
+        { x: knot.x, y: middle.y, side: Position.Left },
+        { x: box.x + box.width, y, side: Position.Right },
+      ];
 }
 
 const rectOf = (node: InternalNode): Rect => ({
-  ...node.internals.positionAbsolute, width: node.measured.width ?? 0, height: node.measured.height ?? 0,
+  ...node.internals.positionAbsolute,
+  width: node.measured.width ?? 0,
+  height: node.measured.height ?? 0,
 });
 
 export function EndLine({ id, source, target, selected, data }: EdgeProps<EndEdge>) {
@@ -52,7 +72,12 @@ export function EndLine({ id, source, target, selected, data }: EdgeProps<EndEdg
   if (!knot?.measured.width || !box?.measured.width) return null;
   const [from, to] = endsOf(rectOf(knot), rectOf(box));
   const [path, x, y] = getBezierPath({
-    sourceX: from.x, sourceY: from.y, sourcePosition: from.side, targetX: to.x, targetY: to.y, targetPosition: to.side,
+    sourceX: from.x,
+    sourceY: from.y,
+    sourcePosition: from.side,
+    targetX: to.x,
+    targetY: to.y,
+    targetPosition: to.side,
   });
   const marks = [data?.must ? "is-must" : "is-prefer", selected && "is-selected", data?.problem && "is-wrong"];
   return (
@@ -60,7 +85,9 @@ export function EndLine({ id, source, target, selected, data }: EdgeProps<EndEdg
       <BaseEdge id={id} path={path} className={["dra-end", ...marks.filter(Boolean)].join(" ")} interactionWidth={24} />
       {data?.alternative && (
         <EdgeLabelRenderer>
-          <div className="dra-end-label" style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}>{data.alternative}</div>
+          <div className="dra-end-label" style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}>
+            {data.alternative}
+          </div>
         </EdgeLabelRenderer>
       )}
     </>

@@ -42,15 +42,40 @@ export function useDraft({ value, onDone, check, pause = 0 }: DraftProps) {
     event.stopPropagation();
   };
   const wrong = draft === null ? "" : (check?.(draft) ?? "");
-  return { wrong, input: { value: draft ?? value, onChange, onKeyDown, onBlur: send, "aria-invalid": wrong ? true : undefined, "data-draft": draft === null ? undefined : "" } };
+  return {
+    wrong,
+    input: {
+      value: draft ?? value,
+      onChange,
+      onKeyDown,
+      onBlur: send,
+      "aria-invalid": wrong ? true : undefined,
+      "data-draft": draft === null ? undefined : "",
+    },
+  };
 }
 
 /** Send in a pause of typing. An emptied text waits until the field is left: a person may only be rewriting it. */
-function sendKeepingTheDraft({ draft, value, onDone, check }: Omit<DraftProps, "pause"> & { draft: string | null }): void {
+function sendKeepingTheDraft({
+  draft,
+  value,
+  onDone,
+  check,
+}: Omit<DraftProps, "pause"> & { draft: string | null }): void {
   if (draft?.trim() && draft !== value && !check?.(draft)) onDone(draft);
 }
 
-export function Field({ label, children, wide = false, note }: { label: string; children: ReactNode; wide?: boolean; note?: ReactNode }) {
+export function Field({
+  label,
+  children,
+  wide = false,
+  note,
+}: {
+  label: string;
+  children: ReactNode;
+  wide?: boolean;
+  note?: ReactNode;
+}) {
   return (
     <div className={`dra-field${wide ? " is-wide" : ""}`}>
       <label>
@@ -62,7 +87,13 @@ export function Field({ label, children, wide = false, note }: { label: string; 
   );
 }
 
-type TextProps = Omit<DraftProps, "value"> & { label: string; value: string; list?: readonly string[]; wide?: boolean; mono?: boolean };
+type TextProps = Omit<DraftProps, "value"> & {
+  label: string;
+  value: string;
+  list?: readonly string[];
+  wide?: boolean;
+  mono?: boolean;
+};
 
 export function TextField({ label, value, onDone, check, list, wide = false, mono = false }: TextProps) {
   const { readOnly } = useCanvas();
@@ -70,8 +101,21 @@ export function TextField({ label, value, onDone, check, list, wide = false, mon
   const { wrong, input } = useDraft({ value, onDone, check });
   return (
     <Field label={label} wide={wide} note={wrong && <Wrong>{wrong}</Wrong>}>
-      <input type="text" className={mono ? "is-mono" : undefined} spellCheck={false} list={list ? id : undefined} readOnly={readOnly} {...input} />
-      {list && <datalist id={id}>{list.map((text) => <option key={text} value={text} />)}</datalist>}
+      <input
+        type="text"
+        className={mono ? "is-mono" : undefined}
+        spellCheck={false}
+        list={list ? id : undefined}
+        readOnly={readOnly}
+        {...input}
+      />
+      {list && (
+        <datalist id={id}>
+          {list.map((text) => (
+            <option key={text} value={text} />
+          ))}
+        </datalist>
+      )}
     </Field>
   );
 }
@@ -97,7 +141,13 @@ export function Choice<T extends string>({ label, value, options, onChoose }: Ch
       <span>
         {options.map((option) => (
           <label key={option.value} title={option.reason}>
-            <input type="radio" name={name} checked={option.value === value} disabled={option.disabled} onChange={() => onChoose(option.value)} />
+            <input
+              type="radio"
+              name={name}
+              checked={option.value === value}
+              disabled={option.disabled}
+              onChange={() => onChoose(option.value)}
+            />
             <span>{option.label}</span>
           </label>
         ))}

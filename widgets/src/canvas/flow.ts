@@ -53,25 +53,37 @@ export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[])
     const known = before.get(id);
     const position = known?.dragging ? known.position : { x, y };
     return {
-      id, position, draggable: !editor.readOnly, connectable: !editor.readOnly,
+      id,
+      position,
+      draggable: !editor.readOnly,
+      connectable: !editor.readOnly,
       ...(known?.measured ? { measured: known.measured } : {}),
-      selected: known?.selected ?? false, dragging: known?.dragging ?? false,
+      selected: known?.selected ?? false,
+      dragging: known?.dragging ?? false,
       domAttributes: { tabIndex: id === shown.active ? 0 : -1 },
     };
   };
   const boxes = requestsOf(editor.sketch).map((request): BoxNode => {
     const id = requestId(request.name);
     return {
-      ...common(id, places[request.name] ?? [0, 0]), type: "request", initialWidth: BOX.width, initialHeight: BOX.height,
-      ariaLabel: describeRequest(editor.sketch, editor.status, request), data: boxData(editor, request, shown.candidate === id),
+      ...common(id, places[request.name] ?? [0, 0]),
+      type: "request",
+      initialWidth: BOX.width,
+      initialHeight: BOX.height,
+      ariaLabel: describeRequest(editor.sketch, editor.status, request),
+      data: boxData(editor, request, shown.candidate === id),
     };
   });
   const knots = linksOf(editor.sketch).map((link): KnotNode => {
     const id = linkId(link.name);
     const problem = editor.status.links?.[link.name]?.problem ?? "";
     return {
-      ...common(id, places[linkKey(editor.sketch, link.name)] ?? [0, 0]), type: "link", initialWidth: KNOT.width, initialHeight: KNOT.height,
-      ariaLabel: describeLink(link, editor.status), data: { link, problem, candidate: shown.candidate === id },
+      ...common(id, places[linkKey(editor.sketch, link.name)] ?? [0, 0]),
+      type: "link",
+      initialWidth: KNOT.width,
+      initialHeight: KNOT.height,
+      ariaLabel: describeLink(link, editor.status),
+      data: { link, problem, candidate: shown.candidate === id },
     };
   });
   return [...boxes, ...knots];
@@ -81,7 +93,9 @@ function boxData(editor: Known, request: DeviceRequest, candidate: boolean): Box
   const told = editor.status.requests?.[request.name];
   const [part] = partsOf(request);
   const asked = JSON.stringify(part ? selectorsOf(part) : []);
-  const offer = editor.palette.find((row) => row.deviceClass === part?.deviceClassName && JSON.stringify(row.selectors ?? []) === asked);
+  const offer = editor.palette.find(
+    (row) => row.deviceClass === part?.deviceClassName && JSON.stringify(row.selectors ?? []) === asked,
+  );
   const { highlight } = editor;
   return {
     request,
@@ -101,10 +115,16 @@ export function toEdges(editor: Known, old: readonly EndEdge[]): EndEdge[] {
     link.requests.map((reference): EndEdge => {
       const id = endId(link.name, reference);
       return {
-        id, type: "end", source: linkId(link.name), target: requestId(requestOf(reference)), selected: selected.has(id), focusable: false,
+        id,
+        type: "end",
+        source: linkId(link.name),
+        target: requestId(requestOf(reference)),
+        selected: selected.has(id),
+        focusable: false,
         ariaLabel: `Link ${link.name} ties ${reference}`,
         data: {
-          must: mustOf(link), alternative: reference.split("/")[1] ?? "",
+          must: mustOf(link),
+          alternative: reference.split("/")[1] ?? "",
           problem: Boolean(editor.status.links?.[link.name]?.problem),
         },
       };

@@ -3,10 +3,14 @@ const STROKE = { fill: "none", stroke: "currentColor", strokeWidth: 1.6 } as con
 
 function shape(kind: string) {
   switch (kind) {
-    case "gpu": return <rect x="2" y="2" width="12" height="12" rx="1.5" {...STROKE} />;
-    case "nic": return <rect x="0.9" y="4.2" width="14.2" height="7.6" rx="3.8" {...STROKE} />;
-    case "cpu": return <circle cx="8" cy="8" r="6.2" {...STROKE} />;
-    default: return <path d="M4.6 2.2h6.8L14.8 8l-3.4 5.8H4.6L1.2 8z" {...STROKE} strokeLinejoin="round" />;
+    case "gpu":
+      return <rect x="2" y="2" width="12" height="12" rx="1.5" {...STROKE} />;
+    case "nic":
+      return <rect x="0.9" y="4.2" width="14.2" height="7.6" rx="3.8" {...STROKE} />;
+    case "cpu":
+      return <circle cx="8" cy="8" r="6.2" {...STROKE} />;
+    default:
+      return <path d="M4.6 2.2h6.8L14.8 8l-3.4 5.8H4.6L1.2 8z" {...STROKE} strokeLinejoin="round" />;
   }
 }
 
@@ -32,12 +36,25 @@ const PATHS = {
 export function Icon({ name, filled = false }: { name: keyof typeof PATHS; filled?: boolean }) {
   return (
     <svg className="dra-icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
-      <path d={PATHS[name]} fill={filled ? "currentColor" : "none"} stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" strokeLinejoin="round" />
+      <path
+        d={PATHS[name]}
+        fill={filled ? "currentColor" : "none"}
+        stroke="currentColor"
+        strokeWidth="1.5"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
     </svg>
   );
 }
 
 /** Must is a lock, prefer a tilde. */
 export function Strength({ must }: { must: boolean }) {
-  return must ? <Icon name="lock" filled /> : <span className="dra-tilde" aria-hidden="true">~</span>;
+  return must ? (
+    <Icon name="lock" filled />
+  ) : (
+    <span className="dra-tilde" aria-hidden="true">
+      ~
+    </span>
+  );
 }

@@ -23,10 +23,20 @@ export function Inspector({ selected, ends, onSelect, onDelete, onLink }: Props)
     <section className="dra-inspector" aria-label="What is selected">
       {count === 0 && <Overview onSelect={onSelect} />}
       {count === 1 && selected[0] && <One id={selected[0].id} onSelect={onSelect} onLink={onLink} />}
-      {count === 1 && ends === 1 && <header><h3>One end of a link</h3></header>}
-      {count > 1 && <header><h3>{count} things selected</h3></header>}
+      {count === 1 && ends === 1 && (
+        <header>
+          <h3>One end of a link</h3>
+        </header>
+      )}
+      {count > 1 && (
+        <header>
+          <h3>{count} things selected</h3>
+        </header>
+      )}
       {count > 0 && !readOnly && (
-        <button type="button" className="dra-button dra-delete" onClick={onDelete}>{ends === 1 && count === 1 ? "Untie" : "Delete"}</button>
+        <button type="button" className="dra-button dra-delete" onClick={onDelete}>
+          {ends === 1 && count === 1 ? "Untie" : "Delete"}
+        </button>
       )}
     </section>
   );
@@ -45,7 +55,11 @@ function One({ id, onSelect, onLink }: { id: string; onSelect(id: string): void;
   if (request)
     return (
       <>
-        <header><Letter name={name} /><h3>{name}</h3><Verdict name={name} /></header>
+        <header>
+          <Letter name={name} />
+          <h3>{name}</h3>
+          <Verdict name={name} />
+        </header>
         <RequestForm request={request} onRenamed={renamed} onLink={() => onLink(name)} />
       </>
     );
@@ -53,7 +67,12 @@ function One({ id, onSelect, onLink }: { id: string; onSelect(id: string): void;
   const { how, where } = linkWords(link, status);
   return (
     <>
-      <header><Strength must={mustOf(link)} /><h3>{how} · {where}</h3></header>
+      <header>
+        <Strength must={mustOf(link)} />
+        <h3>
+          {how} · {where}
+        </h3>
+      </header>
       <LinkForm link={link} onRenamed={renamed} />
     </>
   );
@@ -62,14 +81,23 @@ function One({ id, onSelect, onLink }: { id: string; onSelect(id: string): void;
 /** Whether the selectors compile, and what they match: the words of Python. */
 function Verdict({ name }: { name: string }) {
   const told = useCanvas().status.requests?.[name];
-  if (told?.error) return <Wrong><Icon name="warn" /> {told.error}</Wrong>;
+  if (told?.error)
+    return (
+      <Wrong>
+        <Icon name="warn" /> {told.error}
+      </Wrong>
+    );
   return told?.text ? <span className="dra-good">{told.text}</span> : null;
 }
 
 function Letter({ name }: { name: string }) {
   const { sketch, status } = useCanvas();
   const { letter, colour, textColour } = badgeOf(sketch, status, name);
-  return <span className="dra-letter" aria-hidden="true" style={{ background: colour, color: textColour }}>{letter}</span>;
+  return (
+    <span className="dra-letter" aria-hidden="true" style={{ background: colour, color: textColour }}>
+      {letter}
+    </span>
+  );
 }
 
 function Overview({ onSelect }: { onSelect(id: string): void }) {
@@ -77,15 +105,24 @@ function Overview({ onSelect }: { onSelect(id: string): void }) {
   const [requests, links] = [requestsOf(sketch), linksOf(sketch)];
   return (
     <>
-      <header><h3>This claim</h3></header>
+      <header>
+        <h3>This claim</h3>
+      </header>
       <div className="dra-form">
         <TextField
-          label="name" value={sketch.name ?? "claim"} check={(name) => wrongName(() => false, "", name)}
+          label="name"
+          value={sketch.name ?? "claim"}
+          check={(name) => wrongName(() => false, "", name)}
           onDone={(name) => edit((s) => ({ ...s, name }))}
         />
         <div className="dra-field is-wide dra-row" role="group" aria-label="Requests and links">
           {requests.map((request) => (
-            <button key={request.name} type="button" className="dra-button" onClick={() => onSelect(requestId(request.name))}>
+            <button
+              key={request.name}
+              type="button"
+              className="dra-button"
+              onClick={() => onSelect(requestId(request.name))}
+            >
               <Letter name={request.name} /> {request.name} <span className="dra-hint">× {amountLabel(request)}</span>
             </button>
           ))}
@@ -94,7 +131,11 @@ function Overview({ onSelect }: { onSelect(id: string): void }) {
               <Strength must={mustOf(link)} /> {linkWords(link, status).how} · {linkWords(link, status).where}
             </button>
           ))}
-          {requests.length === 0 && <span className="dra-hint"><KindIcon kind="other" /> Nothing drawn yet.</span>}
+          {requests.length === 0 && (
+            <span className="dra-hint">
+              <KindIcon kind="other" /> Nothing drawn yet.
+            </span>
+          )}
         </div>
       </div>
     </>

@@ -6,7 +6,12 @@ export type Action =
   | { do: "count"; by: 1 | -1 }
   | { do: "go" | "move"; to: Direction };
 
-const ARROWS: Readonly<Record<string, Direction>> = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
+const ARROWS: Readonly<Record<string, Direction>> = {
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  ArrowUp: "up",
+  ArrowDown: "down",
+};
 
 /** What is listed in the panel of "?". */
 export const KEYS: readonly (readonly [string, string])[] = [
@@ -38,17 +43,31 @@ export function actionOf(event: Pressed): Action | null {
   const arrow = ARROWS[event.key];
   if (arrow) return { do: event.shiftKey ? "move" : "go", to: arrow };
   switch (key) {
-    case "n": return { do: "add" };
-    case "l": return { do: "link" };
-    case "+": case "=": return { do: "count", by: 1 };
-    case "-": case "−": return { do: "count", by: -1 };
-    case "Delete": case "Backspace": return { do: "delete" };
-    case "Escape": return { do: "cancel" };
-    case "Enter": return { do: "confirm" };
-    case "Home": return { do: "first" };
-    case "End": return { do: "last" };
-    case "?": return { do: "keys" };
-    default: return null;
+    case "n":
+      return { do: "add" };
+    case "l":
+      return { do: "link" };
+    case "+":
+    case "=":
+      return { do: "count", by: 1 };
+    case "-":
+    case "−":
+      return { do: "count", by: -1 };
+    case "Delete":
+    case "Backspace":
+      return { do: "delete" };
+    case "Escape":
+      return { do: "cancel" };
+    case "Enter":
+      return { do: "confirm" };
+    case "Home":
+      return { do: "first" };
+    case "End":
+      return { do: "last" };
+    case "?":
+      return { do: "keys" };
+    default:
+      return null;
   }
 }
 
@@ -58,17 +77,30 @@ export interface Spot {
   y: number;
 }
 
-const TOWARDS: Readonly<Record<Direction, readonly [number, number]>> = { left: [-1, 0], right: [1, 0], up: [0, -1], down: [0, 1] };
+const TOWARDS: Readonly<Record<Direction, readonly [number, number]>> = {
+  left: [-1, 0],
+  right: [1, 0],
+  up: [0, -1],
+  down: [0, 1],
+};
 
 /** Pixels that Shift and an arrow move a box. */
 export const STRIDE = 20;
-export const strideTo = (to: Direction): readonly [number, number] => [TOWARDS[to][0] * STRIDE, TOWARDS[to][1] * STRIDE];
+export const strideTo = (to: Direction): readonly [number, number] => [
+  TOWARDS[to][0] * STRIDE,
+  TOWARDS[to][1] * STRIDE,
+];
 
 /**
  * Where an arrow leads from one box: to the nearest linked one in that direction, else the nearest one of all, else the next
  * or the one before in the order of the drawing, so that every box can be reached.
  */
-export function neighbour(spots: readonly Spot[], from: string, to: Direction, linked: ReadonlySet<string>): string | null {
+export function neighbour(
+  spots: readonly Spot[],
+  from: string,
+  to: Direction,
+  linked: ReadonlySet<string>,
+): string | null {
   const here = spots.find((spot) => spot.id === from);
   if (!here) return spots[0]?.id ?? null;
   const [dx, dy] = TOWARDS[to];

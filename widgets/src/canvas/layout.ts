@@ -26,7 +26,8 @@ export function placeAll(sketch: ClaimSketch, known: Places): Places {
   const places: Record<string, Place> = {};
   for (const name of names) if (known[name]) places[name] = known[name];
   for (const { name } of requestsOf(sketch)) places[name] ??= below(places);
-  for (const link of linksOf(sketch)) places[linkKey(sketch, link.name)] ??= between(link.requests.map(requestOf), places);
+  for (const link of linksOf(sketch))
+    places[linkKey(sketch, link.name)] ??= between(link.requests.map(requestOf), places);
   return places;
 }
 
@@ -62,12 +63,15 @@ function below(places: Readonly<Record<string, Place>>): Place {
 
 /** In the middle of the boxes a link ties, beside what stands there; under the box where it ties only one. */
 function between(names: readonly string[], places: Readonly<Record<string, Place>>): Place {
-  const centres = names.flatMap((name) => (places[name] ? [places[name]] : [])).map(([x, y]) => [x + BOX.width / 2, y + BOX.height / 2]);
+  const centres = names
+    .flatMap((name) => (places[name] ? [places[name]] : []))
+    .map(([x, y]) => [x + BOX.width / 2, y + BOX.height / 2]);
   if (!centres.length) return below(places);
   const mean = (axis: 0 | 1) => centres.reduce((sum, at) => sum + (at[axis] ?? 0), 0) / centres.length;
   const x = Math.round(mean(0) - KNOT.width / 2);
   let y = Math.round(centres.length === 1 ? mean(1) + BOX.height / 2 + GAP : mean(1) - KNOT.height / 2);
-  const taken = (at: number) => Object.values(places).some(([px, py]) => Math.abs(px - x) < KNOT.width / 2 && Math.abs(py - at) < KNOT.height + 4);
+  const taken = (at: number) =>
+    Object.values(places).some(([px, py]) => Math.abs(px - x) < KNOT.width / 2 && Math.abs(py - at) < KNOT.height + 4);
   while (taken(y)) y += KNOT.height + 12;
   return [x, y];
 }

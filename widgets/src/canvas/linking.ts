@@ -20,13 +20,22 @@ export function candidatesFrom(sketch: ClaimSketch, from: string): readonly stri
   if (!isRequestId(from)) return requests.filter((name) => !ties(sketch, nameOf(from), name)).map(requestId);
   const name = nameOf(from);
   const links = linksOf(sketch).filter((link) => !ties(sketch, link.name, name));
-  return [...requests.filter((other) => other !== name).map(requestId), ...links.map((link) => linkId(link.name)), from];
+  return [
+    ...requests.filter((other) => other !== name).map(requestId),
+    ...links.map((link) => linkId(link.name)),
+    from,
+  ];
 }
 
 export function candidateWords(linking: Linking): string {
   const to = linking.candidates[linking.index] ?? "";
   const [from, name] = [nameOf(linking.from), nameOf(to)];
-  const what = to === linking.from ? `the devices of ${from} with each other` : isRequestId(to) ? `${from} with ${name}` : `${from} into ${name}`;
+  const what =
+    to === linking.from
+      ? `the devices of ${from} with each other`
+      : isRequestId(to)
+        ? `${from} with ${name}`
+        : `${from} into ${name}`;
   return `Link ${what} (${linking.index + 1} of ${linking.candidates.length}). Enter ties, arrow keys choose, Esc cancels.`;
 }
 

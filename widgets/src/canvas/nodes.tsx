@@ -15,14 +15,23 @@ function Handles({ sides }: { sides: readonly Position[] }) {
 
 export function RequestBox({ data, selected }: NodeProps<BoxNode>) {
   const { badge, request, error, text, title, kind } = data;
-  const marks = [selected && "is-selected", data.lit && "is-lit", data.candidate && "is-candidate", error && "is-wrong"];
+  const marks = [
+    selected && "is-selected",
+    data.lit && "is-lit",
+    data.candidate && "is-candidate",
+    error && "is-wrong",
+  ];
   const colours = { "--dra-badge": badge.colour, "--dra-on-badge": badge.textColour } as CSSProperties;
   return (
     <div className={["dra-box", ...marks.filter(Boolean)].join(" ")} style={colours}>
       <Handles sides={SIDES} />
       <div className="dra-box-head">
-        <span className="dra-letter" aria-hidden="true">{badge.letter}</span>
-        <span className="dra-box-name" title={request.name}>{request.name}</span>
+        <span className="dra-letter" aria-hidden="true">
+          {badge.letter}
+        </span>
+        <span className="dra-box-name" title={request.name}>
+          {request.name}
+        </span>
         <Stepper name={request.name} />
       </div>
       <div className="dra-box-class" title={partsOf(request)[0]?.deviceClassName}>
@@ -30,7 +39,13 @@ export function RequestBox({ data, selected }: NodeProps<BoxNode>) {
         <span>{title}</span>
       </div>
       <div className="dra-box-text">
-        {error ? <><Icon name="warn" /> {error}</> : text}
+        {error ? (
+          <>
+            <Icon name="warn" /> {error}
+          </>
+        ) : (
+          text
+        )}
       </div>
     </div>
   );
@@ -43,11 +58,23 @@ function Stepper({ name }: { name: string }) {
   if (!request || !part) return null;
   const amount = amountOf(part);
   const fixed = readOnly || isAll(part) || partsOf(request).length > 1;
-  const shown = partsOf(request).length > 1 ? `1 of ${partsOf(request).length}` : isAll(part) ? "all" : (amount?.amount ?? amountLabel(request));
+  const shown =
+    partsOf(request).length > 1
+      ? `1 of ${partsOf(request).length}`
+      : isAll(part)
+        ? "all"
+        : (amount?.amount ?? amountLabel(request));
   const button = (by: 1 | -1) => (
     <button
-      type="button" className="nodrag" tabIndex={-1} disabled={step(sketch, name, by) === sketch}
-      aria-label={`${by > 0 ? "More" : "Less"} ${name}`} onClick={(event) => { event.stopPropagation(); edit((s) => step(s, name, by)); }}
+      type="button"
+      className="nodrag"
+      tabIndex={-1}
+      disabled={step(sketch, name, by) === sketch}
+      aria-label={`${by > 0 ? "More" : "Less"} ${name}`}
+      onClick={(event) => {
+        event.stopPropagation();
+        edit((s) => step(s, name, by));
+      }}
     >
       {by > 0 ? "+" : "\u2212"}
     </button>
@@ -66,12 +93,19 @@ export function LinkKnot({ data, selected }: NodeProps<KnotNode>) {
   const { link, problem } = data;
   const { how, where } = linkWords(link, status);
   const must = mustOf(link);
-  const marks = [must ? "is-must" : "is-prefer", selected && "is-selected", data.candidate && "is-candidate", problem && "is-wrong"];
+  const marks = [
+    must ? "is-must" : "is-prefer",
+    selected && "is-selected",
+    data.candidate && "is-candidate",
+    problem && "is-wrong",
+  ];
   return (
     <div className={["dra-knot", ...marks.filter(Boolean)].join(" ")} title={problem || undefined}>
       <Handles sides={[Position.Left, Position.Right]} />
       {problem ? <Icon name="warn" /> : <Strength must={must} />}
-      <span className="dra-knot-words">{how} <i aria-hidden="true">·</i> {where}</span>
+      <span className="dra-knot-words">
+        {how} <i aria-hidden="true">·</i> {where}
+      </span>
     </div>
   );
 }

@@ -22,7 +22,14 @@ export function Palette({ onAdd, onLeave }: Props) {
   const [current, setCurrent] = useState(0);
   const at = Math.min(current, Math.max(0, palette.length - 1));
   const onKeyDown = (event: KeyboardEvent) => {
-    const moves: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: palette.length - 1 };
+    const moves: Record<string, number> = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      ArrowRight: at + 1,
+      ArrowLeft: at - 1,
+      Home: 0,
+      End: palette.length - 1,
+    };
     const to = moves[event.key];
     if (event.key === "Escape") onLeave();
     else if (to !== undefined) {
@@ -37,17 +44,36 @@ export function Palette({ onAdd, onLeave }: Props) {
     <aside className="dra-palette" aria-label="Devices">
       <h3 id="dra-palette-title">Devices</h3>
       {palette.length === 0 && <p className="dra-hint">No devices here: load a cluster, or try a sample.</p>}
-      <div ref={list} className="dra-chips" role="toolbar" aria-orientation="vertical" aria-label="Devices to add" onKeyDown={onKeyDown}>
+      <div
+        ref={list}
+        className="dra-chips"
+        role="toolbar"
+        aria-orientation="vertical"
+        aria-label="Devices to add"
+        onKeyDown={onKeyDown}
+      >
         {palette.map((row, index) => (
           <button
-            key={row.key} type="button" className={`dra-chip${row.inCluster === false ? " is-absent" : ""}`} data-key={row.key}
-            tabIndex={index === at ? 0 : -1} disabled={readOnly} draggable={!readOnly}
+            key={row.key}
+            type="button"
+            className={`dra-chip${row.inCluster === false ? " is-absent" : ""}`}
+            data-key={row.key}
+            tabIndex={index === at ? 0 : -1}
+            disabled={readOnly}
+            draggable={!readOnly}
             title={[row.deviceClass, row.note].filter(Boolean).join("\n")}
-            onFocus={() => setCurrent(index)} onClick={() => onAdd(row)}
-            onDragStart={(event) => { event.dataTransfer.setData(DRAGGED, row.key); event.dataTransfer.effectAllowed = "copy"; }}
+            onFocus={() => setCurrent(index)}
+            onClick={() => onAdd(row)}
+            onDragStart={(event) => {
+              event.dataTransfer.setData(DRAGGED, row.key);
+              event.dataTransfer.effectAllowed = "copy";
+            }}
           >
             <KindIcon kind={row.kind ?? "other"} />
-            <span><b>{row.label}</b><small>{freeText(row)}</small></span>
+            <span>
+              <b>{row.label}</b>
+              <small>{freeText(row)}</small>
+            </span>
           </button>
         ))}
       </div>

@@ -55,7 +55,12 @@ export function addRequest(sketch: ClaimSketch, row: PaletteRow): { sketch: Clai
   return { sketch: { ...sketch, requests: [...requestsOf(sketch), { name, exactly }] }, name };
 }
 
-export function changePart(sketch: ClaimSketch, name: string, index: number, change: Partial<ExactDeviceRequest>): ClaimSketch {
+export function changePart(
+  sketch: ClaimSketch,
+  name: string,
+  index: number,
+  change: Partial<ExactDeviceRequest>,
+): ClaimSketch {
   return {
     ...sketch,
     requests: requestsOf(sketch).map((request) => {
@@ -71,7 +76,11 @@ export function changePart(sketch: ClaimSketch, name: string, index: number, cha
 /** Leave out what says nothing, as the API would: empty lists, false, null. */
 function pruned<T extends object>(part: T): T {
   const says = ([, value]: [string, unknown]) =>
-    value !== undefined && value !== null && value !== "" && value !== false && !(Array.isArray(value) && value.length === 0);
+    value !== undefined &&
+    value !== null &&
+    value !== "" &&
+    value !== false &&
+    !(Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(part).filter(says)) as T;
 }
 
@@ -121,7 +130,11 @@ function withoutReferences(sketch: ClaimSketch, isGone: (reference: string) => b
       const requests = link.requests.filter((reference) => !isGone(reference));
       if (requests.length === link.requests.length) return link;
       // A pair of one is no pair: what is left says that its own devices are together.
-      return { ...link, requests, ...(howOf(link) === "pairwise" && requests.length < 2 ? { how: "together" as const } : {}) };
+      return {
+        ...link,
+        requests,
+        ...(howOf(link) === "pairwise" && requests.length < 2 ? { how: "together" as const } : {}),
+      };
     })
     .filter((link) => link.requests.length > 0);
   return { ...sketch, links };
@@ -150,7 +163,8 @@ export function remove(sketch: ClaimSketch, { requests = [], links = [], ends = 
 }
 
 export function rename(sketch: ClaimSketch, what: "request" | "link", from: string, to: string): ClaimSketch {
-  if (what === "link") return { ...sketch, links: linksOf(sketch).map((l) => (l.name === from ? { ...l, name: to } : l)) };
+  if (what === "link")
+    return { ...sketch, links: linksOf(sketch).map((l) => (l.name === from ? { ...l, name: to } : l)) };
   const moved = (reference: string) => (requestOf(reference) === from ? to + reference.slice(from.length) : reference);
   return {
     ...sketch,

@@ -14,7 +14,15 @@ interface ToolProps {
 
 function Tool({ label, onClick, disabled = false, pressed, children }: ToolProps) {
   return (
-    <button type="button" className="dra-tool" title={label} aria-label={label} aria-pressed={pressed} disabled={disabled} onClick={onClick}>
+    <button
+      type="button"
+      className="dra-tool"
+      title={label}
+      aria-label={label}
+      aria-pressed={pressed}
+      disabled={disabled}
+      onClick={onClick}
+    >
       {children}
     </button>
   );
@@ -35,14 +43,28 @@ export function Toolbar({ onFit, onTidy, onClear, onKeys, keysShown }: Props) {
     <div className="dra-tools" role="toolbar" aria-label="Drawing">
       {!readOnly && (
         <>
-          <Tool label="Undo (Ctrl+Z)" onClick={undo} disabled={!history.canUndo}><Icon name="undo" /></Tool>
-          <Tool label="Redo (Ctrl+Shift+Z)" onClick={redo} disabled={!history.canRedo}><Icon name="redo" /></Tool>
-          <Tool label="Arrange the boxes" onClick={onTidy} disabled={empty}><Icon name="tidy" /></Tool>
+          <Tool label="Undo (Ctrl+Z)" onClick={undo} disabled={!history.canUndo}>
+            <Icon name="undo" />
+          </Tool>
+          <Tool label="Redo (Ctrl+Shift+Z)" onClick={redo} disabled={!history.canRedo}>
+            <Icon name="redo" />
+          </Tool>
+          <Tool label="Arrange the boxes" onClick={onTidy} disabled={empty}>
+            <Icon name="tidy" />
+          </Tool>
         </>
       )}
-      <Tool label="Show the whole drawing" onClick={onFit} disabled={empty}><Icon name="fit" /></Tool>
-      {!readOnly && <Tool label="Clear the drawing" onClick={onClear} disabled={empty}><Icon name="clear" /></Tool>}
-      <Tool label="Keys (?)" onClick={onKeys} pressed={keysShown}><b aria-hidden="true">?</b></Tool>
+      <Tool label="Show the whole drawing" onClick={onFit} disabled={empty}>
+        <Icon name="fit" />
+      </Tool>
+      {!readOnly && (
+        <Tool label="Clear the drawing" onClick={onClear} disabled={empty}>
+          <Icon name="clear" />
+        </Tool>
+      )}
+      <Tool label="Keys (?)" onClick={onKeys} pressed={keysShown}>
+        <b aria-hidden="true">?</b>
+      </Tool>
     </div>
   );
 }
@@ -50,14 +72,23 @@ export function Toolbar({ onFit, onTidy, onClear, onKeys, keysShown }: Props) {
 export function KeysPanel({ onClose }: { onClose(): void }) {
   return (
     <div className="dra-keys" role="region" aria-label="Keys">
-      <button type="button" className="dra-tool dra-close" aria-label="Close the list of keys" onClick={onClose}><Icon name="cross" /></button>
+      <button type="button" className="dra-tool dra-close" aria-label="Close the list of keys" onClick={onClose}>
+        <Icon name="cross" />
+      </button>
       <h3>Keys</h3>
       <dl>
         {KEYS.map(([key, meaning]) => (
-          <div key={key}><dt><kbd>{key}</kbd></dt><dd>{meaning}</dd></div>
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
         ))}
       </dl>
-      <p className="dra-hint">Mouse: drag a device in; drag from a dot of one box to another box to link them; Ctrl + wheel zooms.</p>
+      <p className="dra-hint">
+        Mouse: drag a device in; drag from a dot of one box to another box to link them; Ctrl + wheel zooms.
+      </p>
     </div>
   );
 }

@@ -27,7 +27,10 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
   const [wanted, setActive] = useState("");
   const [nodes, setNodes] = useState<CanvasNode[]>([]);
   const [edges, setEdges] = useState<EndEdge[]>([]);
-  const active = useMemo(() => (nodes.some((node) => node.id === wanted) ? wanted : (nodes[0]?.id ?? "")), [nodes, wanted]);
+  const active = useMemo(
+    () => (nodes.some((node) => node.id === wanted) ? wanted : (nodes[0]?.id ?? "")),
+    [nodes, wanted],
+  );
   const { sketch, status, palette, positions, highlight, readOnly } = editor;
   const renamed = useRef("");
 
@@ -52,7 +55,9 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
   const select = useCallback((ids: readonly string[]) => {
     // A box that was just renamed is not drawn yet: it is selected when it is.
     renamed.current = ids.length === 1 ? (ids[0] ?? "") : "";
-    setNodes((now) => now.map((node) => (node.selected === ids.includes(node.id) ? node : { ...node, selected: !node.selected })));
+    setNodes((now) =>
+      now.map((node) => (node.selected === ids.includes(node.id) ? node : { ...node, selected: !node.selected })),
+    );
     setEdges((now) => now.map((edge) => (edge.selected ? { ...edge, selected: false } : edge)));
   }, []);
   const { focus } = useFocus(nodes, root, select, setActive);
@@ -63,30 +68,53 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
     const removal = removalOf(selected, selectedEnds);
     const survivor = survivorOf(editor, nodes, selected, removal);
     const had = root.current?.querySelector(".react-flow")?.contains(document.activeElement);
-    if (editor.edit((before) => (isEmpty(removal) ? before : remove(before, removal))) === sketch) return;
-    if (!had) return;
+    const changed = editor.edit((before) => (isEmpty(removal) ? before : remove(before, removal)));
+    if (!changed || !had) return;
     if (survivor) focus(survivor);
     else root.current?.querySelector<HTMLElement>(".dra-board")?.focus();
-  }, [editor, nodes, selected, selectedEnds, sketch, root, focus]);
+  }, [editor, nodes, selected, selectedEnds, root, focus]);
 
-  return { nodes, edges, active, selected, selectedEnds, onNodesChange, onEdgesChange, setNodes, select, focus, deleteSelected, setActive };
+  return {
+    nodes,
+    edges,
+    active,
+    selected,
+    selectedEnds,
+    onNodesChange,
+    onEdgesChange,
+    setNodes,
+    select,
+    focus,
+    deleteSelected,
+    setActive,
+  };
 }
 
 function removalOf(selected: readonly CanvasNode[], ends: readonly EndEdge[]): Removal {
-  const names = (request: boolean) => selected.filter((node) => isRequestId(node.id) === request).map((node) => nameOf(node.id));
+  const names = (request: boolean) =>
+    selected.filter((node) => isRequestId(node.id) === request).map((node) => nameOf(node.id));
   return {
     requests: names(true),
     links: names(false),
-    ends: ends.map((edge) => ({ link: nameOf(edge.source), reference: edge.id.slice(`e:${nameOf(edge.source)}:`.length) })),
+    ends: ends.map((edge) => ({
+      link: nameOf(edge.source),
+      reference: edge.id.slice(`e:${nameOf(edge.source)}:`.length),
+    })),
   };
 }
 
 const isEmpty = ({ requests, links, ends }: Removal) => !requests?.length && !links?.length && !ends?.length;
 
 /** Where the focus goes when what has it is deleted: the next box that stays, else the one before. */
-function survivorOf(editor: Editor, nodes: readonly CanvasNode[], selected: readonly CanvasNode[], removal: Removal): string | null {
+function survivorOf(
+  editor: Editor,
+  nodes: readonly CanvasNode[],
+  selected: readonly CanvasNode[],
+  removal: Removal,
+): string | null {
   const after = remove(editor.sketch, removal);
-  const stays = (id: string) => (isRequestId(id) ? after.requests?.some((r) => r.name === nameOf(id)) : Boolean(linkNamed(after, nameOf(id))));
+  const stays = (id: string) =>
+    isRequestId(id) ? after.requests?.some((r) => r.name === nameOf(id)) : Boolean(linkNamed(after, nameOf(id)));
   const from = nodes.findIndex((node) => node.id === (selected[0]?.id ?? ""));
   const order = [...nodes.slice(from + 1), ...nodes.slice(0, Math.max(0, from)).reverse()];
   return order.find((node) => stays(node.id))?.id ?? null;
@@ -100,7 +128,9 @@ function useFocus(
 ): { focus: (id: string) => void } {
   const waiting = useRef("");
   const reach = useCallback(() => {
-    const element = root.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(waiting.current)}"]`);
+    const element = root.current?.querySelector<HTMLElement>(
+      `.react-flow__node[data-id="${CSS.escape(waiting.current)}"]`,
+    );
     element?.focus();
     if (!element || document.activeElement !== element) return;
     select([waiting.current]);

@@ -19,7 +19,11 @@ function paddingFor(drawing: { width: number; height: number }, size = new DOMRe
 }
 
 /** Returns the function that shows the whole drawing; `arranged` says that some place is ours and not a person's. */
-export function useView(nodes: readonly CanvasNode[], arranged: boolean, root: RefObject<HTMLElement | null>): () => void {
+export function useView(
+  nodes: readonly CanvasNode[],
+  arranged: boolean,
+  root: RefObject<HTMLElement | null>,
+): () => void {
   const flow = useReactFlow();
   const seen = useRef({ names: "", arranged: false });
   const board = () => root.current?.querySelector(".react-flow")?.getBoundingClientRect();

@@ -43,7 +43,10 @@ export interface Badge {
 
 export function badgeOf(sketch: ClaimSketch, status: CanvasStatus, name: string): Badge {
   const told = status.requests?.[name];
-  const index = Math.max(0, requestsOf(sketch).findIndex((request) => request.name === name));
+  const index = Math.max(
+    0,
+    requestsOf(sketch).findIndex((request) => request.name === name),
+  );
   const [colour, textColour] = FALLBACK_COLOURS[index % FALLBACK_COLOURS.length] ?? FALLBACK_COLOURS[0];
   return {
     letter: told?.letter || (FALLBACK_LETTERS[index] ?? String(index + 1)),
@@ -82,9 +85,11 @@ const byName = <T extends { name: string }>(items: readonly T[]) => new Map(item
 /** A text that is the same for values that differ only in the order of their fields: Python has an order of its own. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_key, inner: unknown) =>
-    inner && typeof inner === "object" && !Array.isArray(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+    inner && typeof inner === "object" && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
   );
-const same = (a: unknown, b: unknown) => canonical(a) === canonical(b);
+export const isSame = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);
 
 /** What is different in `after`, in one sentence for the live region; "" where nothing is. */
 export function describeChange(before: ClaimSketch, after: ClaimSketch): string {
@@ -95,16 +100,17 @@ export function describeChange(before: ClaimSketch, after: ClaimSketch): string 
     const old = oldRequests.get(name);
     if (!old) said.push(`added request ${name}, count ${amountLabel(request)}`);
     else if (amountLabel(old) !== amountLabel(request)) said.push(`count of ${name} is ${amountLabel(request)}`);
-    else if (!same(old, request)) said.push(`changed request ${name}`);
+    else if (!isSame(old, request)) said.push(`changed request ${name}`);
   }
   for (const name of oldRequests.keys()) if (!newRequests.has(name)) said.push(`removed request ${name}`);
   for (const [name, link] of newLinks) {
     const old = oldLinks.get(name);
     const words = `${mustOf(link) ? "must" : "prefer"}, ${howOf(link)}, ${placeLabel(whereOf(link))}, ties ${link.requests.join(" and ")}`;
     if (!old) said.push(`added link ${name}: ${words}`);
-    else if (!same(old, link)) said.push(`link ${name}: ${words}`);
+    else if (!isSame(old, link)) said.push(`link ${name}: ${words}`);
   }
   for (const name of oldLinks.keys()) if (!newLinks.has(name)) said.push(`removed link ${name}`);
-  if (!said.length && (before.name ?? "claim") !== (after.name ?? "claim")) said.push(`claim is now named ${after.name ?? "claim"}`);
+  if (!said.length && (before.name ?? "claim") !== (after.name ?? "claim"))
+    said.push(`claim is now named ${after.name ?? "claim"}`);
   return said.join("; ");
 }

@@ -1,4 +1,4 @@
-// A panel that opens under a button and lies over everything; Esc, a click elsewhere or scrolling the page closes it.
+// A panel that opens under a button and lies over everything; Esc or a click elsewhere closes it.
 import { freshId, h } from "./dom";
 import type { Sync } from "./sync";
 
@@ -70,8 +70,9 @@ export function popover<M extends object>(sync: Sync<M>, button: HTMLElement, la
     else open();
     wasOpen = false;
   });
-  sync.listen(window, "scroll", (event) => isOpen && !panel.contains(event.target as Node) && close(), true);
-  sync.listen(window, "resize", () => isOpen && place());
+  const follow = () => isOpen && place();
+  sync.listen(window, "scroll", follow, true);
+  sync.listen(window, "resize", follow);
   sync.atEnd(close);
   return {
     panel,
