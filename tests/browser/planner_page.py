@@ -1,0 +1,44 @@
+"""The planner, or single views of it, on a page of the test server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lab_page import LabPage
+from lab_server import until
+from playwright.sync_api import Locator
+
+ANSWERED = "lab.session.stale is False and lab.session.answer is not None"
+OPEN = "from dra_lab import Lab\nlab = Lab(file=None)\nlab"
+
+
+class Planner:
+    """The planner screen of a notebook, once its example is answered and drawn."""
+
+    def __init__(self, open_notebook: Callable[..., LabPage], code: str = OPEN, **options: object) -> None:
+        self.lab = open_notebook([code], **options)
+        self.page = self.lab.page
+        self.root = self.page.locator(".dra-lab").first
+        self.bar = self.root.locator(".dra-cluster-bar")
+        self.strip = self.root.locator(".dra-answer")
+        self.tabs = self.root.locator(".dra-tabs")
+        self.hardware = self.root.locator(".dra-hardware")
+        self.root.locator(".dra-answer[data-state=fits]").wait_for(timeout=60_000)
+        self.hardware.locator("svg.dra-hw").first.wait_for()
+        self.page.evaluate("() => { window.jupyterapp.shell.collapseLeft(); window.jupyterapp.shell.collapseRight(); }")
+        self.root.scroll_into_view_if_needed()
+
+    def button(self, words: str, inside: Locator | None = None) -> Locator:
+        return (inside or self.root).get_by_role("button", name=words, exact=False).first
+
+    def tab(self, name: str) -> Locator:
+        return self.tabs.get_by_role("tab", name=name)
+
+    def answered(self) -> None:
+        until(lambda: self.lab.eval(ANSWERED), "the drawing is answered", timeout=30)
+
+    def sentence(self, begins: str) -> str:
+        """Wait for an answer that begins so, and return it."""
+        words = self.strip.locator(".dra-sentence")
+        until(lambda: (words.text_content() or "").startswith(begins), f"the answer begins {begins!r}", timeout=30)
+        return words.text_content() or ""

@@ -1,0 +1,124 @@
+"""ClusterBar in a real JupyterLab: choosing and dropping clusters, findings, messages, a tab of its own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from lab_server import until
+from planner_page import Planner
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = '<img src=x onerror="window.hacked=1">'
+DROP = """([selector, name, text]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([text], name, {type: 'application/json'}));
+    const target = document.querySelector(selector);
+    for (const type of ['dragenter', 'dragover', 'drop'])
+        target.dispatchEvent(new DragEvent(type, {dataTransfer: data, bubbles: true, cancelable: true}));
+}"""
+
+
+def node(name: str, labels: dict[str, str] | None = None) -> dict:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels or {}}}
+
+
+def device_slice(node_name: str, device: str, model: str) -> dict:
+    attributes = {"type": {"string": "gpu"}, "productName": {"string": model}}
+    pool = {"name": node_name, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.nvidia.com", "nodeName": node_name, "pool": pool}
+    spec["devices"] = [{"name": device, "attributes": attributes}]
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
+
+
+def test_a_sample_is_chosen_by_keyboard_and_the_drawing_stays(open_notebook):
+    """The cluster's button opens the list, the arrows choose, Enter loads; what is drawn is planned on it."""
+    planner = Planner(open_notebook)
+    source = planner.bar.locator("[data-key=source]")
+    source.focus()
+    planner.page.keyboard.press("Enter")
+    planner.page.keyboard.press("Home")
+    assert planner.page.evaluate("() => document.activeElement.dataset.value") == "sample:dgx-h100"
+    planner.page.keyboard.press("Enter")
+    until(lambda: "8 nodes" in (planner.bar.locator(".dra-bar-summary").text_content() or ""), "the other cluster")
+    assert planner.sentence("Fits on 7 of 8 nodes")
+    assert planner.lab.eval("[r.name for r in lab.sketch.requests]") == ["gpu", "nic"]
+    assert planner.bar.locator(".dra-example").count() == 0
+
+
+def test_a_file_that_is_dropped_anywhere_on_the_planner_is_read(open_notebook):
+    """Files may be dropped on any pane; names in them stay text in every view and in the picture."""
+    planner = Planner(open_notebook)
+    objects = {"apiVersion": "v1", "kind": "List", "items": [node("n1"), device_slice("n1", "gpu-0", HOSTILE)]}
+    planner.page.evaluate(DROP, [".dra-hardware", "cluster.json", json.dumps(objects)])
+    until(lambda: planner.lab.eval("lab.cluster.name") == "cluster.json", "the dropped cluster", timeout=20)
+    planner.sentence("Does not fit")
+    planner.hardware.locator('[data-id="gpu.nvidia.com/n1/gpu-0"]').wait_for()
+    planner.tab("Devices").click()
+    assert planner.tabs.get_by_text(HOSTILE).count() == 1
+    assert planner.root.locator("img").count() == 0
+    assert planner.page.evaluate("() => window.hacked") is None
+
+
+def test_a_wrong_path_is_told_without_moving_the_answer(open_notebook):
+    """The message lies over the panes, names the path, and goes when it is closed; the strip stays where it is."""
+    planner = Planner(open_notebook)
+    before = planner.strip.bounding_box()
+    planner.button("Load your cluster", planner.bar).click()
+    planner.page.keyboard.type("./nowhere.json")
+    planner.page.keyboard.press("Enter")
+    problem = planner.bar.locator(".dra-problem")
+    problem.wait_for()
+    assert "nowhere.json" in (problem.text_content() or "")
+    assert planner.strip.bounding_box() == before
+    planner.button("Hide this message", planner.bar).click()
+    problem.wait_for(state="detached")
+    assert planner.lab.eval("lab.bar.problem") == ""
+
+
+def test_findings_open_and_close_by_keyboard(open_notebook):
+    """The button counts by severity; Enter opens the list, Escape gives the focus back."""
+    sketch = "read_sketch('sample:eks-p4d/gpu-nic-pairs')"
+    code = f"from dra_lab import Lab, read_sketch\nlab = Lab('sample:trouble', file=None, sketch={sketch})\nlab"
+    planner = Planner(open_notebook, code)
+    button = planner.bar.locator(".dra-findings-button")
+    button.focus()
+    planner.page.keyboard.press("Enter")
+    panel = planner.bar.locator(".dra-findings-panel")
+    panel.get_by_text("the pool is incomplete").first.wait_for()
+    planner.page.keyboard.press("Escape")
+    panel.wait_for(state="hidden")
+    assert planner.page.evaluate("() => document.activeElement.classList.contains('dra-findings-button')")
+
+
+def test_the_planner_opens_in_a_tab_of_its_own(open_notebook):
+    """The tab holds the whole screen without the code, as high as the window, and has patterns of its own."""
+    planner = Planner(open_notebook)
+    planner.button("Open in a tab", planner.bar).click()
+    planner.page.locator(".lm-TabBar-tab", has_text="DRA Lab:").wait_for()
+    tab = planner.page.locator(".jp-LinkedOutputView .dra-lab-grid")
+    tab.wait_for()
+    tab.locator("svg.dra-hw").first.wait_for()
+    box = tab.bounding_box()
+    assert box is not None
+    assert box["height"] > 750
+    script = """node => { const fill = getComputedStyle(node).fill;
+        const id = fill.slice(fill.indexOf('#') + 1).replace(/["')]+$/, '');
+        return document.getElementById(id).closest('.jp-LinkedOutputView') !== null; }"""
+    fill = tab.locator(".dra-hw-pattern").first.evaluate(script)
+    assert fill is True
+
+
+def test_a_bar_alone_in_a_cell(open_notebook):
+    """Without Lab around it the bar is usable by itself, and shortcuts of the notebook do not reach it."""
+    page = open_notebook(["from dra_lab import ClusterBar, Session\nsession = Session()\nClusterBar(session)", "1"])
+    bar = page.page.locator(".dra-cluster-bar")
+    bar.locator(".dra-bar-summary", has_text="32 GPUs").wait_for(timeout=30_000)
+    cells = page.page.locator(".jp-Notebook .jp-Cell").count()
+    bar.locator(".dra-findings-button").focus()
+    for key in ("a", "b", "x"):
+        page.page.keyboard.press(key)
+    assert page.page.locator(".jp-Notebook .jp-Cell").count() == cells
+    bar.get_by_label("Kubernetes release that the manifests are for").select_option("1.37")
+    until(lambda: page.eval("session.release.version") == "1.37", "the release")

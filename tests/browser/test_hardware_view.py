@@ -1,0 +1,140 @@
+"""HardwareView in a real JupyterLab: picture, fleet strip, graph, comparison, PNG."""
+
+from __future__ import annotations
+
+import pytest
+from lab_server import until
+from planner_page import Planner
+
+pytestmark = pytest.mark.browser
+
+FLEET = """from dra_lab.widgets.fleet_values import Fleet, FleetItem
+from dra_lab.widgets.wire import wire
+fits = ("best", "worse", "no", "unknown")
+lab.hardware.fleet = wire(Fleet(kind="classes", total=5000, best="n1", items=tuple(
+    FleetItem(id=f"n{i}", label=f"class {i}", nodes=1000 - i, fit=fits[i % 4]) for i in range({count}))))"""
+
+
+def test_the_picture_shows_what_is_chosen_and_what_kube_scheduler_takes(open_notebook):
+    """Chosen devices carry their request; the switch shows what counts and selectors alone would take."""
+    planner = Planner(open_notebook)
+    chosen = planner.hardware.locator(".dra-hw-chosen[data-request]")
+    assert sorted(item.get_attribute("data-request") for item in chosen.all()) == ["gpu", "gpu", "nic", "nic"]
+    best = {item.get_attribute("data-id") for item in chosen.all()}
+    planner.hardware.get_by_label("no links").check(force=True)
+    until(lambda: {item.get_attribute("data-id") for item in chosen.all()} != best, "another picture")
+    assert planner.lab.eval("lab.hardware.show") == "plain"
+
+
+def test_the_tree_by_keyboard_lights_canvas_and_yaml(open_notebook):
+    """Arrows walk through the picture; Enter on a chosen device lights its request in every view."""
+    planner = Planner(open_notebook)
+    planner.hardware.locator('[role=treeitem][tabindex="0"]').first.focus()
+    device = "() => document.activeElement.dataset.request ?? ''"
+    for _ in range(40):
+        planner.page.keyboard.press("ArrowDown")
+        if planner.page.evaluate(device):
+            break
+    request = planner.page.evaluate(device)
+    assert request in ("gpu", "nic")
+    planner.page.keyboard.press("Enter")
+    until(lambda: planner.lab.eval("lab.canvas.highlight") == request, "the canvas is told")
+    assert planner.tabs.locator(".dra-code-line.is-lit").count() > 0
+
+
+def test_a_tile_draws_its_node_and_a_pin_plans_there(open_notebook):
+    """Looking at a node leaves the answer alone; planning there changes it; the best node comes back."""
+    planner = Planner(open_notebook)
+    tiles = planner.hardware.locator(".dra-tile")
+    assert [tile.get_attribute("data-fit") for tile in tiles.all()] == ["best", "best", "best", "no"]
+    name = planner.hardware.locator(".dra-node-name")
+    best = name.text_content()
+    tiles.nth(3).click()
+    until(lambda: name.text_content() == planner.lab.eval("lab.cluster.node_names[3]"), "the fourth node")
+    assert planner.hardware.locator(".dra-hw-chosen[data-request]").count() == 0
+    planner.button("Plan here", planner.hardware).click()
+    planner.sentence("Does not fit")
+    planner.button("Best node again", planner.hardware).click()
+    planner.sentence("Fits on 3 of 4")
+    until(lambda: name.text_content() == best, "the best node")
+
+
+def test_the_graph_is_a_page_of_its_own_shut_off_from_the_notebook(open_notebook):
+    """The page draws in a sandboxed frame, asks nobody for anything, and closes with Escape."""
+    planner = Planner(open_notebook)
+    planner.button("Graph", planner.hardware).click()
+    frame = planner.hardware.locator("iframe")
+    frame.wait_for()
+    assert frame.get_attribute("sandbox") == "allow-scripts"
+    planner.page.frame_locator(".dra-hardware iframe").locator("canvas").wait_for(timeout=20_000)
+    planner.page.keyboard.press("Escape")
+    frame.wait_for(state="detached")
+    until(lambda: planner.lab.eval("lab.hardware.graph_html") == "", "the page is forgotten")
+
+
+def test_the_picture_is_saved_as_png(open_notebook, tmp_path):
+    """The file is made in the browser, bears the node's name and holds the whole picture at twice its size."""
+    from PIL import Image
+
+    planner = Planner(open_notebook)
+    with planner.page.expect_download() as download:
+        planner.button("Save as PNG", planner.hardware).click()
+    node = planner.lab.eval("lab.hardware.node")
+    assert download.value.suggested_filename == f"{node}.png"
+    path = tmp_path / "node.png"
+    download.value.save_as(path)
+    with Image.open(path) as image:
+        assert image.width == 920
+        colours = {colour for _, colour in image.convert("RGB").getcolors(maxcolors=1 << 20)}
+    assert {(255, 255, 255), (0, 114, 178), (213, 94, 0)} <= colours
+
+
+def test_thousands_of_nodes_are_classes_with_bars_then_a_table(open_notebook):
+    """Up to twenty classes have bars; more are a table that filters and draws a representative."""
+    planner = Planner(open_notebook)
+    planner.lab.run(FLEET.replace("{count}", "12"))
+    bars = planner.hardware.locator(".dra-class")
+    until(lambda: bars.count() == 12, "twelve classes")
+    assert planner.lab.low_contrast(".dra-hardware") == []
+    planner.lab.run(FLEET.replace("{count}", "900"))
+    table = planner.hardware.locator(".dra-tpane")
+    table.wait_for()
+    assert planner.hardware.locator(".dra-tbody .dra-tr").count() < 60
+    planner.hardware.get_by_role("searchbox").fill("class 77")
+    until(lambda: planner.hardware.get_by_text("11 of 900 rows").count() == 1, "the filter")
+
+
+def test_a_cluster_without_slices_has_one_way_out(open_notebook):
+    """The pane says so and offers a sample; the rest of the screen stays usable."""
+    planner = Planner(open_notebook)
+    planner.lab.run(
+        "from dra_lab.model.cluster import Cluster\nfrom dra_lab.model.nodes import Node, ObjectMeta\n"
+        "lab.load(Cluster(name='bare', nodes=(Node(metadata=ObjectMeta(name='a')),)))"
+    )
+    planner.button("Try a sample", planner.hardware).click()
+    planner.sentence("Fits on 3 of 4")
+
+
+def test_text_on_every_box_can_be_read_in_both_themes_and_forced_colours(open_notebook):
+    """On a node with devices in use, tainted, chosen and free, all text has a contrast of 4.5 and more."""
+    planner = Planner(open_notebook)
+    tainted = "next(n for n in lab.cluster.node_names if '149-201' in n)"
+    planner.lab.run(f"lab.session.pin({tainted})")
+    until(lambda: planner.hardware.locator(".dra-hw-tainted[data-id]").count() == 1, "the tainted device")
+    for theme in ("light", "dark"):
+        planner.lab.theme(theme)
+        assert planner.lab.low_contrast(".dra-hardware") == [], theme
+    forced = Planner(open_notebook, forced_colors="active")
+    assert forced.lab.low_contrast(".dra-hardware") == []
+
+
+def test_a_narrow_cell_is_one_column_in_the_same_order(open_notebook):
+    """Below 960 pixels the panes stand under each other: bar, strip, canvas, picture, tabs; nothing is cut off."""
+    planner = Planner(open_notebook, width=900, height=1000)
+    parts = [planner.bar, planner.strip, planner.root.locator(".dra-lab-canvas"), planner.hardware, planner.tabs]
+    boxes = [part.bounding_box() for part in parts]
+    tops = [box["y"] for box in boxes]
+    assert tops == sorted(tops)
+    width = planner.root.bounding_box()["width"]
+    assert all(box["width"] <= width for box in boxes)
+    assert planner.root.evaluate("node => node.scrollWidth <= node.clientWidth")

@@ -1,0 +1,117 @@
+"""PlanView in a real JupyterLab: the answer strip, the tabs, what is copied and written."""
+
+from __future__ import annotations
+
+import pytest
+from lab_server import until
+from planner_page import Planner
+
+pytestmark = pytest.mark.browser
+
+NO_FIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-p4d/five-pairs')"
+
+
+def test_the_answer_follows_the_drawing_and_its_reasons(open_notebook):
+    """A drawing that does not fit says why in the strip and in Reasons; undo brings the answer back."""
+    planner = Planner(open_notebook)
+    assert "Best on" in planner.sentence("Fits on 3 of 4 nodes now (4 when idle).")
+    assert planner.strip.bounding_box()["height"] == 56
+    planner.lab.run(NO_FIT)
+    planner.sentence("Does not fit")
+    assert planner.strip.bounding_box()["height"] == 56
+    planner.tab("Reasons").click()
+    planner.tabs.get_by_text("pci0000:10 has 2 gpu").first.wait_for()
+    planner.lab.run("lab.undo()")
+    planner.sentence("Fits on 3 of 4 nodes")
+
+
+def test_a_slow_answer_leaves_the_last_one_dimmed_and_can_be_cancelled(open_notebook):
+    """While the solver works the strip says for which drawing its words are; Cancel ends it."""
+    planner = Planner(open_notebook)
+    planner.lab.run(
+        "import dra_lab.planner as planner\n"
+        "real = planner.make_plan\n"
+        "def slow(*arguments, cancel, progress, **options):\n"
+        "    from dra_lab.planner import Progress\n"
+        "    progress(Progress('numa', 'goal 4: NUMA nodes', 2, 1))\n"
+        "    cancel.wait(30)\n"
+        "    planner.make_plan = real\n"
+        "    from dra_lab.errors import Cancelled\n"
+        "    raise Cancelled('cancelled before there was any answer')\n"
+        "planner.make_plan = slow\n" + NO_FIT
+    )
+    work = planner.strip.locator(".dra-work")
+    work.get_by_text("for the previous drawing").wait_for()
+    work.get_by_text("goal 4: NUMA nodes, best 2, bound 1").wait_for()
+    assert "Fits on 3 of 4" in planner.sentence("Fits on")
+    assert planner.lab.low_contrast(".dra-answer") == []
+    planner.button("Cancel", planner.strip).click()
+    planner.sentence("cancelled before")
+    assert work.text_content() == ""
+
+
+def test_tabs_by_keyboard_show_goals_and_devices(open_notebook):
+    """Arrows choose a tab; goals stand beside kube-scheduler's; the table filters, and its rows light the picture."""
+    planner = Planner(open_notebook)
+    planner.tab("YAML").focus()
+    planner.page.keyboard.press("ArrowRight")
+    rows = planner.tabs.locator(".dra-goals tbody tr")
+    assert rows.count() == 5
+    assert rows.filter(has_text="NUMA nodes").locator("td").all_text_contents()[:4] == ["1", "proven", "1", "2"]
+    planner.page.keyboard.press("End")
+    assert planner.tab("Devices").get_attribute("aria-selected") == "true"
+    planner.tabs.get_by_role("searchbox").fill("gpu-4 128-17")
+    row = planner.tabs.locator(".dra-tbody .dra-tr")
+    until(lambda: row.count() == 1, "one row is left")
+    row.hover()
+    planner.hardware.locator(".dra-hw-lit").wait_for()
+    assert planner.hardware.locator(".dra-hw-lit").get_attribute("data-id") == row.get_attribute("data-id")
+
+
+def test_a_line_of_the_yaml_lights_its_request_everywhere(open_notebook):
+    """Hovering the lines of a request lights its devices on the picture, and the kernel knows."""
+    planner = Planner(open_notebook)
+    planner.tabs.locator(".dra-code-line[data-letter=A]").first.hover()
+    until(lambda: planner.hardware.locator(".dra-hw-lit").count() == 2, "both GPUs light up")
+    until(lambda: planner.lab.eval("lab.session.highlight") == "gpu", "the session knows")
+
+
+def test_manifests_are_written_and_a_changed_file_is_kept(open_notebook, server):
+    """Write to folder names the files; what a person changed is refused by name."""
+    planner = Planner(open_notebook)
+    planner.button("Write to folder", planner.tabs).click()
+    planner.page.keyboard.press("Control+a")
+    planner.page.keyboard.type("written-out")
+    planner.page.keyboard.press("Enter")
+    planner.tabs.locator(".dra-written", has_text="resourceclaimtemplate.yaml").wait_for()
+    pod = server.root / "written-out" / "pod.yaml"
+    pod.write_text("mine: true\n")
+    planner.button("Write", planner.tabs.locator(".dra-write-panel")).click()
+    planner.tabs.locator(".dra-written", has_text="pod.yaml").locator(".dra-wrong").wait_for()
+    assert pod.read_text() == "mine: true\n"
+
+
+def test_copy_where_the_clipboard_is_barred_selects_the_text(open_notebook):
+    """No permission is asked for: the text is selected and the person told what to press."""
+    planner = Planner(open_notebook)
+    planner.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('barred')); }")
+    planner.button("Copy", planner.tabs.locator(".dra-tools-right")).click()
+    planner.tabs.get_by_text("press Ctrl+C").wait_for()
+    selected = planner.page.evaluate("() => window.getSelection().toString()")
+    # The letters in the margin are no part of it.
+    assert selected.strip() == planner.lab.eval("lab.plan_view.yaml").strip()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_contrast_and_accessibility_of_every_tab(open_notebook, theme):
+    """In both themes axe finds nothing serious and every text can be read, on every tab."""
+    planner = Planner(open_notebook)
+    planner.lab.theme(theme)
+    planner.lab.run(NO_FIT.replace("five", "four"))
+    planner.answered()
+    for name in ("YAML", "Goals", "Reasons", "Findings", "Devices"):
+        planner.tab(name).click()
+        assert planner.lab.low_contrast(".dra-plan-view") == [], name
+    assert planner.lab.axe(".dra-cluster-bar", ".dra-plan-view", ".dra-hardware") == []
+    assert planner.lab.low_contrast(".dra-cluster-bar") == []
+    planner.lab.picture(f"planner-{theme}")
