@@ -15,12 +15,16 @@ from dra_lab.planner.scan import Scan
 from dra_lab.planner.solve import is_feasible
 
 _MOST_CLASSES = 200
+_HARDWARE = ("class", "count", "selector")
 
 
 def explain_misfit(scan: Scan, limits: Limits, *, solver: str, pinned: str = "") -> tuple[Shortfall, ...]:
     """Return why the claim fits on no node, told on the node that comes nearest, or on the pinned node."""
     classes = [c for c in scan.classes if not pinned or pinned in c.nodes]
     classes.sort(key=lambda c: (-len(c.nodes), c.nodes[0]))
+    # One of every kind of hardware comes first: what nobody holds and still is missing is the same on all of them.
+    first = {c.idle: c for c in reversed(classes)}
+    classes.sort(key=lambda c: first[c.idle] is not c)
     told = []
     for equal in classes[:_MOST_CLASSES]:
         name = pinned or equal.nodes[0]
@@ -31,8 +35,12 @@ def explain_misfit(scan: Scan, limits: Limits, *, solver: str, pinned: str = "")
         return (Shortfall("count", "cluster", "The cluster has no node", advice="Load a cluster with nodes."),)
     nearest, _ = min(told, key=lambda row: (missing(row[0]), row[1]))
     every = len(told) == len(classes)
-    others = [row[0] for row in told] if every else []
-    return tuple(_finish(scan, shortfall, others, pinned) for shortfall in nearest)
+    single = {ask.reference for ask in scan.rules.asks} if len(told) >= len(first) else set()
+    others = [row[0] for row in told]
+    return tuple(
+        _finish(scan, s, others if every or (s.subject in single and s.rule in _HARDWARE) else [], pinned)
+        for s in nearest
+    )
 
 
 def _case(scan: Scan, name: str, limits: Limits, solver: str) -> NodeCase:
