@@ -62,7 +62,13 @@ def check_json_object(value: Any, path: str) -> Errors:
     """
     if value is None:
         yield required(path)
-    elif size(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) > MAX_PARAMETERS:
+        return
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except (RecursionError, TypeError, ValueError):
+        yield invalid(path, type(value).__name__, "it cannot be written as JSON")
+        return
+    if size(text) > MAX_PARAMETERS:
         yield too_long(path, MAX_PARAMETERS)
     elif not isinstance(value, dict):
         yield invalid(path, value, "it must be a JSON object")

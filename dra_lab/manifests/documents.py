@@ -11,7 +11,9 @@ import msgspec
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.manifests.nulls import without_nulls
 from dra_lab.manifests.typed import convert, convert_dropping_unknown
+from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, upgrade
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.device import RESOURCE_V1
@@ -75,17 +77,18 @@ class _Reader:
         if kind not in KINDS:
             self.ignored[kind] += 1
             return
-        version, model = KINDS[kind]
+        model = KINDS[kind][1]
         metadata = value.get("metadata")
         name = metadata.get("name", "") if isinstance(metadata, dict) else ""
         origin = Origin(origin.source, origin.document, f"{kind}/{name}", line=origin.line)
         found = value.get("apiVersion")
-        if found != version:
-            advice = f"Read it in {version}: kubectl get {kind.lower()}s.{version.replace('/', '.')} -o json"
+        if not is_read(kind, found):
+            group, _, version = KINDS[kind][0].rpartition("/")
+            advice = f"Read it in {KINDS[kind][0]}: kubectl get {kind.lower()}s.{version}.{group} -o json"
             self._refuse("version-unknown", f"apiVersion {found!r} of {kind} is not read", origin, advice)
             return
         try:
-            item, unknown = convert_dropping_unknown(value, model, origin)
+            item, unknown = _convert(hub_document(value, kind), model, origin)
         except ManifestError as error:
             self._refuse("document-broken", error.message, error.origin or origin)
             return
@@ -147,13 +150,43 @@ def decode_object(value: Any, kind: type[Any], origin: Origin) -> Any:
     return convert(value, kind, origin)
 
 
-def encode(item: Object) -> dict[str, Any]:
-    """Return a model value as plain values in the API's form: apiVersion, kind, metadata, spec, status."""
+def is_read(kind: str, api_version: object) -> bool:
+    """Say whether objects of a kind are read in a version of the API."""
+    if kind in KIND_VERSIONS:
+        return bool(short_version(api_version, kind))
+    return kind in KINDS and api_version == KINDS[kind][0]
+
+
+def hub_document(value: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return a document of a version that is read as a document of the version in which it is understood."""
+    return value if value.get("apiVersion") == KINDS[kind][0] else upgrade(value)
+
+
+def encode(item: Object, version: str = "") -> dict[str, Any]:
+    """Return a model value as plain values in the API's form: apiVersion, kind, metadata, spec, status.
+
+    `version` is an older version of `resource.k8s.io` (`v1beta1`, `v1beta2`); raises ManifestError for one that the
+    kind does not have.
+    """
     plain: dict[str, Any] = msgspec.to_builtins(item)
     kind = type(item).__name__
     head = {"apiVersion": getattr(item, "api_version", "") or KINDS[kind][0], "kind": kind}
     order = ("metadata", "spec", "status")
-    return {**head, **{key: plain[key] for key in order if key in plain}}
+    document = {**head, **{key: plain[key] for key in order if key in plain}}
+    return downgrade(document, version) if version else document
+
+
+def _convert(value: dict[str, Any], model: type[Any], origin: Origin) -> tuple[Any, tuple[str, ...]]:
+    try:
+        return convert_dropping_unknown(value, model, origin)
+    except ManifestError:
+        try:
+            bare = without_nulls(value)
+        except RecursionError:
+            raise ManifestError("it is nested too deeply", origin=origin) from None
+        if bare == value:
+            raise
+        return convert_dropping_unknown(bare, model, origin)
 
 
 class _Head(msgspec.Struct, rename="camel"):
@@ -183,13 +216,19 @@ def _decode_list(data: bytes, source: str) -> Documents | None:
             if head.kind not in KINDS:
                 ignored[head.kind] += 1
                 continue
-            if head.api_version != KINDS[head.kind][0]:
+            if not is_read(head.kind, head.api_version):
                 return None
-            objects.append((_DECODERS[head.kind].decode(raw), Origin(source, 1, f"items[{index}]")))
+            objects.append((_decode_raw(raw, head), Origin(source, 1, f"items[{index}]")))
     except msgspec.MsgspecError:
         return None
     reader = _Reader(source, objects, ignored=ignored)
     return reader.done() if not any(not kind for kind in ignored) else None
+
+
+def _decode_raw(raw: msgspec.Raw, head: _Head) -> Any:
+    if head.api_version == KINDS[head.kind][0]:
+        return _DECODERS[head.kind].decode(raw)
+    return msgspec.convert(upgrade(msgspec.json.decode(raw)), KINDS[head.kind][1])
 
 
 def _json_values(data: bytes, source: str) -> Iterator[Any]:

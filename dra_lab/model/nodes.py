@@ -25,6 +25,9 @@ class ObjectMeta(NodeValue, frozen=True):
     resource_version: str = ""
     generation: int = 0
     owner_references: tuple[dict[str, object], ...] = ()
+    finalizers: tuple[str, ...] = ()
+    deletion_grace_period_seconds: int | None = None
+    self_link: str = ""
 
 
 class NodeSelectorRequirement(NodeValue, frozen=True):

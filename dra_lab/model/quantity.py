@@ -58,7 +58,7 @@ def canonical_quantity(text: QuantityText) -> str:
 
     The suffix stays of its kind (binary, decimal, exponent); binary below 1024 and fractions are printed decimal, what
     is finer than a billionth is rounded away from zero. Text that Kubernetes takes for canonical comes back as it is,
-    which includes `+5` and `1.500`. Raises QuantityError. Rule: `ParseQuantity` and `CanonicalizeBytes` of apimachinery.
+    which includes `+5` and `1.500`. Raises QuantityError. Rule: apimachinery `ParseQuantity`, `CanonicalizeBytes`.
     """
     spelled = str(text).strip()
     value = parse_quantity(spelled if isinstance(text, str) else text)

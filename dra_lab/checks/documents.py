@@ -1,0 +1,140 @@
+"""What the API server would say to the objects of a text, as Findings with their places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import yaml
+
+from dra_lab.checks.admission import BAD_REQUEST, Admission, admit
+from dra_lab.checks.oddities import find_oddities
+from dra_lab.findings import Finding, Origin, Severity, sort_findings
+from dra_lab.manifests.strict import decode_strict_json
+from dra_lab.manifests.versions import short_version, upgrade
+from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.model.release import KubernetesRelease
+
+Line = Callable[[str], int]
+_EXACTLY = re.compile(r"(requests\[\d+\])\.exactly")
+_DEVICE = re.compile(r"(spec\.devices\[\d+\])(?=\.(?!name))")
+
+
+def check_text(text: str, source: str = "", release: KubernetesRelease | None = None) -> tuple[Finding, ...]:
+    """Return what the API server of a release refuses, drops or takes oddly of the objects in a JSON or YAML text.
+
+    Objects of other groups are not looked at. Raises ManifestError when the text is no JSON and no YAML.
+    """
+    release = release or KubernetesRelease()
+    found: list[Finding] = []
+    if text.lstrip()[:1] in ("{", "["):
+        value, repeated = decode_strict_json(text, source)
+        found.extend(_repeated(error.field, Origin(source)) for error in repeated)
+        for number, document in enumerate(value if isinstance(value, list) else [value], 1):
+            found.extend(_objects(document, Origin(source, number), release, lambda _: 0))
+        return sort_findings(found)
+    for document in load_yaml(text, source):
+        origin = Origin(source, document.number, line=document.line())
+        found.extend(_repeated(name, replace(origin, line=line)) for name, line in _keys_twice(document.node))
+        found.extend(_objects(document.value, origin, release, document.line))
+    return sort_findings(found)
+
+
+def check_object(
+    document: Mapping[str, Any], release: KubernetesRelease | None = None, origin: Origin | None = None
+) -> tuple[Finding, ...]:
+    """Return what the API server of a release refuses, drops or takes oddly of one object of `resource.k8s.io`.
+
+    Admission for administrators is told as a warning, as the labels of the namespace are not known here. Raises
+    ManifestError for an object of another group or version.
+    """
+    release = release or KubernetesRelease()
+    answer = admit(document, release, admin_namespace=True)
+    metadata = document.get("metadata")
+    name = metadata.get("name", "") if isinstance(metadata, Mapping) else ""
+    place = replace(origin or Origin(), object=f"{document.get('kind')}/{name}")
+    found = [*_refused(answer, release, place), *_dropped(answer, release, place)]
+    if answer.stored is not None:
+        hub = upgrade(answer.stored)
+        odd = (*find_oddities(hub), *_admin(hub, place))
+        found.extend(replace(f, origin=replace(place, path=f.origin.path if f.origin else "")) for f in odd)
+    return sort_findings(found)
+
+
+def _objects(document: Any, origin: Origin, release: KubernetesRelease, line: Line) -> Iterator[Finding]:
+    if not isinstance(document, Mapping):
+        return
+    kind, items = str(document.get("kind")), document.get("items")
+    if kind.endswith("List") and isinstance(items, list):
+        for index, item in enumerate(items):
+            if isinstance(item, Mapping):
+                bare = kind != "List" and "kind" not in item
+                head = {"apiVersion": document.get("apiVersion"), "kind": kind[:-4]} if bare else {}
+                yield from _objects({**head, **item}, origin, release, _inside(line, index))
+        return
+    version = short_version(document.get("apiVersion"), kind)
+    if not version:
+        return
+    for finding in check_object(document, release, origin):
+        place = finding.origin or origin
+        path = place.path if version != "v1beta1" else _EXACTLY.sub(r"\1", _DEVICE.sub(r"\1.basic", place.path))
+        yield replace(finding, origin=replace(place, line=line(path)))
+
+
+def _inside(line: Line, index: int) -> Line:
+    return lambda path: line(f"items[{index}].{path}")
+
+
+def _refused(answer: Admission, release: KubernetesRelease, place: Origin) -> Iterator[Finding]:
+    rule = "api-undecodable" if answer.status == BAD_REQUEST else "api-refused"
+    for error in answer.errors:
+        advice = f"The API server of Kubernetes {release.version} refuses the object."
+        yield Finding(rule, Severity.ERROR, place.object, str(error.message), advice, replace(place, path=error.field))
+
+
+def _dropped(answer: Admission, release: KubernetesRelease, place: Origin) -> Iterator[Finding]:
+    for path, gate in answer.dropped:
+        message = f"the field is dropped without a word: the feature gate {gate} is off in Kubernetes {release}"
+        advice = "Switch the gate on, or do without the field."
+        yield Finding("gate-off", Severity.WARNING, place.object, message, advice, replace(place, path=path))
+
+
+def _admin(hub: Mapping[str, Any], place: Origin) -> Iterator[Finding]:
+    spec, path = hub.get("spec") or {}, "spec"
+    if hub.get("kind") == "ResourceClaimTemplate":
+        spec, path = spec.get("spec") or {}, "spec.spec"
+    devices = spec.get("devices")
+    for index, request in enumerate((devices.get("requests") or ()) if isinstance(devices, Mapping) else ()):
+        if isinstance(request, Mapping) and (request.get("exactly") or {}).get("adminAccess"):
+            message = "admin access is only granted in a namespace with the right label"
+            advice = 'Label the namespace: resource.kubernetes.io/admin-access: "true".'
+            origin = Origin(path=f"{path}.devices.requests[{index}].exactly.adminAccess")
+            yield Finding("admin-access", Severity.WARNING, place.object, message, advice, origin)
+
+
+def _repeated(name: str, origin: Origin) -> Finding:
+    message = f"the key {name!r} stands twice in one object; the API server refuses that"
+    return Finding("key-repeated", Severity.ERROR, name, message, "Keep one of the two.", origin)
+
+
+def _keys_twice(root: Any) -> Iterator[tuple[str, int]]:
+    pending, seen = [root], {id(root)}
+    while pending:
+        node = pending.pop()
+        parts: list[Any] = []
+        if isinstance(node, yaml.MappingNode):
+            names: set[str] = set()
+            for key, value in node.value:
+                name = getattr(key, "value", None)
+                if isinstance(name, str):
+                    if name in names:
+                        yield name, int(key.start_mark.line) + 1
+                    names.add(name)
+                parts.append(value)
+        elif isinstance(node, yaml.SequenceNode):
+            parts = list(node.value)
+        fresh = [part for part in parts if id(part) not in seen]
+        seen.update(map(id, fresh))
+        pending.extend(fresh)
