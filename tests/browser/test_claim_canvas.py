@@ -333,7 +333,7 @@ def test_a_change_in_python_is_drawn_and_can_be_undone_by_keyboard(draw):
     canvas.press("Control+z")
     until(lambda: canvas.names() == ["gpu", "nic"], "undone")
     canvas.box("cpu").wait_for(state="detached")
-    assert canvas.spoken.startswith("Undone: removed request cpu")
+    until(lambda: canvas.spoken.startswith("Undone: removed request cpu"), "spoken")
     canvas.press("Control+Shift+z")
     canvas.box("cpu").wait_for()
     assert canvas.focused() == "r:gpu"
@@ -374,13 +374,14 @@ def test_a_linked_sketch_is_drawn_by_keyboard_alone(draw):
     until(lambda: canvas.focused() == "r:gpu", "the new box has the focus")
     canvas.press("+", "+")
     until(lambda: canvas.lab.eval("canvas.drawn.request('gpu').exactly.count") == 3, "counted up")
-    assert canvas.spoken == "Count of gpu is 3"
+    until(lambda: canvas.spoken == "Count of gpu is 3", "spoken")
     canvas.press("n", "ArrowDown", "Enter")
     until(lambda: canvas.focused() == "r:nic", "the second box has the focus")
     canvas.press("l")
     until(lambda: "Link nic with gpu" in canvas.spoken, "the first candidate is spoken")
     canvas.press("Enter")
     until(lambda: canvas.focused() == "l:link-1", "the new link has the focus")
+    until(canvas.links, "the link in the kernel")
     assert canvas.links()[0]["requests"] == ["nic", "gpu"]
     canvas.press("ArrowUp")
     until(lambda: canvas.focused() in ("r:gpu", "r:nic"), "along the link")
@@ -407,7 +408,7 @@ def test_escape_cancels_and_keeps_the_focus(draw):
     canvas = draw(TWO)
     canvas.box("gpu").focus()
     canvas.press("l", "ArrowRight", "Escape")
-    assert canvas.spoken == "No link made"
+    until(lambda: canvas.spoken == "No link made", "spoken")
     assert canvas.focused() == "r:gpu"
     canvas.press("Escape")
     assert canvas.focused() == "r:gpu"
@@ -422,7 +423,7 @@ def test_delete_removes_the_box_with_the_focus_and_the_focus_stays_in_the_drawin
     canvas.press("Delete")
     until(lambda: canvas.names() == ["gpu"], "deleted")
     assert [link["requests"] for link in canvas.links()] == [["gpu"], ["gpu"]]
-    assert canvas.focused() != ""
+    until(canvas.focused, "the focus is on a box that stays")
     assert canvas.page.locator(".jp-Notebook .jp-Cell").count() == 3
 
 
@@ -522,9 +523,10 @@ def test_undo_in_a_field_takes_back_what_was_sent_and_escape_goes_back_to_the_bo
     until(lambda: canvas.lab.eval("canvas.drawn.request('gpu').exactly.count") == 7, "sent")
     canvas.press("Control+z")
     until(lambda: canvas.lab.eval("canvas.drawn.request('gpu').exactly.count") == 2, "undone")
+    until(lambda: field.input_value() == "2", "seen in the form")
     field.fill("9")
     canvas.press("Escape")
-    assert field.input_value() == "2"
+    until(lambda: field.input_value() == "2", "what was typed is dropped")
     canvas.press("Escape")
     until(lambda: canvas.focused() == "r:gpu", "back on the box")
 
