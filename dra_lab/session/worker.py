@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
+import weakref
 from collections.abc import Callable
 
 Job = Callable[[threading.Event], None]
+_OPEN: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
 class Worker:
@@ -34,6 +37,7 @@ class Worker:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
                 self._thread.start()
+                _OPEN.add(self)
             self._condition.notify_all()
 
     def cancel(self) -> None:
@@ -71,3 +75,10 @@ class Worker:
                 with self._condition:
                     self._running = None
                     self._condition.notify_all()
+
+
+@atexit.register
+def _close_all() -> None:
+    # a solver that still runs in a thread while the interpreter ends takes the process down with it
+    for worker in tuple(_OPEN):
+        worker.close()

@@ -1,5 +1,7 @@
 """The parts of a session: history, worker, the drawing's file."""
 
+import subprocess
+import sys
 import threading
 
 from dra_lab.model.sketch import ClaimSketch, Drawing
@@ -85,3 +87,10 @@ def test_a_file_reads_back_what_was_written(tmp_path):
     DrawingFile(path).write(drawing)
     assert DrawingFile(path).read() == drawing
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_leaving_python_in_the_middle_of_a_solve_is_quiet():
+    """A script that ends while an answer is being worked on ends with status 0 and says nothing."""
+    code = "from dra_lab.session import Session\nSession('sample:dgx-h100')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
