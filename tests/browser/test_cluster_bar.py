@@ -6,9 +6,24 @@ import json
 
 import pytest
 from lab_server import until
-from planner_page import Planner
+from planner_page import OnePlanner, Planner
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def one_planner(server, chromium):
+    made = OnePlanner(server, chromium)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def planner(one_planner):
+    """The planner with its example, shared by the tests of this file."""
+    yield one_planner.show()
+    one_planner.check()
+
 
 HOSTILE = '<img src=x onerror="window.hacked=1">'
 DROP = """([selector, name, text]) => {
@@ -47,9 +62,8 @@ def test_a_sample_is_chosen_by_keyboard_and_the_drawing_stays(open_notebook):
     assert planner.bar.locator(".dra-example").count() == 0
 
 
-def test_a_file_that_is_dropped_anywhere_on_the_planner_is_read(open_notebook):
+def test_a_file_that_is_dropped_anywhere_on_the_planner_is_read(planner):
     """Files may be dropped on any pane; names in them stay text in every view and in the picture."""
-    planner = Planner(open_notebook)
     objects = {"apiVersion": "v1", "kind": "List", "items": [node("n1"), device_slice("n1", "gpu-0", HOSTILE)]}
     planner.page.evaluate(DROP, [".dra-hardware", "cluster.json", json.dumps(objects)])
     until(lambda: planner.lab.eval("lab.cluster.name") == "cluster.json", "the dropped cluster", timeout=20)

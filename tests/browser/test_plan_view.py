@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import pytest
 from lab_server import until
-from planner_page import Planner
+from planner_page import OnePlanner
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def one_planner(server, chromium):
+    made = OnePlanner(server, chromium)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def planner(one_planner):
+    """The planner with its example, shared by the tests of this file."""
+    yield one_planner.show()
+    one_planner.check()
+
 
 NO_FIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-p4d/five-pairs')"
 
 
-def test_the_answer_follows_the_drawing_and_its_reasons(open_notebook):
+def test_the_answer_follows_the_drawing_and_its_reasons(planner):
     """A drawing that does not fit says why in the strip and in Reasons; undo brings the answer back."""
-    planner = Planner(open_notebook)
     assert "Best on" in planner.sentence("Fits on 3 of 4 nodes now (4 when idle).")
     assert planner.strip.bounding_box()["height"] == 56
     planner.lab.run(NO_FIT)
@@ -25,9 +39,8 @@ def test_the_answer_follows_the_drawing_and_its_reasons(open_notebook):
     planner.sentence("Fits on 3 of 4 nodes")
 
 
-def test_a_slow_answer_leaves_the_last_one_dimmed_and_can_be_cancelled(open_notebook):
+def test_a_slow_answer_leaves_the_last_one_dimmed_and_can_be_cancelled(planner):
     """While the solver works the strip says for which drawing its words are; Cancel ends it."""
-    planner = Planner(open_notebook)
     planner.lab.run(
         "import dra_lab.planner as planner\n"
         "real = planner.make_plan\n"
@@ -50,9 +63,8 @@ def test_a_slow_answer_leaves_the_last_one_dimmed_and_can_be_cancelled(open_note
     assert work.text_content() == ""
 
 
-def test_tabs_by_keyboard_show_goals_and_devices(open_notebook):
+def test_tabs_by_keyboard_show_goals_and_devices(planner):
     """Arrows choose a tab; goals stand beside kube-scheduler's; the table filters, and its rows light the picture."""
-    planner = Planner(open_notebook)
     planner.tab("YAML").focus()
     planner.page.keyboard.press("ArrowRight")
     rows = planner.tabs.locator(".dra-goals tbody tr")
@@ -68,17 +80,15 @@ def test_tabs_by_keyboard_show_goals_and_devices(open_notebook):
     assert planner.hardware.locator(".dra-hw-lit").get_attribute("data-id") == row.get_attribute("data-id")
 
 
-def test_a_line_of_the_yaml_lights_its_request_everywhere(open_notebook):
+def test_a_line_of_the_yaml_lights_its_request_everywhere(planner):
     """Hovering the lines of a request lights its devices on the picture, and the kernel knows."""
-    planner = Planner(open_notebook)
     planner.tabs.locator(".dra-code-line[data-letter=A]").first.hover()
     until(lambda: planner.hardware.locator(".dra-hw-lit").count() == 2, "both GPUs light up")
     until(lambda: planner.lab.eval("lab.session.highlight") == "gpu", "the session knows")
 
 
-def test_manifests_are_written_and_a_changed_file_is_kept(open_notebook, server):
+def test_manifests_are_written_and_a_changed_file_is_kept(planner, server):
     """Write to folder names the files; what a person changed is refused by name."""
-    planner = Planner(open_notebook)
     planner.button("Write to folder", planner.tabs).click()
     planner.page.keyboard.press("Control+a")
     planner.page.keyboard.type("written-out")
@@ -91,9 +101,8 @@ def test_manifests_are_written_and_a_changed_file_is_kept(open_notebook, server)
     assert pod.read_text() == "mine: true\n"
 
 
-def test_copy_where_the_clipboard_is_barred_selects_the_text(open_notebook):
+def test_copy_where_the_clipboard_is_barred_selects_the_text(planner):
     """No permission is asked for: the text is selected and the person told what to press."""
-    planner = Planner(open_notebook)
     planner.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('barred')); }")
     planner.button("Copy", planner.tabs.locator(".dra-tools-right")).click()
     planner.tabs.get_by_text("press Ctrl+C").wait_for()
@@ -103,9 +112,8 @@ def test_copy_where_the_clipboard_is_barred_selects_the_text(open_notebook):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_contrast_and_accessibility_of_every_tab(open_notebook, theme):
+def test_contrast_and_accessibility_of_every_tab(planner, theme):
     """In both themes axe finds nothing serious and every text can be read, on every tab."""
-    planner = Planner(open_notebook)
     planner.lab.theme(theme)
     planner.lab.run(NO_FIT.replace("five", "four"))
     planner.answered()
