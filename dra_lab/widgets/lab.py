@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DRAWING_FILE = "plan.dralab.yaml"
+_OPEN: weakref.WeakValueDictionary[Path, Lab] = weakref.WeakValueDictionary()
 
 
 class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
@@ -47,6 +49,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
     ) -> None:
         """Open the session and show it."""
         register_displays()
+        self._take_over(file if session is None else None)
         self.session = session or Session(cluster, file=file, sketch=sketch, release=release)
         self.session.replay_delay = 1.0
         on_kernel_loop(self.session)
@@ -62,6 +65,16 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         grid.add_class("dra-lab-grid")
         super().__init__([grid])
         self.add_class("dra-lab")
+
+    def _take_over(self, file: str | Path | None) -> None:
+        # Running the cell again makes a second planner of the same file: the first one ends, or both would write it.
+        if file is None:
+            return
+        path = Path(file).absolute()
+        before = _OPEN.pop(path, None)
+        if before is not None:
+            before.close()
+        _OPEN[path] = self
 
     @property
     def cluster(self) -> Cluster:
