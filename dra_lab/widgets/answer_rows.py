@@ -102,13 +102,13 @@ def reason_rows(plan: Plan | None, refusal: DraLabError | None = None) -> tuple[
 
 
 def suggestion_rows(plan: Plan | None) -> tuple[SuggestionRow, ...]:
-    """Return what would help; those that set selectors can be applied by their number in the plan."""
+    """Return what would help; those that carry the changed drawing or selectors are applied by their number."""
     return tuple(
         SuggestionRow(
             title=suggestion.title,
             detail=suggestion.detail,
             source=suggestion.source,
-            id=str(number) if suggestion.selectors else "",
+            id=str(number) if suggestion.selectors or suggestion.sketch is not None else "",
         )
         for number, suggestion in enumerate(plan.suggestions if plan is not None else ())
     )

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import traitlets
 
-from dra_lab.errors import DraLabError
+from dra_lab.errors import DraLabError, SketchError
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Suggestion
@@ -141,11 +141,15 @@ class PlanView(FollowingWidget):
         plan, number = latest_plan(self._session), str(message.get("id", ""))
         if self._session is None or plan is None or not number.isdigit() or int(number) >= len(plan.suggestions):
             return
-        self._session.edit(with_suggestion(self._session.sketch, plan.suggestions[int(number)]))
+        if plan.sketch != self._session.sketch:
+            raise SketchError("the drawing has changed since this was suggested; wait for the new answer")
+        self._session.edit(with_suggestion(plan.sketch, plan.suggestions[int(number)]))
 
 
 def with_suggestion(sketch: ClaimSketch, suggestion: Suggestion) -> ClaimSketch:
-    """Return the drawing with the suggestion's selectors added to its requests; what is there already stays once."""
+    """Return the drawing that a suggestion carries, else with its selectors added; what is there already stays once."""
+    if suggestion.sketch is not None:
+        return suggestion.sketch
     requests = tuple(_with_selectors(request, suggestion.selectors) for request in sketch.requests)
     return msgspec.structs.replace(sketch, requests=requests)
 
