@@ -16,8 +16,8 @@ from dra_lab.findings import Origin
 def replay_file(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the answer to every case of a file of NDJSON (plain, `.gz`, or `-` for standard input), in its order.
 
-    The kind of a case is seen from its fields: `expression` is CEL, `slices` is allocation. Raises SourceError when
-    the file cannot be read and InputError for a line that is no case.
+    The kind of a case is seen from its fields: `expression` is CEL, `slices` is allocation, `object` is validation.
+    Raises SourceError when the file cannot be read and InputError for a line that is no case.
     """
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
@@ -38,7 +38,12 @@ def _answer(case: Any, origin: Origin) -> dict[str, Any]:
         from dra_lab.scheduler.replay import replay_allocation
 
         return replay_allocation(case)
-    raise InputError("this is no recorded case: it has neither `expression` nor `slices`", origin=origin)
+    if isinstance(case, Mapping) and "object" in case:
+        from dra_lab.checks.replay import replay_validation
+
+        return replay_validation(case)
+    why = "this is no recorded case: it has neither `expression` nor `slices` nor `object`"
+    raise InputError(why, origin=origin)
 
 
 def _lines(path: Path) -> Iterable[bytes]:

@@ -60,8 +60,11 @@ def decode_strict_json(text: str | bytes, source: str = "") -> tuple[Any, tuple[
             repeated.extend(FieldError(name, "stands twice in one object") for name in twice)
         return value
 
+    def no_constant(name: str) -> Any:
+        raise ValueError(f"{name} is no JSON")
+
     try:
-        value = json.loads(text, object_pairs_hook=once)
+        value = json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"this is no valid JSON: {error}", origin=Origin(source)) from None
     return value, tuple(repeated)
