@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import html
+import weakref
 from typing import Any
 
+from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.session import Session
 
 _CELL = ' style="text-align:left;padding:2px 14px 2px 0"'
+_SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
-def register_displays() -> None:
-    """Teach the running IPython, if there is one, to show a Plan and a Cluster; doing it again changes nothing."""
+def register_displays(session: Session | None = None) -> None:
+    """Teach the running IPython, if there is one, to show a Plan and a Cluster; doing it again changes nothing.
+
+    A plan does not hold its cluster: the answer of a `session` that is given here is shown with its picture.
+    """
+    if session is not None:
+        _SESSIONS.add(session)
     try:
         from IPython import get_ipython
     except ImportError:
@@ -21,17 +30,50 @@ def register_displays() -> None:
     shell = get_ipython()
     if shell is None:
         return
-    formatter = shell.display_formatter.formatters["text/html"]
-    formatter.for_type(Plan, plan_html)
-    formatter.for_type(Cluster, cluster_html)
+    rich, plain = (shell.display_formatter.formatters[kind] for kind in ("text/html", "text/plain"))
+    rich.for_type(Plan, plan_html)
+    rich.for_type(Cluster, cluster_html)
+    plain.for_type(Plan, lambda plan, printer, _cycle: printer.text(plan_words(plan)))
+    plain.for_type(Cluster, lambda cluster, printer, _cycle: printer.text(cluster_words(cluster)))
+
+
+def plan_words(plan: Plan) -> str:
+    """Return a plan as plain text: all of it where its cluster is at hand, else its sentence."""
+    from dra_lab.exports.text import answer_sentence, plan_text
+
+    cluster = _cluster_of(plan)
+    return plan_text(plan, cluster) if cluster is not None else answer_sentence(plan)
+
+
+def cluster_words(cluster: Cluster) -> str:
+    """Return what is in a cluster in one line."""
+    from dra_lab.widgets.cluster_rows import summary
+
+    return f"{cluster.name or 'cluster'}: {summary(cluster, KubernetesRelease(cluster.default_release))}"
+
+
+def _cluster_of(plan: Plan) -> Cluster | None:
+    return next((session.cluster for session in _SESSIONS if session.answer is plan), None)
+
+
+def _picture(plan: Plan) -> str:
+    from dra_lab.pictures.hardware import hardware_svg
+
+    cluster = _cluster_of(plan)
+    if cluster is None or plan.node not in cluster.node_by_name:
+        return ""
+    try:
+        return hardware_svg(cluster, plan.node, plan=plan)
+    except DraLabError as error:
+        return f"<p>{html.escape(str(error))}</p>"
 
 
 def plan_html(plan: Plan) -> str:
-    """Return a plan as HTML without scripts: sentence, goals beside kube-scheduler's, reasons, suggestions."""
+    """Return a plan as HTML without scripts: sentence, picture, goals beside kube-scheduler's, reasons, suggestions."""
     from dra_lab.exports.text import answer_sentence
     from dra_lab.widgets.answer_rows import goal_rows, reason_rows, suggestion_rows
 
-    parts = [f"<p><strong>{html.escape(answer_sentence(plan))}</strong></p>"]
+    parts = [f"<p><strong>{html.escape(answer_sentence(plan))}</strong></p>", _picture(plan)]
     goals = [
         (row.label, str(row.best), "proven" if row.proven else f"bound {row.bound}", row.manifest, row.plain)
         for row in goal_rows(plan)

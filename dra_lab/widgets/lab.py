@@ -48,10 +48,10 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         session: Session | None = None,
     ) -> None:
         """Open the session and show it."""
-        register_displays()
         self._take_over(file if session is None else None)
         self.session = session or Session(cluster, file=file, sketch=sketch, release=release)
         self.session.replay_delay = 1.0
+        register_displays(self.session)
         on_kernel_loop(self.session)
         self.bar = ClusterBar(self.session)
         self.canvas = ClaimCanvas(self.session, height=0)

@@ -1,0 +1,74 @@
+"""What IPython shows of a Plan and a Cluster: HTML without scripts, plain text for a terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.plan import Plan, PlanStatus, Shortfall
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.session import Session
+from dra_lab.sources import load_cluster
+from dra_lab.widgets.displays import cluster_html, plan_html, register_displays
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def shell():
+    made = InteractiveShell.instance()
+    yield made
+    InteractiveShell.clear_instance()
+
+
+def test_a_plan_of_a_session_is_shown_with_its_picture(shell):
+    """Sentence, picture and goals as HTML without scripts; the same as text."""
+    session = Session()
+    register_displays(session)
+    plan = session.plan()
+    shown, _ = shell.display_formatter.format(plan)
+    session.close()
+    assert "Fits on 3 of 4 nodes" in shown["text/html"]
+    assert shown["text/html"].count('data-request="gpu"') == 2
+    assert "NUMA nodes spanned" in shown["text/html"]
+    assert "<script" not in shown["text/html"]
+    assert shown["text/plain"].startswith("Fits on 3 of 4 nodes")
+
+
+def test_a_plan_without_its_cluster_is_shown_without_a_picture(shell):
+    """A plan from elsewhere has its sentence and reasons."""
+    register_displays()
+    shortfall = Shortfall(rule="count", subject="gpu", message="needs 9, has 8", advice="Ask for 8.")
+    plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), shortfalls=(shortfall,))
+    shown, _ = shell.display_formatter.format(plan)
+    assert "needs 9, has 8. Ask for 8" in shown["text/html"]
+    assert "<svg" not in shown["text/html"]
+    assert shown["text/plain"].startswith("Does not fit")
+
+
+def test_a_cluster_is_shown_as_a_table_of_its_devices(shell):
+    """A row for each driver, kind and model, with how many are free."""
+    register_displays()
+    shown, _ = shell.display_formatter.format(load_cluster("sample:eks-p4d"))
+    assert "NVIDIA A100-SXM4-40GB" in shown["text/html"]
+    assert shown["text/plain"].startswith("sample:eks-p4d: 4 nodes")
+
+
+def test_text_from_a_cluster_is_escaped():
+    """Names, messages and reasons stay text in the HTML."""
+    finding = Finding(HOSTILE, Severity.ERROR, HOSTILE, HOSTILE, HOSTILE)
+    shortfall = Shortfall(rule=HOSTILE, subject=HOSTILE, message=HOSTILE, advice=HOSTILE)
+    plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), shortfalls=(shortfall,), findings=(finding,))
+    cluster = dataclasses.replace(load_cluster("sample:two-sockets"), name=HOSTILE)
+    for text in (plan_html(plan), cluster_html(cluster)):
+        assert "<script" not in text
+        assert "<img" not in text
+
+
+def test_without_ipython_nothing_happens():
+    """A plain Python can use the widgets' room."""
+    assert not InteractiveShell.initialized()
+    register_displays()
