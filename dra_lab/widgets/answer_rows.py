@@ -185,7 +185,12 @@ def _compared(plan: Plan, fit: FirstFit, kinds: dict[str, int]) -> tuple[str, To
 def _differing(goal: GoalValue, kinds: dict[str, int]) -> str:
     if goal.goal == "unpaired" and (words := _value(goal, kinds)):
         return f"{words} paired"
-    one, many = _COUNTED[goal.goal]
+    return goal_words(goal)
+
+
+def goal_words(goal: GoalValue) -> str:
+    """Return a goal's value in a few words: `1 NUMA node`."""
+    one, many = _COUNTED.get(goal.goal, (goal.goal, goal.goal))
     return f"{goal.value} {one if goal.value == 1 else many}"
 
 

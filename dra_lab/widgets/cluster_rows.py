@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from dra_lab.findings import Finding
@@ -56,8 +56,18 @@ def read_at(cluster: Cluster) -> str:
     return moment.strftime("%H:%M" if moment.date() == today else "%Y-%m-%d %H:%M")
 
 
-def finding_rows(findings: Iterable[Finding]) -> tuple[FindingRow, ...]:
-    """Return findings in words."""
+MAX_FINDINGS = 300
+"""Findings that the browser gets, errors first; a last row says how many more there are (`lab.findings` has all)."""
+
+
+def finding_rows(findings: Sequence[Finding]) -> tuple[FindingRow, ...]:
+    """Return findings in words, at most MAX_FINDINGS of them and a row that counts the others."""
+    more = len(findings) - MAX_FINDINGS
+    rest = (FindingRow(severity="note", message=f"{more:,} more findings", advice="lab.findings has all of them."),)
+    return _finding_rows(findings[:MAX_FINDINGS]) + (rest if more > 0 else ())
+
+
+def _finding_rows(findings: Iterable[Finding]) -> tuple[FindingRow, ...]:
     return tuple(
         FindingRow(
             severity=finding.severity.value,

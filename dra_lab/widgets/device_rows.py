@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import GOALS, NodeClass, NodeFit, Plan
+from dra_lab.model.plan import NodeClass, NodeFit, Plan
+from dra_lab.widgets.answer_rows import goal_words
 from dra_lab.widgets.fleet_values import Fit, Fleet, FleetItem
 from dra_lab.widgets.plan_values import DeviceTable
 
@@ -90,7 +91,7 @@ def _class_item(node_class: NodeClass, pinned: str) -> FleetItem:
     name = pinned if pinned in node_class.nodes else node_class.nodes[0]
     return FleetItem(
         id=name,
-        label=node_class.label or name,
+        label=node_class.label or (f"like {name}" if len(node_class.nodes) > 1 else name),
         nodes=len(node_class.nodes),
         fit=_FITS[node_class.fit],
         pinned=name == pinned,
@@ -104,7 +105,7 @@ def _detail(node_class: NodeClass) -> str:
     words = FIT_WORDS[node_class.fit]
     if node_class.fit is NodeFit.NO and node_class.fits_idle is not None:
         words += ", would when idle" if node_class.fits_idle else ", nor when idle"
-    goals = ", ".join(f"{goal.value} {GOALS.get(goal.goal, goal.goal)}" for goal in node_class.goals if goal.value)
+    goals = ", ".join(goal_words(goal) for goal in node_class.goals if goal.value)
     return f"{words}: {goals}" if goals else words
 
 

@@ -9,10 +9,12 @@ import pytest
 from ipywidgets import Widget
 
 from dra_lab.errors import SourceError
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import Plan, PlanStatus, Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session, read_sketch
 from dra_lab.widgets.cluster_bar import ClusterBar
+from dra_lab.widgets.cluster_rows import MAX_FINDINGS, counts, finding_rows
 from dra_lab.widgets.device_rows import MAX_DEVICES, device_table, fleet
 from dra_lab.widgets.hardware_view import HardwareView
 from dra_lab.widgets.kernel_loop import LoopPoster
@@ -487,3 +489,13 @@ def test_the_first_screen_is_small(session):
         for view in views
     )
     assert size < 200_000, (size, time.perf_counter() - started)
+
+
+def test_thousands_of_findings_are_counted_and_the_first_are_told():
+    """The browser gets a list that it can show, and where the others are."""
+    findings = tuple(Finding("rule", Severity.NOTE, str(number), "message") for number in range(MAX_FINDINGS + 1200))
+    rows = finding_rows(findings)
+    assert len(rows) == MAX_FINDINGS + 1
+    assert rows[-1].message == "1,200 more findings"
+    assert counts(findings).note == len(findings)
+    assert len(finding_rows(findings[:MAX_FINDINGS])) == MAX_FINDINGS

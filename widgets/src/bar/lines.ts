@@ -13,6 +13,7 @@ export function lines(sync: Sync<ClusterBarModel>, local: () => string, forget: 
   // What comes and goes lies over the panes below: the answer strip never moves.
   const over = h("div.dra-lines-over");
   const draw = () => {
+    const held = root.contains(document.activeElement);
     const problem = local() || sync.get("problem");
     const busy = sync.get("busy");
     const close = h("button.dra-quiet", { type: "button", "aria-label": "Hide this message", onclick: () => (forget(), draw(), sync.send({ type: "dismiss-problem" })) }, icon("cross"));
@@ -24,6 +25,8 @@ export function lines(sync: Sync<ClusterBarModel>, local: () => string, forget: 
     const ask = question(sync);
     refill(over, status, ask);
     refill(root, over, example(sync, load));
+    // Whoever closed a line by keyboard goes on from the bar and not from the top of the page.
+    if (held && !root.contains(document.activeElement)) root.parentElement?.querySelector<HTMLElement>('[data-key="source"]')?.focus();
   };
   sync.watch(["problem", "busy", "ask", "example"], draw);
   return { root, draw };
