@@ -1,0 +1,139 @@
+"""What is dropped when a feature gate is off, and what is accepted and yet not sensible."""
+
+import pytest
+from small_documents import CLAIM, CLASS, SLICE, TAINT_RULE, TEMPLATE, changed, claim, constraint, device, shared
+
+from dra_lab.checks.admission import admit
+from dra_lab.checks.documents import check_object, check_text
+from dra_lab.errors import ManifestError
+from dra_lab.findings import Severity
+from dra_lab.manifests.yaml_text import dump_all
+from dra_lab.model.release import KubernetesRelease
+
+OLD = KubernetesRelease("1.34")
+REQUEST = "spec.devices.requests[0]"
+TAINT = {"key": "k", "effect": "NoSchedule"}
+DROPPED = [
+    ("DRADeviceTaints", claim(tolerations=[{"operator": "Exists"}]), f"{REQUEST}.exactly.tolerations", True),
+    ("DRAConsumableCapacity", claim(capacity={"requests": {"m": "1"}}), f"{REQUEST}.exactly.capacity", True),
+    ("DRAConsumableCapacity", constraint(distinctAttribute="a.io/b"), "spec.devices.constraints[0].distinctAttribute",
+     False),
+    ("DRADeviceTaints", device(taints=[TAINT]), "spec.devices[0].taints", True),
+    ("DRADeviceBindingConditions", device(bindsToNode=True), "spec.devices[0].bindsToNode", True),
+    ("DRAPartitionableDevices", device(nodeName="n"), "spec.devices[0].nodeName", True),
+    ("DRAConsumableCapacity", device(allowMultipleAllocations=True), "spec.devices[0].allowMultipleAllocations", True),
+    ("DRAExtendedResource", changed(CLASS, ("spec.extendedResourceName", "!")), "spec.extendedResourceName", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gate", "document", "path", "accepted"), DROPPED, ids=[case[2] for case in DROPPED])
+def test_a_field_whose_gate_is_off_is_dropped_without_a_word(gate, document, path, accepted):
+    """Kubernetes 1.34 stores the object without the field, or refuses what is left; the finding names the gate."""
+    answer = admit(document, OLD)
+    assert answer.dropped == ((path, gate),)
+    assert answer.accepted is accepted
+    (finding,) = (f for f in check_object(document, OLD) if f.rule == "gate-off")
+    assert (finding.origin.path, gate in finding.message) == (path, True)
+    assert admit(document, KubernetesRelease("1.34", {gate: True})).dropped == ()
+
+
+def test_a_list_attribute_without_its_gate_is_refused():
+    """In 1.36 the list is dropped by default, so that nothing is left in the union."""
+    lists = device(attributes={"a": {"ints": [1]}})
+    assert [error.field for error in admit(lists).errors] == ["spec.devices[0].attributes[a]"]
+    assert admit(lists, KubernetesRelease("1.36", {"DRAListTypeAttributes": True})).accepted
+
+
+def test_alternatives_without_their_gate_leave_no_request():
+    """A request whose firstAvailable is dropped has neither kind."""
+    alternatives = {"name": "r", "firstAvailable": [{"name": "a", "deviceClassName": "gpu"}]}
+    document = changed(CLAIM, ("spec.devices.requests", [alternatives]))
+    release = KubernetesRelease("1.34", {"DRAPrioritizedList": False})
+    assert [error.field for error in admit(document, release).errors] == [REQUEST]
+
+
+def test_without_shareable_devices_a_missing_attribute_is_told_at_match_attribute():
+    """The path of an empty constraint depends on the gate of distinctAttribute."""
+    assert [e.field for e in admit(constraint(), OLD).errors] == ["spec.devices.constraints[0].matchAttribute"]
+
+
+def test_the_default_of_a_range_moved_in_1_37():
+    """1.37 tells a bad default at `default` and counts fractions in thousandths."""
+    below = shared({"default": "1Gi", "validRange": {"min": "2Gi"}})
+    fields = [[e.field.rpartition(".")[2] for e in admit(below, KubernetesRelease(r)).errors] for r in ("1.36", "1.37")]
+    assert fields == [["min"], ["default"]]
+    fractions = shared({"default": "1100m", "validRange": {"min": "1", "step": "250m"}}, "9")
+    assert [admit(fractions, KubernetesRelease(r)).accepted for r in ("1.36", "1.37")] == [True, False]
+
+
+ODD = [
+    ("constraint-both", constraint(matchAttribute="a.io/b", distinctAttribute="a.io/c")),
+    ("name-slashes", constraint(matchAttribute="a/b/c")),
+    ("claim-empty", changed(CLAIM, ("spec.devices.requests", []))),
+    ("claim-too-large", claim(count=33)),
+    ("tolerations-many", claim(tolerations=[{"operator": "Exists"}] * 17)),
+    ("toleration-any-key", claim(tolerations=[{"value": "v"}])),
+    ("capacity-negative", claim(capacity={"requests": {"m": "-1"}})),
+    ("admin-access", claim(adminAccess=True)),
+    ("admin-access", changed(TEMPLATE, ("spec.spec.devices.requests.0.exactly.adminAccess", True))),
+    ("driver-case", changed(SLICE, ("spec.driver", "GPU"))),
+    ("name-slashes", device(attributes={"a/b/c": {"int": 1}})),
+    ("name-twice", device(attributes={"a": {"int": 1}, "gpu.example.com/a": {"int": 2}})),
+    ("capacity-negative", device(capacity={"m": {"value": "-1"}})),
+    ("default-too-large", shared({"default": "100Gi"})),
+    ("taints-everything", changed(TAINT_RULE, ("spec", {"taint": TAINT}))),
+    (
+        "device-node-terms",
+        changed(
+            device(nodeSelector={"nodeSelectorTerms": [{"matchFields": []}, {"matchFields": []}]}),
+            ("spec.nodeName", None),
+            ("spec.perDeviceNodeSelection", True),
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "document"), ODD, ids=[f"{rule}-{i}" for i, (rule, _) in enumerate(ODD)])
+def test_accepted_is_not_yet_sensible(rule, document):
+    """The API server accepts it, and one warning says what is odd, where, and what to do."""
+    (finding,) = check_object(document)
+    assert (finding.rule, finding.severity) == (rule, Severity.WARNING)
+    assert finding.origin.path.startswith("spec.")
+    assert finding.origin.object
+
+
+@pytest.mark.parametrize("document", [CLAIM, TEMPLATE, CLASS, SLICE, TAINT_RULE], ids=lambda d: d["kind"])
+def test_a_sensible_object_has_no_findings(document):
+    """Nothing is said where nothing is wrong, in any version."""
+    assert check_object(document) == ()
+
+
+def test_a_text_is_told_with_document_and_line():
+    """Findings of YAML carry document, line and path; of v1beta1 the line is that of the flat field."""
+    flat = changed(CLAIM, ("apiVersion", "resource.k8s.io/v1beta1"))
+    flat["spec"]["devices"]["requests"] = [{"name": "r", "deviceClassName": "gpu", "count": -1}]
+    text = dump_all([{"kind": "Pod"}, flat])
+    (finding,) = check_text(text, "f.yaml")
+    assert finding.rule == "api-refused"
+    assert (finding.origin.source, finding.origin.document, finding.origin.path) == (
+        "f.yaml",
+        2,
+        f"{REQUEST}.exactly.count",
+    )
+    assert text.splitlines()[finding.origin.line - 1].strip() == "count: -1"
+
+
+def test_what_the_decoder_refuses_and_repeated_keys_are_findings():
+    """Unknown fields and keys that stand twice are errors of the text, in JSON, YAML and Lists."""
+    unknown = changed(CLAIM, ("spec.foo", 1))
+    assert [f.rule for f in check_text(dump_all([{"kind": "List", "items": [unknown]}]))] == ["api-undecodable"]
+    assert [f.rule for f in check_text('{"kind": "Pod", "kind": "Pod"}')] == ["key-repeated"]
+    (finding,) = check_text("kind: Pod\nspec:\n  a: 1\n  a: 2\n")
+    assert (finding.rule, finding.origin.line) == ("key-repeated", 4)
+
+
+def test_an_object_of_another_group_is_refused():
+    """`admit` is for `resource.k8s.io`; the message names the kinds."""
+    for document in ({"kind": "Pod", "apiVersion": "v1"}, {}, {"kind": "DeviceClass", "apiVersion": "v1"}):
+        with pytest.raises(ManifestError, match="ResourceSlice"):
+            admit(document)
