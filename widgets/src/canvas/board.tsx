@@ -10,7 +10,7 @@ import {
   type FinalConnectionState,
   type OnNodeDrag,
 } from "@xyflow/react";
-import { useCallback, type DragEvent, type FocusEvent, type ReactNode } from "react";
+import { useCallback, useState, type DragEvent, type FocusEvent, type ReactNode } from "react";
 import type { PaletteRow } from "../generated/models";
 import { useCanvas } from "./editor";
 import { EndLine } from "./end_edge";
@@ -19,6 +19,7 @@ import { BOX } from "./layout";
 import { LinkKnot, RequestBox } from "./nodes";
 import { DRAGGED } from "./palette";
 import type { Flow } from "./use_flow";
+import { freshId } from "../view/dom";
 
 const NODE_TYPES = { request: RequestBox, link: LinkKnot };
 const EDGE_TYPES = { end: EndLine };
@@ -71,6 +72,7 @@ export function Board({ flow, onAdd, onJoin, byMouse, children }: Props) {
     },
     [editor, flow.nodes, place],
   );
+  const [dots] = useState(() => freshId("dots"));
   const onConnect = ({ source, target }: Connection) => onJoin(source, target);
   // A drag may end anywhere on a box, not only on one of its dots.
   const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
@@ -135,7 +137,8 @@ export function Board({ flow, onAdd, onJoin, byMouse, children }: Props) {
         maxZoom={2}
         elevateNodesOnSelect
       >
-        <Background variant={BackgroundVariant.Dots} gap={18} size={1.2} />
+        {/* A name of its own: a pattern of a canvas that is hidden (in the notebook, beside a tab) is not painted. */}
+        <Background id={dots} variant={BackgroundVariant.Dots} gap={18} size={1.2} />
       </ReactFlow>
       {empty && (
         <p className="dra-empty">

@@ -1,5 +1,6 @@
-// What part of the drawing is seen: the whole of it when the board first has a size, when boxes were arranged by us, and when
-// something lies outside. A box that a person dropped stays under the mouse.
+// What part of the drawing is seen: the whole of it when the board first has a size, when boxes were arranged by us, when
+// something new lies outside, and when the board became too small for what was in sight (a sidebar opened, the planner got
+// its grid). A box that a person dropped stays under the mouse.
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useEffect, useRef, type RefObject } from "react";
 import { BOX } from "./layout";
@@ -44,13 +45,24 @@ export function useView(
     if (nodes.length && (whole || lost)) fit();
   }, [nodes, arranged, flow, fit]);
 
+  const room = useRef<DOMRect | undefined>(undefined);
+  const onResize = useCallback(() => {
+    const [before, now] = [room.current, board()];
+    room.current = now;
+    showAll();
+    if (!before?.width || !now?.width) return;
+    const view = flow.getViewport();
+    const wasInSight = nodes.every((node) => !isOutside(node, view, before));
+    if (wasInSight && nodes.some((node) => isOutside(node, view, now))) fit();
+  }, [nodes, flow, fit, showAll]);
+
   useEffect(showAll, [showAll]);
   useEffect(() => {
     if (!root.current) return;
-    const watch = new ResizeObserver(showAll);
+    const watch = new ResizeObserver(onResize);
     watch.observe(root.current);
     return () => watch.disconnect();
-  }, [root, showAll]);
+  }, [root, onResize]);
   return fit;
 }
 

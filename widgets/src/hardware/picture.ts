@@ -30,8 +30,14 @@ export function picture(sync: Sync<HardwareViewModel>, light: Light, fail: (word
     const again = held ? items().find((item) => key(item) === held) : undefined;
     if (again) focus(items(), again);
     relight();
+    fit(root);
   });
   light.onChange(relight);
+  if (typeof ResizeObserver !== "undefined") {
+    const sizes = new ResizeObserver(() => fit(root));
+    sizes.observe(root);
+    sync.atEnd(() => sizes.disconnect());
+  }
 
   const point = (event: Event) => light.point((event.target as Element).closest("[data-id]")?.getAttribute("data-id") ?? "");
   root.addEventListener("pointerover", point);
@@ -44,6 +50,19 @@ export function picture(sync: Sync<HardwareViewModel>, light: Light, fail: (word
   });
   root.addEventListener("keydown", (event) => onKey(event, items(), light));
   return root;
+}
+
+/** Widths in pixels between which a picture may be scaled; below the first one the pane itself is narrower. */
+const [NATURAL, LARGEST] = [460, 620];
+
+/** Scale a picture up where there is height for it, never down to fit: it must stay legible, so it scrolls instead. */
+function fit(root: HTMLElement): void {
+  const [svg, legend] = [root.querySelector("svg"), root.querySelector<HTMLElement>(".dra-legend")];
+  const [, , width, height] = (svg?.getAttribute("viewBox") ?? "").split(/[\s,]+/).map(Number);
+  if (!width || !height) return;
+  const room = root.clientHeight - (legend?.offsetHeight ?? 0) - 8;
+  const best = Math.round(Math.max(NATURAL, Math.min(LARGEST, (room * width) / height)));
+  root.style.setProperty("--dra-picture-width", `${best}px`);
 }
 
 /** The legend as a picture of its own, so that it stays in sight while the hardware scrolls. */

@@ -73,6 +73,8 @@ export function onEnter(field: HTMLInputElement, act: () => void): void {
 /** `1 finding`, `2 findings`. */
 export const counted = (number: number, word: string): string => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
 
+// Every widget of a page has a copy of this module, so a counter alone would begin anew in each.
+const COPY = Math.random().toString(36).slice(2, 8);
 let last = 0;
 /** An id that no other element of the page has. */
-export const freshId = (prefix: string): string => `dra-${prefix}-${(last += 1)}`;
+export const freshId = (prefix: string): string => `dra-${prefix}-${COPY}-${(last += 1)}`;
