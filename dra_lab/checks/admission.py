@@ -17,7 +17,7 @@ from dra_lab.manifests.field_errors import FieldError
 from dra_lab.manifests.gates import drop_disabled
 from dra_lab.manifests.stored import as_stored
 from dra_lab.manifests.strict import decode_strict
-from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, upgrade
+from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade
 from dra_lab.model.release import KubernetesRelease
 
 CREATED, BAD_REQUEST, INVALID = 201, 400, 422
@@ -63,11 +63,11 @@ def admit(
     no object of a kind and version that is known here.
     """
     release = release or KubernetesRelease()
-    kind = str(document.get("kind"))
-    version = short_version(document.get("apiVersion"), kind)
+    kind, api_version = text_of(document.get("kind")), text_of(document.get("apiVersion"))
+    version = short_version(api_version, kind)
     if not version:
         known = ", ".join(KIND_VERSIONS)
-        raise ManifestError(f"{kind!r} in {document.get('apiVersion')!r} is no object of resource.k8s.io ({known})")
+        raise ManifestError(f"{kind[:64]!r} in {api_version[:64]!r} is no object of resource.k8s.io ({known})")
     value, problems = decode_strict(document, kind, version, release.version)
     if problems:
         return Admission(BAD_REQUEST, problems)

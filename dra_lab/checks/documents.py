@@ -13,7 +13,7 @@ from dra_lab.checks.admission import BAD_REQUEST, Admission, admit
 from dra_lab.checks.oddities import find_oddities
 from dra_lab.findings import Finding, Origin, Severity, sort_findings
 from dra_lab.manifests.strict import decode_strict_json
-from dra_lab.manifests.versions import short_version, upgrade
+from dra_lab.manifests.versions import short_version, text_of, upgrade
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.release import KubernetesRelease
 
@@ -53,8 +53,8 @@ def check_object(
     release = release or KubernetesRelease()
     answer = admit(document, release, admin_namespace=True)
     metadata = document.get("metadata")
-    name = metadata.get("name", "") if isinstance(metadata, Mapping) else ""
-    place = replace(origin or Origin(), object=f"{document.get('kind')}/{name}")
+    name = text_of(metadata.get("name")) if isinstance(metadata, Mapping) else ""
+    place = replace(origin or Origin(), object=f"{text_of(document.get('kind'))}/{name}")
     found = [*_refused(answer, release, place), *_dropped(answer, release, place)]
     if answer.stored is not None:
         hub = upgrade(answer.stored)
@@ -66,7 +66,7 @@ def check_object(
 def _objects(document: Any, origin: Origin, release: KubernetesRelease, line: Line) -> Iterator[Finding]:
     if not isinstance(document, Mapping):
         return
-    kind, items = str(document.get("kind")), document.get("items")
+    kind, items = text_of(document.get("kind")), document.get("items")
     if kind.endswith("List") and isinstance(items, list):
         for index, item in enumerate(items):
             if isinstance(item, Mapping):

@@ -13,7 +13,7 @@ from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.nulls import without_nulls
 from dra_lab.manifests.typed import convert, convert_dropping_unknown
-from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, upgrade
+from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.device import RESOURCE_V1
@@ -85,7 +85,7 @@ class _Reader:
         if not is_read(kind, found):
             group, _, version = KINDS[kind][0].rpartition("/")
             advice = f"Read it in {KINDS[kind][0]}: kubectl get {kind.lower()}s.{version}.{group} -o json"
-            self._refuse("version-unknown", f"apiVersion {found!r} of {kind} is not read", origin, advice)
+            self._refuse("version-unknown", f"apiVersion {text_of(found)!r} of {kind} is not read", origin, advice)
             return
         try:
             item, unknown = _convert(hub_document(value, kind), model, origin)

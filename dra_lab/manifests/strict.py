@@ -153,6 +153,9 @@ def _bool(value: Any, place: Place, problems: Problems) -> Any:
 def _quantity(value: Any, place: Place, problems: Problems) -> Any:
     if value is None:
         return "0"
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        problems.append((place, f"must be a quantity such as 16, 500m or 40Gi, not {_go_name(value)}"))
+        return "0"
     try:
         return canonical_quantity(value)
     except QuantityError as error:

@@ -26,9 +26,14 @@ KIND_VERSIONS: Mapping[str, tuple[str, ...]] = {
 """The versions in which a kind of `resource.k8s.io` is read (dra-semantics 1.1); v1alpha3 in its form since 1.35."""
 
 
+def text_of(value: object) -> str:
+    """Return a kind or version as text; what is no text is named by its type, as it may be of any size."""
+    return value if isinstance(value, str) else "" if value is None else f"<{type(value).__name__}>"
+
+
 def short_version(api_version: object, kind: str) -> str:
     """Return `v1beta1` for `resource.k8s.io/v1beta1`, or "" when the kind is not read in this version."""
-    group, slash, version = str(api_version).partition("/")
+    group, slash, version = text_of(api_version).partition("/")
     return version if slash and group == GROUP and version in KIND_VERSIONS.get(kind, ()) else ""
 
 
@@ -37,7 +42,7 @@ def upgrade(document: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises ManifestError for a kind or version that is not known.
     """
-    version = _version(document, str(document.get("apiVersion")))
+    version = _version(document, text_of(document.get("apiVersion")))
     return {**_UPGRADES.get(version, dict)(document), "apiVersion": RESOURCE_V1}
 
 
@@ -49,7 +54,7 @@ def downgrade(document: Mapping[str, Any], version: str) -> dict[str, Any]:
 
 
 def _version(document: Mapping[str, Any], api_version: str) -> str:
-    kind = str(document.get("kind"))
+    kind = text_of(document.get("kind"))
     version = short_version(api_version, kind)
     if not version:
         known = ", ".join(f"{GROUP}/{name}" for name in KIND_VERSIONS.get(kind, ())) or "none"

@@ -23,7 +23,7 @@ _SUFFIX = {
 _DECIMAL_POWER = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=65536, typed=True)
 def parse_quantity(text: QuantityText) -> Fraction:
     """Return the exact value of a quantity such as `40Gi`, `100m`, `1e3` or `2`.
 
@@ -52,7 +52,7 @@ def format_quantity(value: Fraction) -> str:
     return f"{-((-value * 10**9) // 1)}n"
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=65536, typed=True)
 def canonical_quantity(text: QuantityText) -> str:
     """Return a quantity as Kubernetes prints it after reading it: `1024Mi` becomes `1Gi`, `1000m` becomes `1`.
 

@@ -1,0 +1,35 @@
+"""Broken documents give an answer or one of our errors, never another exception, and soon."""
+
+import random
+import time
+
+import pytest
+from mutated_documents import READERS, mutate, small_objects
+
+from dra_lab.errors import DraLabError
+
+MUTANTS = 5000
+SLOWEST_SECONDS = 5.0
+
+
+@pytest.fixture(scope="module")
+def objects():
+    return small_objects(400)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_broken_document_raises_anything_but_ours(objects, seed):
+    """Admission, findings, conversion, reading as JSON and as YAML: for every mutant an answer or a DraLabError."""
+    rng = random.Random(seed)
+    for number in range(MUTANTS // 4):
+        mutant = mutate(rng.choice(objects), rng)
+        started = time.perf_counter()
+        for reader in READERS[number % len(READERS)], READERS[0]:
+            try:
+                reader(mutant)
+            except DraLabError:
+                continue
+            except Exception as error:
+                message = f"seed {seed}, mutant {number}, {reader.__name__}: {type(error).__name__}: {error}"
+                raise AssertionError(message) from error
+        assert time.perf_counter() - started < SLOWEST_SECONDS, (seed, number)
