@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -72,8 +73,9 @@ class Planner:
 def planner(open_notebook):
     """Open a notebook with one planner cell and wait for its answer."""
 
-    def make(arguments: str = 'file="plan.dralab.yaml"', *, requests: int = 2) -> Planner:
-        lab = open_notebook([cell(arguments)])
+    def make(arguments: str = "", *, requests: int = 2) -> Planner:
+        # a file of its own: a drawing outlives its notebook, so one test must not find another's
+        lab = open_notebook([cell(arguments or f'file="{uuid.uuid4().hex}.dralab.yaml"')])
         lab.page.set_viewport_size({"width": 1600, "height": 1000})
         return Planner(lab, requests)
 
