@@ -205,7 +205,9 @@ class Session:
 
     def cancel(self) -> None:
         """Stop the running solve; the best answer so far is kept, with its bound."""
-        self._worker.cancel()
+        if self._worker.cancel():
+            # The question was never begun, so nobody else will say that it has no answer.
+            self._finish(self.number, None, Cancelled("cancelled before there was any answer"))
 
     def close(self) -> None:
         """Stop solving and end the worker thread."""

@@ -40,13 +40,14 @@ class Worker:
                 _OPEN.add(self)
             self._condition.notify_all()
 
-    def cancel(self) -> None:
-        """Ask the running job to stop, and drop a waiting one."""
+    def cancel(self) -> bool:
+        """Ask the running job to stop, and drop a waiting one; returns whether one was waiting."""
         with self._condition:
-            self._next = None
+            dropped, self._next = self._next is not None, None
             if self._running is not None:
                 self._running.set()
             self._condition.notify_all()
+            return dropped
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until nothing runs and nothing waits; returns False when the time (in seconds) is over before."""

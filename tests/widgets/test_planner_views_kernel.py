@@ -499,3 +499,16 @@ def test_thousands_of_findings_are_counted_and_the_first_are_told():
     assert rows[-1].message == "1,200 more findings"
     assert counts(findings).note == len(findings)
     assert len(finding_rows(findings[:MAX_FINDINGS])) == MAX_FINDINGS
+
+
+def test_a_question_that_waits_can_be_cancelled(session):
+    """Cancelling while the question before it still stops leaves no strip that waits for ever."""
+    view = PlanView(session)
+    go = threading.Event()
+    session._worker.submit(lambda stop: go.wait(10) and None)
+    session.edit(read_sketch("sample:eks-p4d/four-pairs"))
+    say(view, type="cancel")
+    go.set()
+    answered(session)
+    assert session.stale is False
+    assert view.answer["state"] == "error"
