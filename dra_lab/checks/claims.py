@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dra_lab.checks.metadata import check_metadata, check_template_metadata
 from dra_lab.checks.names import check_fully_qualified, check_label, check_subdomain
+from dra_lab.checks.newer_fields import attribute_uses, check_derived_attributes
 from dra_lab.checks.rules import Errors, check_list, check_set, invalid, required
 from dra_lab.checks.selectors import check_opaque, check_selectors
 from dra_lab.checks.taints import check_toleration
@@ -61,11 +62,13 @@ def check_admin_access(spec: Mapping[str, Any]) -> Errors:
 def check_claim_spec(spec: Mapping[str, Any], path: str, release: KubernetesRelease) -> Errors:
     """Yield what is wrong with the spec of a claim, at a path."""
     devices = spec.get("devices") or {}
-    names = request_names(devices)
+    names, uses = request_names(devices), attribute_uses(devices.get("constraints"))
     path = f"{path}.devices"
 
     def request_rule(request: Mapping[str, Any], place: str) -> Errors:
         yield from check_request(request, place, release)
+        for part, part_place, reference in _parts(request, place):
+            yield from check_derived_attributes(part, part_place, reference, uses)
 
     def constraint_rule(constraint: Mapping[str, Any], place: str) -> Errors:
         yield from check_references(constraint, place, names)
@@ -158,6 +161,14 @@ def check_constraint(constraint: Mapping[str, Any], path: str, release: Kubernet
         yield required(path, "set matchAttribute or distinctAttribute")
     else:
         yield required(f"{path}.matchAttribute")
+
+
+def _parts(request: Mapping[str, Any], path: str) -> Iterator[tuple[Mapping[str, Any], str, str]]:
+    """Yield what a request asks for, exactly or as alternatives, with path and reference."""
+    if "exactly" in request:
+        yield request["exactly"], f"{path}.exactly", _name(request)
+    for index, subrequest in enumerate(request.get("firstAvailable") or ()):
+        yield subrequest, f"{path}.firstAvailable[{index}]", f"{_name(request)}/{_name(subrequest)}"
 
 
 def _name(item: Mapping[str, Any]) -> str:

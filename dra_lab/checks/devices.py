@@ -14,6 +14,7 @@ from dra_lab.checks.names import (
     check_qualified,
     check_subdomain,
 )
+from dra_lab.checks.newer_fields import check_compatibility_groups, check_node_allocatable
 from dra_lab.checks.node_selectors import check_node_selector
 from dra_lab.checks.rules import (
     Errors,
@@ -66,6 +67,7 @@ def check_device(device: Mapping[str, Any], path: str, release: KubernetesReleas
         yield from check_set(consumed, MAX_CONSUMED_SETS, check_consumption, place, lambda c: c.get("counterSet") or "")
     yield from _check_node_choice(device, path, per_device=per_device)
     yield from check_binding_conditions(device, path)
+    yield from check_node_allocatable(device, path)
 
 
 def _check_sizes(device: Mapping[str, Any], path: str) -> Errors:
@@ -124,6 +126,7 @@ def check_consumption(consumption: Mapping[str, Any], path: str) -> Errors:
     else:
         yield required(f"{path}.counterSet")
     yield from check_counters(consumption.get("counters"), f"{path}.counters")
+    yield from check_compatibility_groups(consumption.get("compatibilityGroups"), path)
 
 
 def _check_node_choice(device: Mapping[str, Any], path: str, *, per_device: bool) -> Errors:

@@ -8,6 +8,7 @@ from typing import Any
 from dra_lab.checks.devices import LIST_MEMBERS, check_counters, check_device
 from dra_lab.checks.metadata import check_metadata
 from dra_lab.checks.names import check_driver, check_label, check_pool, check_subdomain
+from dra_lab.checks.newer_fields import check_partition_type
 from dra_lab.checks.node_selectors import check_node_selector
 from dra_lab.checks.rules import Errors, check_set, invalid, required
 from dra_lab.manifests.field_errors import FieldError
@@ -37,6 +38,7 @@ def check_slice(resource_slice: Mapping[str, Any], release: KubernetesRelease) -
 
     yield from check_set(spec.get("devices"), device_limit(spec, release), rule, "spec.devices", _name)
     yield from check_set(spec.get("sharedCounters"), MAX_COUNTER_SETS, check_counter_set, "spec.sharedCounters", _name)
+    yield from check_partition_type(spec)
     yield from _check_operations(spec.get("skipNodeOperations") or ())
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dra_lab.errors import ExportError, ManifestError, SourceError
 from dra_lab.findings import Origin
-from dra_lab.manifests.documents import decode_object
+from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.drawings import decode_drawing, drawing_of, encode_drawing, is_drawing
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
@@ -65,12 +65,12 @@ def read_claim(source: str | Path, from_spec: Callable[[ResourceClaimSpec, str],
         if kind not in ("ResourceClaim", "ResourceClaimTemplate"):
             continue
         origin = Origin(str(path), document.number, str(kind), line=document.line())
-        if value.get("apiVersion") != RESOURCE_V1:
+        if not is_read(kind, value.get("apiVersion")):
             message = f"apiVersion {value.get('apiVersion')!r} of {kind} is not read; write it as {RESOURCE_V1}"
             raise ManifestError(message, origin=origin)
         model = ResourceClaim if kind == "ResourceClaim" else ResourceClaimTemplate
         try:
-            claim = decode_object(value, model, origin)
+            claim = decode_object(hub_document(value, kind), model, origin)
         except ManifestError as error:
             place = error.origin or origin
             where = Origin(place.source, place.document, place.object, place.path, document.line(place.path))
