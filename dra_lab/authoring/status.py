@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dra_lab.authoring.candidates import Candidates, candidates, common_kind, count_free, joined
 from dra_lab.authoring.catalogue import catalogue
-from dra_lab.cel.selector import compile_selector
+from dra_lab.cel.selector import admit_selector, compile_selector
 from dra_lab.drivers import documented_class, profile
 from dra_lab.errors import CelError
 from dra_lab.model.claims import DeviceRequest
@@ -116,7 +116,7 @@ def _error(ask: Ask, found: Candidates) -> str:
         return where + found.error
     for text in ask.selectors:
         try:
-            compile_selector(text)
+            admit_selector(text)
         except CelError as error:
             return where + error.message
     if found.failed:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from dra_lab.cel.selector import Selector, compile_selector, has_lists
+from dra_lab.cel.selector import Selector, admit_selector, compile_selector, has_lists
 from dra_lab.errors import CelCompileError, CelError, CelRuntimeError
 from dra_lab.model.claims import expressions
 from dra_lab.model.cluster import Cluster
@@ -92,11 +92,11 @@ class Matching:
         return _MATCHED
 
     def problems(self, ask: Ask) -> tuple[CelError, ...]:
-        """Return the compile errors of an ask's own selectors, in order."""
+        """Return what the API server would refuse of an ask's own selectors (as new ones), in order."""
         found = []
         for expression in ask.selectors:
             try:
-                self.selector(expression)
+                admit_selector(expression, list_type_attributes=self._lists)
             except CelCompileError as error:
                 found.append(error)
         return tuple(found)

@@ -160,6 +160,15 @@ def test_broken_selector():
         plan(node_with(Device(name="b")), ask(selectors=(selector("device.attributes["),)))
 
 
+def test_costly_selector():
+    """A selector whose estimated cost is above the API server's limit is refused, with the cost."""
+    text = "a + b + c + d + e + f > 0"
+    for name in "fedcba":
+        text = f"[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].all({name}, {text})"
+    with pytest.raises(CelCompileError, match="may cost"):
+        plan(node_with(Device(name="b")), ask(selectors=(selector(text),)))
+
+
 def test_failing_selector_is_told():
     """A selector that fails on a device is an error finding with the device and a guarded form; the rest is planned."""
     text = 'device.attributes["gpu.nvidia.com"].type == "gpu"'
