@@ -65,6 +65,16 @@ test("the focus stays on Cancel while progress is told", async () => {
   expect(document.activeElement).toBe(button(el, "Cancel"));
 });
 
+test("progress that is told often does not put off the label", async () => {
+  const { el, model } = plan();
+  for (let step = 0; step < 4; step += 1) {
+    model.set("answer", { ...PLAN.answer, stale: true, progress: { text: `step ${step}` } });
+    await drawn();
+    vi.advanceTimersByTime(50);
+  }
+  expect(el.querySelector(".dra-progress")!.textContent).toBe("step 3");
+});
+
 test("an answer that comes at once never looks stale", async () => {
   const { el, model } = plan();
   model.set("answer", { ...PLAN.answer, stale: true });

@@ -28,45 +28,48 @@ export function strip(sync: Sync<PlanViewModel>): HTMLElement {
   const sign = h("span.dra-sign", { role: "img" });
   const sentence = h("h2.dra-sentence", { role: "status" });
   const figures = h("div.dra-figures");
-  const work = h("div.dra-work", { role: "status" });
-  const root = h("section.dra-answer", { "aria-label": "Answer" }, sign, h("div.dra-answer-text", {}, sentence, figures), work);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const draw = () => {
+  const root = h("section.dra-answer", { "aria-label": "Answer" }, sign, h("div.dra-answer-text", {}, sentence, figures));
+  sync.watch(["answer"], () => {
     const answer = sync.get("answer");
     const state = answer.state ?? "empty";
     root.dataset["state"] = state;
     sign.replaceChildren(icon(SIGNS[state]));
     sign.setAttribute("aria-label", WORDS[state]);
     const words = answer.sentence || WORDS[state];
+    // An equal sentence is not set again: it would be read out again.
     if (sentence.textContent !== words) sentence.textContent = words;
     sentence.title = words;
     figures.replaceChildren(...(answer.figures ?? []).map(figure));
     root.classList.toggle("has-figures", Boolean(answer.figures?.length));
-  };
-  const drawWork = () => {
-    const answer = sync.get("answer");
-    const waiting = Boolean(answer.stale) || answer.state === "solving";
-    clearTimeout(timer);
-    const show = () => {
-      root.classList.toggle("is-stale", Boolean(answer.stale));
-      const progress = answer.progress;
-      const told = [progress?.text, progress?.bestText].filter(Boolean).join(", ");
-      refill(
-        work,
-        answer.stale ? h("span.dra-for-previous", {}, "for the previous drawing") : null,
-        h("span.dra-progress", { title: told }, told || "Planning ..."),
-        h("button.dra-button", { type: "button", "data-key": "cancel", onclick: () => sync.send({ type: "cancel" }) }, "Cancel"),
-      );
-    };
-    if (!waiting) {
-      root.classList.remove("is-stale");
-      work.replaceChildren();
-    } else if (work.childElementCount) show();
-    else timer = setTimeout(show, STALE_AFTER);
+  });
+  root.append(work(sync, root));
+  return root;
+}
+
+/** How far a solve is, with Cancel; it also marks the strip as stale. Both only when the answer does not come at once. */
+function work(sync: Sync<PlanViewModel>, strip: HTMLElement): HTMLElement {
+  const root = h("div.dra-work", { role: "status" });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const show = (answer: AnswerRow) => {
+    strip.classList.toggle("is-stale", Boolean(answer.stale));
+    const told = [answer.progress?.text, answer.progress?.bestText].filter(Boolean).join(", ") || "Planning ...";
+    refill(
+      root,
+      answer.stale ? h("span.dra-for-previous", {}, "for the previous drawing") : null,
+      h("span.dra-progress", { title: told }, told),
+      h("button.dra-button", { type: "button", "data-key": "cancel", onclick: () => sync.send({ type: "cancel" }) }, "Cancel"),
+    );
   };
   sync.watch(["answer"], () => {
-    draw();
-    drawWork();
+    const answer = sync.get("answer");
+    if (!answer.stale && answer.state !== "solving") {
+      clearTimeout(timer);
+      timer = undefined;
+      strip.classList.remove("is-stale");
+      root.replaceChildren();
+    } else if (root.childElementCount) show(answer);
+    // Progress that is told often must not put the moment off.
+    else timer ??= setTimeout(() => show(sync.get("answer")), STALE_AFTER);
   });
   sync.atEnd(() => clearTimeout(timer));
   return root;
