@@ -54,9 +54,7 @@ class DeviceAttribute(Value, frozen=True):
     @property
     def is_list(self) -> bool:
         """Say whether a list member is set (KEP-5491, gate DRAListTypeAttributes)."""
-        return (
-            self.ints is not None or self.strings is not None or self.bools is not None or self.versions is not None
-        )
+        return self.ints is not None or self.strings is not None or self.bools is not None or self.versions is not None
 
 
 class CapacityRequestPolicyRange(Value, frozen=True):
