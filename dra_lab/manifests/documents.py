@@ -219,7 +219,7 @@ def _decode_list(data: bytes, source: str) -> Documents | None:
             if not is_read(head.kind, head.api_version):
                 return None
             objects.append((_decode_raw(raw, head), Origin(source, 1, f"items[{index}]")))
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return None
     reader = _Reader(source, objects, ignored=ignored)
     return reader.done() if not any(not kind for kind in ignored) else None
@@ -248,7 +248,7 @@ def _json_lines(lines: Iterable[bytes], source: str, whole: Exception) -> Iterat
     for line in lines:
         try:
             values.append(msgspec.json.decode(line))
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             raise ManifestError(f"this is no valid JSON: {whole}", origin=Origin(source)) from None
     yield from values
 

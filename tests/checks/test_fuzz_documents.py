@@ -6,7 +6,9 @@ import time
 import pytest
 from mutated_documents import READERS, mutate, small_objects
 
+from dra_lab.checks.documents import check_text
 from dra_lab.errors import DraLabError
+from dra_lab.manifests.documents import decode_documents
 
 MUTANTS = 5000
 SLOWEST_SECONDS = 5.0
@@ -33,3 +35,19 @@ def test_no_broken_document_raises_anything_but_ours(objects, seed):
                 message = f"seed {seed}, mutant {number}, {reader.__name__}: {type(error).__name__}: {error}"
                 raise AssertionError(message) from error
         assert time.perf_counter() - started < SLOWEST_SECONDS, (seed, number)
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+@pytest.mark.parametrize("levels", [100, 900, 5000, 100_000])
+@pytest.mark.parametrize("place", ["parameters", "unknown"])
+def test_bottomless_json_is_read_or_refused(version, levels, place):
+    """However deep a List of objects goes, reading and checking end with an answer or a DraLabError."""
+    deep = '{"a":' * levels + "1" + "}" * levels
+    spec = f'{{"config":[{{"opaque":{{"driver":"d","{place}":{deep}}}}}]}}'
+    head = f'"apiVersion":"resource.k8s.io/{version}","kind":"DeviceClass","metadata":{{"name":"c"}}'
+    text = f'{{"kind":"List","apiVersion":"v1","items":[{{{head},"spec":{spec}}}]}}'
+    for read in (decode_documents, check_text):
+        try:
+            read(text)
+        except DraLabError:
+            continue

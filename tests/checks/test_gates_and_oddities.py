@@ -5,6 +5,7 @@ from small_documents import CLAIM, CLASS, SLICE, TAINT_RULE, TEMPLATE, changed, 
 
 from dra_lab.checks.admission import admit
 from dra_lab.checks.documents import check_object, check_text
+from dra_lab.checks.replay import replay_validation
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Severity
 from dra_lab.manifests.yaml_text import dump_all
@@ -137,3 +138,11 @@ def test_an_object_of_another_group_is_refused():
     for document in ({"kind": "Pod", "apiVersion": "v1"}, {}, {"kind": "DeviceClass", "apiVersion": "v1"}):
         with pytest.raises(ManifestError, match="ResourceSlice"):
             admit(document)
+
+
+def test_a_case_of_an_unknown_kind_is_not_accepted():
+    """Replaying goes on where the API server has no such kind; what is no case at all is refused."""
+    answer = replay_validation({"id": "x", "object": {"kind": "Pod", "apiVersion": "v1"}})
+    assert answer == {"id": "x", "accepted": False, "causes": [], "stored": None}
+    with pytest.raises(ManifestError, match="object"):
+        replay_validation({"id": "x"})
