@@ -11,6 +11,7 @@ import yaml
 
 from dra_lab.checks.admission import BAD_REQUEST, Admission, admit
 from dra_lab.checks.oddities import find_oddities
+from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity, sort_findings
 from dra_lab.manifests.strict import decode_strict_json
 from dra_lab.manifests.versions import short_version, text_of, upgrade
@@ -30,9 +31,9 @@ def check_text(text: str, source: str = "", release: KubernetesRelease | None = 
     release = release or KubernetesRelease()
     found: list[Finding] = []
     if text.lstrip()[:1] in ("{", "["):
-        value, repeated = decode_strict_json(text, source)
-        found.extend(_repeated(error.field, Origin(source)) for error in repeated)
-        for number, document in enumerate(value if isinstance(value, list) else [value], 1):
+        values, repeated = _json_values(text, source)
+        found.extend(_repeated(name, Origin(source)) for name in repeated)
+        for number, document in enumerate(values, 1):
             found.extend(_objects(document, Origin(source, number), release, lambda _: 0))
         return sort_findings(found)
     for document in load_yaml(text, source):
@@ -61,6 +62,19 @@ def check_object(
         odd = (*find_oddities(hub), *_admin(hub, place))
         found.extend(replace(f, origin=replace(place, path=f.origin.path if f.origin else "")) for f in odd)
     return sort_findings(found)
+
+
+def _json_values(text: str, source: str) -> tuple[list[Any], list[str]]:
+    """Return the documents of a JSON text (one, an array of them, or one a line), and the keys that stand twice."""
+    try:
+        parts = [decode_strict_json(text, source)]
+    except ManifestError:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) == 1:
+            raise
+        parts = [decode_strict_json(line, source) for line in lines]
+    values = [item for value, _ in parts for item in (value if isinstance(value, list) else [value])]
+    return values, [error.field for _, repeated in parts for error in repeated]
 
 
 def _objects(document: Any, origin: Origin, release: KubernetesRelease, line: Line) -> Iterator[Finding]:

@@ -1,5 +1,7 @@
 """What is dropped when a feature gate is off, and what is accepted and yet not sensible."""
 
+import json
+
 import pytest
 from small_documents import CLAIM, CLASS, SLICE, TAINT_RULE, TEMPLATE, changed, claim, constraint, device, shared
 
@@ -146,3 +148,12 @@ def test_a_case_of_an_unknown_kind_is_not_accepted():
     assert answer == {"id": "x", "accepted": False, "causes": [], "stored": None}
     with pytest.raises(ManifestError, match="object"):
         replay_validation({"id": "x"})
+
+
+def test_json_is_checked_in_every_form_that_is_read():
+    """One object, an array, and objects one a line give the same findings; broken JSON is refused."""
+    one = json.dumps(claim(count=33))
+    for text in (one, f"[{one}]", f"{one}\n{one}\n"):
+        assert {finding.rule for finding in check_text(text)} == {"claim-too-large"}
+    with pytest.raises(ManifestError):
+        check_text("{\n{\n")
