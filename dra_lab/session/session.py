@@ -285,11 +285,14 @@ class Session:
             self._replay(number, cluster, drawing, stop)
 
     def _replay(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> None:
+        from dra_lab.checks.documents import check_text
+        from dra_lab.exports.manifests import manifest_yaml
         from dra_lab.exports.replay import replay_findings
 
         release = KubernetesRelease(drawing.release or cluster.default_release)
         try:
-            found = replay_findings(drawing.sketch, cluster, release, time_limit=REPLAY_SECONDS, cancel=stop)
+            found = check_text(manifest_yaml(drawing.sketch, cluster, release).text, "the manifest", release)
+            found += replay_findings(drawing.sketch, cluster, release, time_limit=REPLAY_SECONDS, cancel=stop)
         except DraLabError:
             return  # cancelled, or a rule that kube-scheduler's copy does not know: the plan has said so already
         if number == self.number and found:

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError, SketchError, SourceError
+from dra_lab.model.claims import DeviceToleration
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.session import Session, read_sketch
@@ -164,3 +165,14 @@ def test_a_manifest_that_kube_scheduler_would_search_too_long_is_told(session):
     session.plan()
     assert session.wait(60)
     assert {f.rule for f in session.findings} & {"manifest-slow", "manifest-gives-up", "manifest-not-replayed"}
+
+
+def test_what_the_api_server_would_refuse_of_the_manifest_is_told(session):
+    """A toleration with an operator that there is not: the finding names the field of the manifest."""
+    gpu = session.sketch.requests[0]
+    odd = replace(gpu.exactly, tolerations=(DeviceToleration(key="a", operator="Maybe"),))
+    session.edit(ClaimSketch(name="odd", requests=(replace(gpu, exactly=odd),)))
+    session.plan()
+    assert session.wait(60)
+    refused = [str(f) for f in session.findings if f.rule == "api-refused"]
+    assert any("tolerations[0].operator" in text for text in refused)
