@@ -44,7 +44,9 @@ def replay_findings(
     """
     on = with_documented_classes(cluster)
     claim = ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=compile_claim(sketch, on, release).spec)
-    groups = NodeStates(on, release).groups([claim])
+    # on the instance, like a cached_property: another count over the same attributes does not look at the nodes again
+    known: dict[str, NodeStates] = on.__dict__.setdefault("_node_states", {})
+    groups = known.setdefault(str(release), NodeStates(on, release)).groups([claim], cancel=cancel)
     end = time.monotonic() + time_limit
     findings: list[Finding] = []
     for number, nodes in enumerate(groups):

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from dra_lab.cel.selector import Selector, compile_selector, has_lists
-from dra_lab.errors import CelError
+from dra_lab.errors import Cancelled, CelError
 from dra_lab.model.claims import DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -48,8 +48,13 @@ class NodeStates:
         self._numbers: dict[Hashable, int] = {}
         self._lists: bool | None = None
 
-    def groups(self, claims: Sequence[ResourceClaim]) -> tuple[tuple[str, ...], ...]:
-        """Return the groups of nodes with equal states, each sorted, ordered by their first node."""
+    def groups(
+        self, claims: Sequence[ResourceClaim], *, cancel: threading.Event | None = None
+    ) -> tuple[tuple[str, ...], ...]:
+        """Return the groups of nodes with equal states, each sorted, ordered by their first node.
+
+        Raises Cancelled when `cancel` is set.
+        """
         question = self._question(claims)
         if question is None:
             return (self._cluster.node_names,) if self._cluster.node_names else ()
@@ -57,6 +62,8 @@ class NodeStates:
         if found is None:
             by_state: dict[Hashable, list[str]] = {}
             for name in self._cluster.node_names:
+                if cancel is not None and cancel.is_set():
+                    raise Cancelled("the grouping of nodes was cancelled")
                 by_state.setdefault(self._node_state(name, question), []).append(name)
             found = self._groups[question] = tuple(map(tuple, by_state.values()))
         return found
@@ -75,7 +82,7 @@ class NodeStates:
         Raises as `first_fit` does.
         """
         found = []
-        for nodes in self.groups(claims):
+        for nodes in self.groups(claims, cancel=cancel):
             verdict = first_fit(
                 self._cluster,
                 nodes[0],
