@@ -49,6 +49,7 @@ h1 { font-size: 16px; margin: 12px 16px 4px; } p { font-size: 13px; margin: 0 16
   float: none !important; background: transparent !important; }
 .card { border: 0; } div.vis-network { outline: 0; }
 div.vis-tooltip { white-space: pre-line; max-width: 420px; font: 12px system-ui, sans-serif; }
+html.dra-dark, html.dra-dark body { background: #16191d; color: #e8eaed; }
 @media (prefers-color-scheme: dark) { html, body { background: #16191d; color: #e8eaed; } }
 """
 _STEP, _COLUMN, _DEEP = 112, 140, 8

@@ -19,7 +19,9 @@ export function graphPanel(sync: Sync<HardwareViewModel>, back: () => HTMLElemen
       return;
     }
     const frame = h("iframe", { sandbox: "allow-scripts", title: `Graph of ${sync.get("node")}` });
-    frame.srcdoc = page;
+    // The page follows the browser's colour scheme, which is not JupyterLab's theme.
+    const dark = document.body.dataset["jpThemeLight"] === "false";
+    frame.srcdoc = dark ? page.replace('<html lang="en">', '<html lang="en" class="dra-dark">') : page;
     const button = h("button.dra-button", { type: "button", onclick: close }, icon("cross"), "Close");
     root.replaceChildren(h("div.dra-graph-head", {}, h("h3", {}, `Graph of ${sync.get("node")}`), button), frame);
     if (opens) button.focus();
