@@ -13,6 +13,7 @@ import provide_chromium
 import pytest
 from lab_page import LabPage, write_notebook
 from lab_server import LabServer
+from planner_page import OnePlanner, Planner
 from playwright.sync_api import Browser, sync_playwright
 
 ARGUMENTS = [
@@ -95,3 +96,18 @@ def open_notebook(
         return page.run_all() if run else page
 
     return make
+
+
+@pytest.fixture(scope="module")
+def one_planner(server: LabServer, chromium: Browser) -> Iterator[OnePlanner]:
+    """One planner for all tests of a file that only look at it and put it back."""
+    made = OnePlanner(server, chromium)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def planner(one_planner: OnePlanner) -> Iterator[Planner]:
+    """The planner with its example, shared by the tests of a file."""
+    yield one_planner.show()
+    one_planner.check()

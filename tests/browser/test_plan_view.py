@@ -4,23 +4,8 @@ from __future__ import annotations
 
 import pytest
 from lab_server import until
-from planner_page import OnePlanner
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def one_planner(server, chromium):
-    made = OnePlanner(server, chromium)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def planner(one_planner):
-    """The planner with its example, shared by the tests of this file."""
-    yield one_planner.show()
-    one_planner.check()
 
 
 NO_FIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-p4d/five-pairs')"

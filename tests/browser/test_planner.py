@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from drawn_canvas import Drawn
 from lab_page import LabPage, wait_for_cells
 from lab_server import until
-from test_claim_canvas import Drawn
 
 from dra_lab.shipped import samples_dir
 

@@ -1,0 +1,90 @@
+"""A claim canvas on a page of the test server, and what a person does with it."""
+
+from __future__ import annotations
+
+from lab_page import LabPage
+from lab_server import until
+from playwright.sync_api import Locator
+
+
+class Drawn:
+    """A canvas on a page, and what a person does with it."""
+
+    def __init__(self, lab: LabPage, requests: int) -> None:
+        self.lab, self.page = lab, lab.page
+        self.root = lab.page.locator(".dra-canvas").first
+        self.root.wait_for(timeout=60_000)
+        until(lambda: self.boxes.count() == requests, f"{requests} boxes are drawn")
+        self.root.scroll_into_view_if_needed()
+        self.settle()
+
+    @property
+    def boxes(self) -> Locator:
+        return self.root.locator(".react-flow__node-request")
+
+    @property
+    def knots(self) -> Locator:
+        return self.root.locator(".react-flow__node-link")
+
+    def box(self, name: str) -> Locator:
+        return self.root.locator(f'.react-flow__node[data-id="r:{name}"]')
+
+    def knot(self, name: str) -> Locator:
+        return self.root.locator(f'.react-flow__node[data-id="l:{name}"]')
+
+    def chip(self, key: str) -> Locator:
+        return self.root.locator(f'.dra-chip[data-key="{key}"]')
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    @property
+    def spoken(self) -> str:
+        return self.root.locator(".dra-sr[role=status]").text_content() or ""
+
+    def focused(self) -> str:
+        """The id of the box or knot that has the focus; "" for none."""
+        return self.page.evaluate("() => document.activeElement?.closest('.react-flow__node')?.dataset.id ?? ''")
+
+    def settle(self) -> None:
+        """Wait until React Flow has measured every box, shown it and moved the view: two frames without a change."""
+        self.page.evaluate(
+            """async () => {
+                const look = () => [...document.querySelectorAll('.react-flow__node, .react-flow__viewport')]
+                    .map(n => n.style.transform + getComputedStyle(n).visibility).join('|');
+                let last = '';
+                for (let same = 0, tries = 0; same < 6 && tries < 300; tries++) {
+                    await new Promise(requestAnimationFrame);
+                    const now = look();
+                    same = now === last && !now.includes('hidden') ? same + 1 : 0;
+                    last = now;
+                }
+            }"""
+        )
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """A real drag: React Flow starts a connection only when the mouse moves in steps."""
+        mouse = self.page.mouse
+        mouse.move(*start)
+        mouse.down()
+        mouse.move(start[0] + 6, start[1] + 6, steps=3)
+        mouse.move(*end, steps=10)
+        mouse.up()
+
+    def centre(self, target: Locator) -> tuple[float, float]:
+        box = target.bounding_box()
+        assert box, "not on the page"
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def handle(self, item: Locator, side: str) -> tuple[float, float]:
+        return self.centre(item.locator(f".react-flow__handle-{side}"))
+
+    def sketch(self) -> dict:
+        return self.lab.eval("canvas.sketch")
+
+    def names(self) -> list[str]:
+        return self.lab.eval("[r.name for r in canvas.drawn.requests]")
+
+    def links(self) -> list[dict]:
+        return self.lab.eval("canvas.sketch.get('links', [])")
