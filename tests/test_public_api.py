@@ -1,0 +1,56 @@
+"""The front door: what it offers, and that nothing heavy hides behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dra_lab
+
+NAMES = [
+    "ClaimCanvas",
+    "ClaimSketch",
+    "Cluster",
+    "ClusterBar",
+    "DeviceID",
+    "DraLabError",
+    "Finding",
+    "HardwareView",
+    "KubernetesRelease",
+    "Lab",
+    "Link",
+    "Plan",
+    "PlanView",
+    "Session",
+    "graph_page",
+    "hardware_svg",
+    "load_cluster",
+    "make_plan",
+    "read_sketch",
+    "samples",
+]
+
+
+def test_a_new_public_name_is_a_conscious_change():
+    """The front door offers these names and no others, sorted."""
+    assert dra_lab.__all__ == NAMES
+
+
+def test_every_public_name_opens():
+    """Each name is found in its room and says what it is."""
+    for name in dra_lab.__all__:
+        assert getattr(dra_lab, name).__doc__, name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    """A typing mistake is told as Python tells it."""
+    assert not hasattr(dra_lab, "load_clutser")
+
+
+def test_everything_on_the_front_door_is_shown_somewhere():
+    """Every public name stands in a notebook or in the README."""
+    root = dra_lab.__path__[0] + "/.."
+    texts = ""
+    for pattern in ("notebooks/*.ipynb", "README.md"):
+        for path in sorted(Path(root).glob(pattern)):
+            texts += path.read_text(encoding="utf-8")
+    assert [name for name in NAMES if name not in texts] == []
