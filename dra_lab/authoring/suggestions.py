@@ -39,8 +39,9 @@ def suggest(
 
     In this order: counts that work for a pairwise link; selectors that place all ends on one NUMA node (only if some
     node has the devices), with the source of that locality; the same link at a coarser level that some node can keep;
-    the link as a preference. Each link is looked at alone: whether the whole drawing then fits is for the planner to
-    say. `nodes` are looked at (all where none are named; name one of each class of equal nodes in a large cluster).
+    the link as a preference (only if some node has the devices). Each link is looked at alone: whether the whole
+    drawing then fits is for the planner to say. `nodes` are looked at (all where none are named; name one of each class
+    of equal nodes in a large cluster).
     """
     looked_at = tuple(nodes) or cluster.node_names
     found: list[Suggestion] = []
@@ -62,7 +63,7 @@ def suggest(
             found += _fewer(cluster, sketch, link, ends, looked_at)
         found += _selectors(cluster, sketch, link, ends, looked_at, release)
         found += _coarser(cluster, sketch, link, ends, looked_at, release)
-        if not idle:
+        if not idle and any(_holds(_on_node(cluster, node, ends), ends.counts) for node in looked_at):
             found.append(_as_preference(sketch, link))
     return tuple(found)
 
@@ -146,6 +147,11 @@ def _groups_at(at: Iterable[Counter[str]], counts: Mapping[str, int]) -> int:
     """Return how many groups of a pairwise link the places hold."""
     shares = {end: count // min(counts.values()) for end, count in counts.items()}
     return sum(min(found[end] // share for end, share in shares.items()) for found in at)
+
+
+def _holds(here: Mapping[str, list[tuple[PoolDevice, Locality]]], counts: Mapping[str, int]) -> bool:
+    """Return whether a node has as many devices as every end asks for, wherever on it they sit."""
+    return all(len(here[end]) >= count for end, count in counts.items())
 
 
 def _nodes_that_keep(cluster: Cluster, where: str, how: How, ends: _Ends, nodes: Iterable[str]) -> int:

@@ -20,12 +20,12 @@ _RULES = (
     ("capacity", Stage.FREE, "of them have the capacity"),
 )
 _ADVICE = {
-    "class": "Choose another device class, or lower the count.",
+    "class": "Choose another device class",
     "count": "Lower the count.",
-    "selector": "Relax the selectors, or lower the count.",
-    "taint": "Add a toleration, or lower the count.",
-    "in-use": "Wait until devices are freed, or lower the count.",
-    "capacity": "Ask for less capacity, or lower the count.",
+    "selector": "Relax the selectors",
+    "taint": "Add a toleration",
+    "in-use": "Wait until devices are freed",
+    "capacity": "Ask for less capacity",
     "link": "Prefer the link instead of demanding it, or lower the counts.",
     "limit": "Split the claim: one claim can hold 32 devices.",
 }
@@ -78,7 +78,8 @@ def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
         have = part.count(stage)
         if have < max(1, ask.count):
             named = "count" if rule == "class" and have else rule
-            return _shortfall(named, ask.reference, _chain(part, stage), max(1, ask.count), have, node)
+            text, needed = _chain(part, stage), max(1, ask.count)
+            return _shortfall(named, ask.reference, text, needed, have, node, published=bool(part.stages))
     able = sum(group.size for group in case.problem.groups if index in group.asks)
     if able < max(1, ask.count) or index in case.problem.impossible:
         return _lacking(case, part, able)
@@ -105,6 +106,8 @@ def _chain(part: AskEligibility, last: Stage) -> str:
     if part.errors and last is Stage.TAINT:
         told.append(f"on {len(part.errors)} a selector fails")
     need = "at least one device" if part.ask.all_devices else _devices(part.ask.count)
+    if not part.stages:
+        return f"request {part.ask.reference} needs {need}; none is published here"
     return f"request {part.ask.reference} needs {need}; {len(part.stages)} are published here, {', '.join(told)}"
 
 
@@ -190,7 +193,9 @@ def _pairwise(case: NodeCase, index: int, link: Link) -> Shortfall:
     place = LEVEL_WORDS.get(link.where, link.where)
     if share is None:
         text = f"link {link.name} cannot pair {' with '.join(map(str, counts))} devices: no whole multiples"
-        return _shortfall("link", link.name, text, min(counts), 0, case.eligible.node)
+        # The drawing decides this, not the hardware: no node is named.
+        found = _shortfall("link", link.name, text, min(counts), 0, "")
+        return replace(found, advice="Make each count a multiple of the smallest one, or prefer the link.")
     groups, shares = share
     at = place_counts(case.problem, index, parts)
     fit = {v: min(c[p] // s for p, s in zip(parts, shares, strict=True)) for v, c in at.items()}
@@ -238,5 +243,13 @@ def _apart(case: NodeCase, parts: Sequence[int], at: dict[PlaceValue, Counter[in
     return "; ".join(told)
 
 
-def _shortfall(rule: str, subject: str, text: str, needed: int, available: int, node: str) -> Shortfall:
-    return Shortfall(rule, subject, text[0].upper() + text[1:], needed, available, node, _ADVICE[rule])
+def _shortfall(
+    rule: str, subject: str, text: str, needed: int, available: int, node: str, *, published: bool = True
+) -> Shortfall:
+    advice = _ADVICE[rule]
+    if rule == "class" and not published:
+        advice = "Load a cluster that has ResourceSlices, or a sample."
+    elif not advice.endswith("."):
+        # Fewer of what is not there at all would not fit either.
+        advice += ", or lower the count." if available else "."
+    return Shortfall(rule, subject, text[0].upper() + text[1:], needed, available, node, advice)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
+from dra_lab.model.names import split_request
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Link
 from dra_lab.planner.eligible import eligibility
@@ -16,6 +17,7 @@ from dra_lab.planner.solve import is_feasible
 
 _MOST_CLASSES = 200
 _HARDWARE = ("class", "count", "selector")
+_ALONE = (*_HARDWARE, "taint", "in-use", "capacity")
 
 
 def explain_misfit(scan: Scan, limits: Limits, *, solver: str, pinned: str = "") -> tuple[Shortfall, ...]:
@@ -39,8 +41,15 @@ def explain_misfit(scan: Scan, limits: Limits, *, solver: str, pinned: str = "")
     others = [row[0] for row in told]
     return tuple(
         _finish(scan, s, others if every or (s.subject in single and s.rule in _HARDWARE) else [], pinned)
-        for s in nearest
+        for s in _telling(scan, nearest)
     )
+
+
+def _telling(scan: Scan, found: Sequence[Shortfall]) -> tuple[Shortfall, ...]:
+    """Leave out links of which an end has no device at all: that says the request, and their places say nothing."""
+    bare = {split_request(s.subject)[0] for s in found if s.rule in _ALONE and not s.available}
+    ends = {link.name: {split_request(end)[0] for end in link.requests} for link in scan.sketch.links}
+    return tuple(s for s in found if s.rule != "link" or not bare & ends.get(s.subject, set()))
 
 
 def _case(scan: Scan, name: str, limits: Limits, solver: str) -> NodeCase:
@@ -54,6 +63,8 @@ def _case(scan: Scan, name: str, limits: Limits, solver: str) -> NodeCase:
 
 def _finish(scan: Scan, shortfall: Shortfall, others: Sequence[tuple[Shortfall, ...]], pinned: str) -> Shortfall:
     """Add what holds beyond the one node: that no other has more, and whether another link could be written."""
+    if not shortfall.node:
+        return shortfall
     text = shortfall.message
     rivals = [s.available for row in others for s in row if (s.rule, s.subject) == (shortfall.rule, shortfall.subject)]
     if not pinned and rivals and len(rivals) == len(others) and max(rivals) <= shortfall.available:

@@ -164,3 +164,39 @@ def test_cluster_findings_come_along(tmp_path):
     cluster = _cluster("real", "eks-p4d", tmp_path)
     assert cluster.findings
     assert {f.rule for f in cluster.findings} <= {f.rule for f in planned(cluster, pairs(1)).findings}
+
+
+def test_a_request_without_any_device_is_the_only_reason_and_fewer_is_no_advice(p4d):
+    """Where no device is of the class, the link's places and a lower count have nothing to say."""
+    drawn = pairs(2, RDMA)
+    wrong = (request("gpu", "nope.example.com", 2), drawn.requests[1])
+    plan = planned(p4d, ClaimSketch(requests=wrong, links=drawn.links))
+    assert [(s.rule, s.subject, s.advice) for s in plan.shortfalls] == [
+        ("class", "gpu", "Choose another device class.")
+    ]
+
+
+def test_counts_that_cannot_be_paired_are_the_drawings_own_reason(p4d):
+    """2 with 3 devices is wrong on every node: no node is named, and no other place is proposed."""
+    drawn = pairs(2, RDMA)
+    uneven = (drawn.requests[0], request("nic", "dranet", 3, RDMA))
+    (shortfall,) = planned(p4d, ClaimSketch(requests=uneven, links=drawn.links)).shortfalls
+    assert shortfall.message == "Link pairs cannot pair 2 with 3 devices: no whole multiples"
+    assert (shortfall.node, shortfall.advice) == (
+        "", "Make each count a multiple of the smallest one, or prefer the link.",
+    )  # fmt: skip
+
+
+def test_a_preference_is_not_proposed_where_the_devices_themselves_are_too_few(gb200):
+    """Seven GPUs on nodes of four: preferring the link would not help."""
+    plan = planned(gb200, pairs(7))
+    assert plan.status is PlanStatus.INFEASIBLE
+    assert not [s.title for s in plan.suggestions if s.title.startswith("Prefer")]
+
+
+def test_a_node_that_publishes_nothing_asks_for_another_cluster(tmp_path):
+    """Without ResourceSlices there is no class or count that would help."""
+    (tmp_path / "node.yaml").write_text("apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\n")
+    plan = planned(load_cluster(tmp_path), pairs(2))
+    assert plan.shortfalls[0].message.startswith("Request gpu needs 2 devices; none is published here")
+    assert plan.shortfalls[0].advice == "Load a cluster that has ResourceSlices, or a sample."
