@@ -35,6 +35,27 @@ test("several links between the same boxes do not lie on each other", () => {
   expect(new Set(["k", "l", "m"].map((name) => places[name]!.join())).size).toBe(3);
 });
 
+test("a new knot lies on no box and no other knot, also where a box stands in the middle of what it ties", () => {
+  const three = { requests: [...PAIR.requests!, request("c")] };
+  const links = [
+    { name: "k", requests: ["a", "b"] },
+    { name: "all", requests: ["a", "b", "c"] },
+  ];
+  const known = { a: [0, 0], b: [240, 180], k: [150, 110], c: [0, 242] } as const;
+  const { a, b, k, c, all } = placeAll({ ...three, links }, known);
+  const size = { width: 160, height: 30 };
+  const overlaps = ([x, y]: readonly [number, number], there: typeof size) =>
+    all![0] < x + there.width && x < all![0] + size.width && all![1] < y + there.height && y < all![1] + size.height;
+  expect([a, b, c].filter((place) => overlaps(place!, BOX))).toEqual([]);
+  expect(overlaps(k!, size)).toBe(false);
+});
+
+test("a knot has room between a box and the one that is added under it", () => {
+  const { a, b, k } = placeAll(PAIR, { a: [0, 0] });
+  expect(k![1]).toBeGreaterThanOrEqual(a![1] + BOX.height);
+  expect(k![1] + 30).toBeLessThanOrEqual(b![1]);
+});
+
 test("a line leaves a knot below for a box under it and sideways for a box beside it", () => {
   const knot = { x: 0, y: 0, width: 100, height: 30 };
   expect(endsOf(knot, { x: 0, y: 100, width: 200, height: 80 }).map((end) => end.side)).toEqual(["bottom", "top"]);

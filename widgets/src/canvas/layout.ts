@@ -10,7 +10,16 @@ export type Places = Readonly<Record<string, Place>>;
 /** Sizes in pixels for placing; the real ones are measured by the browser later and differ by little. */
 export const BOX = { width: 212, height: 82 };
 export const KNOT = { width: 190, height: 30 };
-const GAP = 32;
+/** Between boxes under each other: room for a knot. */
+const GAP = 62;
+const NEAR = 32;
+const CLEAR = 8;
+/** Ways from the middle of a link to look for a free place, nearest first; downwards and to the right before the others. */
+const STEPS: readonly Place[] = (() => {
+  const steps = Array.from({ length: 61 }, (_, i) => (i - 30) * 12);
+  const all = steps.flatMap((dx) => steps.map((dy): Place => [dx, dy]));
+  return all.sort(([ax, ay], [bx, by]) => Math.hypot(ax, ay) - Math.hypot(bx, by) || by - ay || bx - ax);
+})();
 const knotSize = (link: Link) => ({
   ...KNOT,
   width: Math.round(Math.min(310, 54 + 7.1 * `${howOf(link)} . ${placeLabel(whereOf(link))}`.length)),
@@ -27,7 +36,7 @@ export function placeAll(sketch: ClaimSketch, known: Places): Places {
   for (const name of names) if (known[name]) places[name] = known[name];
   for (const { name } of requestsOf(sketch)) places[name] ??= below(places);
   for (const link of linksOf(sketch))
-    places[linkKey(sketch, link.name)] ??= between(link.requests.map(requestOf), places);
+    places[linkKey(sketch, link.name)] ??= between(link, sketch, places);
   return places;
 }
 
@@ -61,17 +70,23 @@ function below(places: Readonly<Record<string, Place>>): Place {
   return [Math.min(...all.map(([x]) => x)), Math.max(...all.map(([, y]) => y)) + BOX.height + GAP];
 }
 
-/** In the middle of the boxes a link ties, beside what stands there; under the box where it ties only one. */
-function between(names: readonly string[], places: Readonly<Record<string, Place>>): Place {
-  const centres = names
+/** As near as is free to the middle of the boxes a link ties; under the box where it ties only one. */
+function between(link: Link, sketch: ClaimSketch, places: Readonly<Record<string, Place>>): Place {
+  const size = knotSize(link);
+  const centres = link.requests
+    .map(requestOf)
     .flatMap((name) => (places[name] ? [places[name]] : []))
     .map(([x, y]) => [x + BOX.width / 2, y + BOX.height / 2]);
   if (!centres.length) return below(places);
   const mean = (axis: 0 | 1) => centres.reduce((sum, at) => sum + (at[axis] ?? 0), 0) / centres.length;
-  const x = Math.round(mean(0) - KNOT.width / 2);
-  let y = Math.round(centres.length === 1 ? mean(1) + BOX.height / 2 + GAP : mean(1) - KNOT.height / 2);
-  const taken = (at: number) =>
-    Object.values(places).some(([px, py]) => Math.abs(px - x) < KNOT.width / 2 && Math.abs(py - at) < KNOT.height + 4);
-  while (taken(y)) y += KNOT.height + 12;
-  return [x, y];
+  const x = Math.round(mean(0) - size.width / 2);
+  const y = Math.round(centres.length === 1 ? mean(1) + BOX.height / 2 + NEAR : mean(1) - size.height / 2);
+  const knots = new Map(linksOf(sketch).map((other) => [linkKey(sketch, other.name), knotSize(other)]));
+  const isFree = ([left, top]: Place) =>
+    Object.entries(places).every(([name, [px, py]]) => {
+      const there = knots.get(name) ?? BOX;
+      const beside = left >= px + there.width + CLEAR || px >= left + size.width + CLEAR;
+      return beside || top >= py + there.height + CLEAR || py >= top + size.height + CLEAR;
+    });
+  return STEPS.map(([dx, dy]): Place => [x + dx, y + dy]).find(isFree) ?? below(places);
 }
