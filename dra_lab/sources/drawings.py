@@ -87,6 +87,7 @@ def _text(path: Path) -> str:
             raise SourceError(f"{str(path)!r} is larger than {MAX_DRAWING_BYTES // 2**20} MiB; is this a claim?")
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
+        advice = "give the file of a drawing or claim, or sample:NAME/EXAMPLE (see dra-lab samples)"
+        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}; {advice}") from None
     except UnicodeDecodeError as error:
         raise SourceError(f"{str(path)!r} is not UTF-8 text (byte {error.start})") from None

@@ -85,3 +85,9 @@ def test_a_binary_file_is_no_claim(tmp_path):
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SourceError, match="UTF-8"):
         read_sketch(path)
+
+
+def test_a_drawing_that_is_not_there_is_told_with_what_to_do(tmp_path):
+    """The path alone does not say what can be given."""
+    with pytest.raises(SourceError, match="sample:NAME/EXAMPLE"):
+        read_sketch(tmp_path / "nowhere.yaml")
