@@ -159,6 +159,22 @@ test("Write tells the folder, and what was written stands below it", async () =>
   expect(el.querySelector(".dra-written")!.textContent).toBe("Written:out/pod.yaml");
 });
 
+test("near the lower edge of the window the panel opens upwards, and elsewhere downwards", () => {
+  const { el } = plan();
+  const open = button(el, "Write to folder");
+  const panel = el.querySelector<HTMLElement>(".dra-write-panel")!;
+  const at = (top: number) => {
+    open.getBoundingClientRect = () => new DOMRect(0, top, 100, 28);
+    open.click();
+    const { top: from, bottom } = panel.style;
+    open.click();
+    return [from, bottom];
+  };
+  expect(at(100)).toEqual(["132px", "auto"]);
+  const low = window.innerHeight - 120;
+  expect(at(low)).toEqual(["auto", "124px"]);
+});
+
 test("a suggestion that sets selectors can be applied, another can be read", async () => {
   const { el, model } = plan();
   model.set("suggestions", [{ title: "Place both on NUMA node 0", id: "0" }, { title: "Relax the link" }]);

@@ -3,6 +3,8 @@ import { freshId, h } from "./dom";
 import type { Sync } from "./sync";
 
 const GAP = 4;
+/** Pixels that a panel wants below its button. */
+const ROOM = 240;
 
 export interface Popover {
   readonly panel: HTMLElement;
@@ -30,8 +32,12 @@ export function popover<M extends object>(sync: Sync<M>, button: HTMLElement, la
     const width = panel.offsetWidth;
     const left = Math.max(8, Math.min(at.left, window.innerWidth - width - 8));
     panel.style.left = `${left}px`;
-    panel.style.top = `${at.bottom + GAP}px`;
-    panel.style.maxHeight = `${Math.max(160, window.innerHeight - at.bottom - 16)}px`;
+    const [below, above] = [window.innerHeight - at.bottom - 16, at.top - 16];
+    // Near the lower edge it opens upwards, so that what it tells later is in sight as well.
+    const isUp = below < ROOM && above > below;
+    panel.style.top = isUp ? "auto" : `${at.bottom + GAP}px`;
+    panel.style.bottom = isUp ? `${window.innerHeight - at.top + GAP}px` : "auto";
+    panel.style.maxHeight = `${Math.max(160, isUp ? above : below)}px`;
   };
   const onToggle = (now: boolean) => {
     if (now === isOpen) return;
