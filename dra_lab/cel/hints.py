@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dra_lab.cel.spelling import Spelling
 from dra_lab.errors import CelCompileError
 from dra_lab.model.device import Device
 from dra_lab.model.names import full_name
@@ -21,20 +22,12 @@ _ADVICE = (
     ("undeclared reference", "Selectors know `device` and the CEL libraries of Kubernetes; check the spelling."),
     ("undefined field", "`device` has driver, attributes, capacity and allowMultipleAllocations."),
     ("cannot be the range", "Without list-typed attributes (DRAListTypeAttributes) an attribute holds one value."),
-    (
-        "'string' applied to '(kubernetes.IP",
-        "dra_lab cannot turn this into text, Kubernetes may: compare it without string(...).",
-    ),
     ("kubernetes.Quantity", 'Compare quantities by method: x.compareTo(quantity("40Gi")) >= 0.'),
     ("kubernetes.Semver", 'Compare versions by method: x.compareTo(semver("1.2.0")) >= 0.'),
     ("no matching overload", "The types do not fit this function or operator."),
     ("recursion", "dra_lab reads 32 levels of nesting, Kubernetes may read more: split it into several selectors."),
     ("token recognition error", "Comparisons are written ==, text in double quotes."),
     ("Syntax error", "Check brackets and quotes near that place."),
-)
-_BEYOND = re.compile(
-    r"\.(sortBy|existsOne|transformList|transformMap|transformMapEntry)\("
-    r"|\.(all|exists|exists_one)\(\w+, *\w+ *,|\bformat\.named\("
 )
 
 
@@ -43,19 +36,20 @@ def _offset(expression: str, line: int, column: int) -> int:
     return sum(len(text) + 1 for text in lines[: line - 1]) + column - 1
 
 
-def compile_error(expression: str, text: str) -> CelCompileError:
-    """Return the error for a text that does not compile; `text` is the engine's message."""
+def compile_error(expression: str, text: str, spelling: Spelling | None = None) -> CelCompileError:
+    """Return the error for a text that does not compile; `text` is the engine's message about its `spelling`."""
+    spelling = spelling or Spelling(expression)
     match = _PLACE.search(text)
     if match is None:
         what, position, place = _STATUS.sub("", text).split("\n")[0], -1, ""
     else:
         line, column = int(match[1]), int(match[2])
-        position = _offset(expression, line, column)
-        what, place = match[3], f" at line {line}, column {column}"
+        position = spelling.original(_offset(spelling.text, line, column))
+        before = expression[:position]
+        column = position - before.rfind("\n")
+        what, place = match[3], f" at line {before.count(chr(10)) + 1}, column {column}"
     what = what[:_SHOWN]
     advice = next((advice for sign, advice in _ADVICE if sign in what), "")
-    if _BEYOND.search(expression):
-        advice = "Kubernetes may know this; dra_lab cannot evaluate it: write it with all, exists, map or filter."
     message = f"CEL selector {_short(expression)} does not compile{place}: {what}. {advice}".rstrip()
     return CelCompileError(message, expression=expression, position=position)
 

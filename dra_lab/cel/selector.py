@@ -14,6 +14,7 @@ from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRI
 from dra_lab.cel.literals import bad_literal
 from dra_lab.cel.reads import Reads, reads
 from dra_lab.cel.rewrite import hidden, prepare
+from dra_lab.cel.spelling import respell
 from dra_lab.cel.tree import Tree, type_name
 from dra_lab.cel.values import quantity, semver
 from dra_lab.cel.whole_device import inline
@@ -55,7 +56,8 @@ class Selector:
     """One CEL expression over a device.
 
     `expression` is its text; `attributes` and `capacity` are the full names that it indexes, as far as these stand
-    there as literals; `max_cost` is Kubernetes' estimate of what it may cost (the API server accepts `cost.LIMIT`).
+    there as literals; `tree` is its checked syntax tree; `max_cost` is Kubernetes' estimate of what it may cost (the
+    API server accepts `cost.LIMIT`).
     """
 
     def __init__(self, expression: str, tree: Tree, program: Any, found: Reads, *, list_type_attributes: bool) -> None:
@@ -64,7 +66,7 @@ class Selector:
         self.list_type_attributes = list_type_attributes
         self.attributes = frozenset(found.attributes)
         self.capacity = frozenset(found.capacity)
-        self._tree = tree
+        self.tree = tree
         self._program = program
         self._reads = found
         self._keys: dict[str, tuple[tuple[str, str | None], ...]] = {}
@@ -73,7 +75,7 @@ class Selector:
     @cached_property
     def max_cost(self) -> int:
         """Return the estimate in Kubernetes' units."""
-        return cost.estimate(self._tree)
+        return cost.estimate(self.tree)
 
     def matches(self, driver: str, device: Device) -> bool:
         """Say whether a device of a driver matches.
@@ -182,14 +184,16 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
             f"CEL selector has {size} bytes, more than {LENGTH_LIMIT}; split it into several selectors",
             expression=expression,
         )
+    spelling = respell(expression)
     try:
-        tree = Tree(checker(list_type_attributes=list_type_attributes).compile(expression).serialize())
+        tree = Tree(checker(list_type_attributes=list_type_attributes).compile(spelling.text).serialize())
+        tree.moved(spelling.original)
         inline(tree, expression)
         _refuse(expression, tree, ("any", "dyn") if list_type_attributes else ("any",))
         found = reads(tree)
         program = runner().deserialize(prepare(Tree(tree.serialized())))
     except _ENGINE_ERRORS as error:
-        raise hints.compile_error(expression, str(error)) from None
+        raise hints.compile_error(expression, str(error), spelling) from None
     return Selector(expression, tree, program, found, list_type_attributes=list_type_attributes)
 
 
