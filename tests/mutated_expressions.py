@@ -30,6 +30,9 @@ WHOLE = (
     '["bb", "a"].sortBy(s, s.size())[0] == string(ip("10.0.0.1"))',
     'format.named("uuid").value().validate(device.driver).hasValue()',
     '[duration("1h"), duration("2h")].sum() > lists.range(3).map(x, duration("1s")).max()',
+    "(1 + " * 40 + "device.attributes['gpu.nvidia.com'].index" + ")" * 40 + " == 42",
+    "!(" * 34 + "[1].exists(x, x == 1)" + ")" * 34,
+    "1" + " + 1" * 60 + " == 61 ? true : false",
     "(((1 + (2 + (3 + 4))))) == 10 ? [1].existsOne(x, x == 1) : !(!(!true))",
 )
 

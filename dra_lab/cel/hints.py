@@ -12,6 +12,7 @@ from dra_lab.model.names import full_name
 _PLACE = re.compile(r"ERROR: <input>:(\d+):(\d+): ?(.*?)(?:\n|\Z)")
 _MISSING = re.compile(r"[Kk]ey not found in map ?: ?\"?(.*?)\"?\Z|no such key: (.*)\Z")
 _STATUS = re.compile(r"\A[A-Z_]+: ")
+_NO_PLACE = re.compile(r"ERROR: <input>:-1:-1: ?")
 _SHOWN = 200
 
 _ADVICE = (
@@ -25,7 +26,7 @@ _ADVICE = (
     ("kubernetes.Quantity", 'Compare quantities by method: x.compareTo(quantity("40Gi")) >= 0.'),
     ("kubernetes.Semver", 'Compare versions by method: x.compareTo(semver("1.2.0")) >= 0.'),
     ("no matching overload", "The types do not fit this function or operator."),
-    ("recursion", "dra_lab reads 32 levels of nesting, Kubernetes may read more: split it into several selectors."),
+    ("nested too deeply", "dra_lab reads 150 levels, fewer in loops: split it into several selectors."),
     ("token recognition error", "Comparisons are written ==, text in double quotes."),
     ("Syntax error", "Check brackets and quotes near that place."),
 )
@@ -41,7 +42,9 @@ def compile_error(expression: str, text: str, spelling: Spelling | None = None) 
     spelling = spelling or Spelling(expression)
     match = _PLACE.search(text)
     if match is None:
-        what, position, place = _STATUS.sub("", text).split("\n")[0], -1, ""
+        what, position, place = _NO_PLACE.sub("", _STATUS.sub("", text)).split("\n")[0], -1, ""
+        if "recursion" in what:
+            what = "it is nested too deeply"
     else:
         line, column = int(match[1]), int(match[2])
         position = spelling.original(_offset(spelling.text, line, column))
@@ -52,6 +55,11 @@ def compile_error(expression: str, text: str, spelling: Spelling | None = None) 
     advice = next((advice for sign, advice in _ADVICE if sign in what), "")
     message = f"CEL selector {_short(expression)} does not compile{place}: {what}. {advice}".rstrip()
     return CelCompileError(message, expression=expression, position=position)
+
+
+def placeless(text: str) -> str:
+    """Return the engine's message without its place, which is one in a text that nobody wrote."""
+    return re.sub(r"<input>:\d+:\d+", "<input>:-1:-1", text)
 
 
 def _short(expression: str) -> str:

@@ -12,9 +12,10 @@ from google.protobuf.message import Error as ProtobufError
 from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRIVER, SHAREABLE, checker, runner
 from dra_lab.cel.literals import bad_literal
+from dra_lab.cel.nesting import restore, shallow
 from dra_lab.cel.reads import Reads, reads
 from dra_lab.cel.rewrite import hidden, prepare
-from dra_lab.cel.spelling import respell
+from dra_lab.cel.spelling import Spelling, respell
 from dra_lab.cel.tree import Tree, type_name
 from dra_lab.cel.values import quantity, semver
 from dra_lab.cel.whole_device import inline
@@ -24,6 +25,7 @@ from dra_lab.model.names import split_qualified
 
 LENGTH_LIMIT = 10 * 1024
 _MEMO_LIMIT = 65536
+_PART = "dra_lab_part_"
 _ENGINE_ERRORS = (
     RuntimeError,  # the engine's own statuses
     ValueError,
@@ -185,16 +187,37 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
             expression=expression,
         )
     spelling = respell(expression)
+    environment = checker(list_type_attributes=list_type_attributes)
     try:
-        tree = Tree(checker(list_type_attributes=list_type_attributes).compile(spelling.text).serialize())
-        tree.moved(spelling.original)
+        tree, name = _checked(environment, spelling)
         inline(tree, expression)
+        prepared = prepare(Tree(tree.serialized()))
+        if name:
+            restore(tree, name)
         _refuse(expression, tree, ("any", "dyn") if list_type_attributes else ("any",))
         found = reads(tree)
-        program = runner().deserialize(prepare(Tree(tree.serialized())))
+        program = runner().deserialize(prepared)
     except _ENGINE_ERRORS as error:
         raise hints.compile_error(expression, str(error), spelling) from None
     return Selector(expression, tree, program, found, list_type_attributes=list_type_attributes)
+
+
+def _checked(environment: Any, spelling: Spelling) -> tuple[Tree, str]:
+    """Return the checked tree, and the name to which parts are bound that are too deep for the engine, or ""."""
+    try:
+        tree = Tree(environment.compile(spelling.text).serialize())
+    except RuntimeError as error:
+        text = shallow(spelling.text, _PART) if "recursion" in str(error) else ""
+        if not text:
+            raise
+        try:
+            tree = Tree(environment.compile(text).serialize())
+        except RuntimeError as inside:
+            raise hints.compile_error(spelling.text, hints.placeless(str(inside))) from None
+        tree.moved(lambda _: -1)
+        return tree, _PART
+    tree.moved(spelling.original)
+    return tree, ""
 
 
 def _refuse(expression: str, tree: Tree, unknown_types: tuple[str, ...]) -> None:

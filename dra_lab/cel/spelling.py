@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
+PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ def _arguments(found: list[Token], opening: int) -> int:
     for token in found[opening:]:
         if token.kind != "sign":
             continue
-        if token.text in _PAIRS:
-            closers.append(_PAIRS[token.text])
+        if token.text in PAIRS:
+            closers.append(PAIRS[token.text])
         elif closers and token.text == closers[-1]:
             closers.pop()
             if not closers:
