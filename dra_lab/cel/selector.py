@@ -189,7 +189,7 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
     spelling = respell(expression)
     environment = checker(list_type_attributes=list_type_attributes)
     try:
-        tree, name = _checked(environment, spelling)
+        tree, name = _checked(environment, expression, spelling)
         inline(tree, expression)
         prepared = prepare(Tree(tree.serialized()))
         if name:
@@ -202,7 +202,7 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
     return Selector(expression, tree, program, found, list_type_attributes=list_type_attributes)
 
 
-def _checked(environment: Any, spelling: Spelling) -> tuple[Tree, str]:
+def _checked(environment: Any, expression: str, spelling: Spelling) -> tuple[Tree, str]:
     """Return the checked tree, and the name to which parts are bound that are too deep for the engine, or ""."""
     try:
         tree = Tree(environment.compile(spelling.text).serialize())
@@ -213,7 +213,7 @@ def _checked(environment: Any, spelling: Spelling) -> tuple[Tree, str]:
         try:
             tree = Tree(environment.compile(text).serialize())
         except RuntimeError as inside:
-            raise hints.compile_error(spelling.text, hints.placeless(str(inside))) from None
+            raise hints.compile_error(expression, hints.placeless(str(inside))) from None
         tree.moved(lambda _: -1)
         return tree, _PART
     tree.moved(spelling.original)
