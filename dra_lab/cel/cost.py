@@ -123,10 +123,10 @@ class _Coster:
         before = dict(self._scope)
         accumulated = loop.accu_init
         self._scope[loop.accu_var] = _Bound(self._paths.get(accumulated.id, ()), self._noted_size(accumulated))
-        step = "@keys" if self._type(loop.iter_range).startswith("map(") else "@items"
-        self._scope[loop.iter_var] = _Bound((*self._paths.get(loop.iter_range.id, ()), step))
+        self._scope |= self._loop_variables(loop)
         each = add(self.cost(loop.loop_condition), self.cost(loop.loop_step))
-        del self._scope[loop.iter_var]
+        for name in {str(loop.iter_var), str(loop.iter_var2)} & self._scope.keys():
+            del self._scope[name]
         total = add(total, self.cost(loop.result))
         self._scope = before
         count = self.size(loop.iter_range)
@@ -135,6 +135,16 @@ class _Coster:
         elif loop.accu_init.HasField("const"):
             self._sizes[node.id] = self.size(loop.accu_init)
         return add(total, multiply(count.max, each))
+
+    def _loop_variables(self, loop: Any) -> dict[str, _Bound]:
+        """Return what the variables of a loop stand for: keys or elements, or with two variables both of an entry."""
+        path, over_map = self._paths.get(loop.iter_range.id, ()), self._type(loop.iter_range).startswith("map(")
+        if not loop.iter_var2:
+            return {str(loop.iter_var): _Bound((*path, "@keys" if over_map else "@items"))}
+        steps = ("@keys", "@values") if over_map else ("@indices", "@items")
+        return {
+            str(name): _Bound((*path, step)) for name, step in zip((loop.iter_var, loop.iter_var2), steps, strict=True)
+        }
 
     def _noted_size(self, node: Any) -> Size | None:
         return self._sizes.get(node.id) or known_size(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dra_lab.cel.spelling import Spelling
 from dra_lab.errors import CelCompileError
 from dra_lab.model.device import Device
 from dra_lab.model.names import full_name
@@ -11,6 +12,7 @@ from dra_lab.model.names import full_name
 _PLACE = re.compile(r"ERROR: <input>:(\d+):(\d+): ?(.*?)(?:\n|\Z)")
 _MISSING = re.compile(r"[Kk]ey not found in map ?: ?\"?(.*?)\"?\Z|no such key: (.*)\Z")
 _STATUS = re.compile(r"\A[A-Z_]+: ")
+_NO_PLACE = re.compile(r"ERROR: <input>:-1:-1: ?")
 _SHOWN = 200
 
 _ADVICE = (
@@ -21,20 +23,12 @@ _ADVICE = (
     ("undeclared reference", "Selectors know `device` and the CEL libraries of Kubernetes; check the spelling."),
     ("undefined field", "`device` has driver, attributes, capacity and allowMultipleAllocations."),
     ("cannot be the range", "Without list-typed attributes (DRAListTypeAttributes) an attribute holds one value."),
-    (
-        "'string' applied to '(kubernetes.IP",
-        "dra_lab cannot turn this into text, Kubernetes may: compare it without string(...).",
-    ),
     ("kubernetes.Quantity", 'Compare quantities by method: x.compareTo(quantity("40Gi")) >= 0.'),
     ("kubernetes.Semver", 'Compare versions by method: x.compareTo(semver("1.2.0")) >= 0.'),
     ("no matching overload", "The types do not fit this function or operator."),
-    ("recursion", "dra_lab reads 32 levels of nesting, Kubernetes may read more: split it into several selectors."),
+    ("nested too deeply", "dra_lab reads 150 levels, fewer in loops: split it into several selectors."),
     ("token recognition error", "Comparisons are written ==, text in double quotes."),
     ("Syntax error", "Check brackets and quotes near that place."),
-)
-_BEYOND = re.compile(
-    r"\.(sortBy|existsOne|transformList|transformMap|transformMapEntry)\("
-    r"|\.(all|exists|exists_one)\(\w+, *\w+ *,|\bformat\.named\("
 )
 
 
@@ -43,21 +37,29 @@ def _offset(expression: str, line: int, column: int) -> int:
     return sum(len(text) + 1 for text in lines[: line - 1]) + column - 1
 
 
-def compile_error(expression: str, text: str) -> CelCompileError:
-    """Return the error for a text that does not compile; `text` is the engine's message."""
+def compile_error(expression: str, text: str, spelling: Spelling | None = None) -> CelCompileError:
+    """Return the error for a text that does not compile; `text` is the engine's message about its `spelling`."""
+    spelling = spelling or Spelling(expression)
     match = _PLACE.search(text)
     if match is None:
-        what, position, place = _STATUS.sub("", text).split("\n")[0], -1, ""
+        what, position, place = _NO_PLACE.sub("", _STATUS.sub("", text)).split("\n")[0], -1, ""
+        if "recursion" in what:
+            what = "it is nested too deeply"
     else:
         line, column = int(match[1]), int(match[2])
-        position = _offset(expression, line, column)
-        what, place = match[3], f" at line {line}, column {column}"
+        position = spelling.original(_offset(spelling.text, line, column))
+        before = expression[:position]
+        column = position - before.rfind("\n")
+        what, place = match[3], f" at line {before.count(chr(10)) + 1}, column {column}"
     what = what[:_SHOWN]
     advice = next((advice for sign, advice in _ADVICE if sign in what), "")
-    if _BEYOND.search(expression):
-        advice = "Kubernetes may know this; dra_lab cannot evaluate it: write it with all, exists, map or filter."
     message = f"CEL selector {_short(expression)} does not compile{place}: {what}. {advice}".rstrip()
     return CelCompileError(message, expression=expression, position=position)
+
+
+def placeless(text: str) -> str:
+    """Return the engine's message without its place, which is one in a text that nobody wrote."""
+    return re.sub(r"<input>:\d+:\d+", "<input>:-1:-1", text)
 
 
 def _short(expression: str) -> str:

@@ -12,8 +12,10 @@ from google.protobuf.message import Error as ProtobufError
 from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRIVER, SHAREABLE, checker, runner
 from dra_lab.cel.literals import bad_literal
+from dra_lab.cel.nesting import restore, shallow
 from dra_lab.cel.reads import Reads, reads
 from dra_lab.cel.rewrite import hidden, prepare
+from dra_lab.cel.spelling import Spelling, respell
 from dra_lab.cel.tree import Tree, type_name
 from dra_lab.cel.values import quantity, semver
 from dra_lab.cel.whole_device import inline
@@ -23,6 +25,7 @@ from dra_lab.model.names import split_qualified
 
 LENGTH_LIMIT = 10 * 1024
 _MEMO_LIMIT = 65536
+_PART = "dra_lab_part_"
 _ENGINE_ERRORS = (
     RuntimeError,  # the engine's own statuses
     ValueError,
@@ -55,7 +58,8 @@ class Selector:
     """One CEL expression over a device.
 
     `expression` is its text; `attributes` and `capacity` are the full names that it indexes, as far as these stand
-    there as literals; `max_cost` is Kubernetes' estimate of what it may cost (the API server accepts `cost.LIMIT`).
+    there as literals; `tree` is its checked syntax tree; `max_cost` is Kubernetes' estimate of what it may cost (the
+    API server accepts `cost.LIMIT`).
     """
 
     def __init__(self, expression: str, tree: Tree, program: Any, found: Reads, *, list_type_attributes: bool) -> None:
@@ -64,7 +68,7 @@ class Selector:
         self.list_type_attributes = list_type_attributes
         self.attributes = frozenset(found.attributes)
         self.capacity = frozenset(found.capacity)
-        self._tree = tree
+        self.tree = tree
         self._program = program
         self._reads = found
         self._keys: dict[str, tuple[tuple[str, str | None], ...]] = {}
@@ -73,7 +77,7 @@ class Selector:
     @cached_property
     def max_cost(self) -> int:
         """Return the estimate in Kubernetes' units."""
-        return cost.estimate(self._tree)
+        return cost.estimate(self.tree)
 
     def matches(self, driver: str, device: Device) -> bool:
         """Say whether a device of a driver matches.
@@ -182,15 +186,38 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
             f"CEL selector has {size} bytes, more than {LENGTH_LIMIT}; split it into several selectors",
             expression=expression,
         )
+    spelling = respell(expression)
+    environment = checker(list_type_attributes=list_type_attributes)
     try:
-        tree = Tree(checker(list_type_attributes=list_type_attributes).compile(expression).serialize())
+        tree, name = _checked(environment, expression, spelling)
         inline(tree, expression)
+        prepared = prepare(Tree(tree.serialized()))
+        if name:
+            restore(tree, name)
         _refuse(expression, tree, ("any", "dyn") if list_type_attributes else ("any",))
         found = reads(tree)
-        program = runner().deserialize(prepare(Tree(tree.serialized())))
+        program = runner().deserialize(prepared)
     except _ENGINE_ERRORS as error:
-        raise hints.compile_error(expression, str(error)) from None
+        raise hints.compile_error(expression, str(error), spelling) from None
     return Selector(expression, tree, program, found, list_type_attributes=list_type_attributes)
+
+
+def _checked(environment: Any, expression: str, spelling: Spelling) -> tuple[Tree, str]:
+    """Return the checked tree, and the name to which parts are bound that are too deep for the engine, or ""."""
+    try:
+        tree = Tree(environment.compile(spelling.text).serialize())
+    except RuntimeError as error:
+        text = shallow(spelling.text, _PART) if "recursion" in str(error) else ""
+        if not text:
+            raise
+        try:
+            tree = Tree(environment.compile(text).serialize())
+        except RuntimeError as inside:
+            raise hints.compile_error(expression, hints.placeless(str(inside))) from None
+        tree.moved(lambda _: -1)
+        return tree, _PART
+    tree.moved(spelling.original)
+    return tree, ""
 
 
 def _refuse(expression: str, tree: Tree, unknown_types: tuple[str, ...]) -> None:

@@ -59,6 +59,6 @@ class _Inliner:
             return
         self.walk(loop.iter_range, names)
         self.walk(loop.accu_init, names)
-        inner = names - {loop.iter_var, loop.accu_var}
+        inner = names - {loop.iter_var, loop.iter_var2, loop.accu_var}
         for part in (loop.loop_condition, loop.loop_step, loop.result):
             self.walk(part, inner)

@@ -16,4 +16,7 @@ def declarations(*, typed: bool) -> list[Any]:
     found = Declarations()
     for library in (quantities, versions, strings, lists, sets, urls, addresses, formats, addition):
         library.declare(found)
+    if not typed:
+        for runners in (lists, addresses, formats):
+            runners.declare_for_runner(found)
     return found.engine_declarations(typed=typed)

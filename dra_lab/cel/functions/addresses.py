@@ -8,7 +8,7 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from dra_lab.cel.functions.declare import Declarations
+from dra_lab.cel.functions.declare import SCALARS, Declarations
 from dra_lab.cel.values import CIDR, IP, kind_of, message
 
 _T = cel.Type
@@ -85,6 +85,12 @@ def _contains_cidr(network: Any, other: Any) -> bool:
     return outer.version == inner.version and inner.network_address in outer and inner.prefixlen >= outer.prefixlen
 
 
+def _text(value: Any) -> str:
+    if kind_of(value) not in ("IP", "CIDR"):
+        raise ValueError(f"no such overload: string({kind_of(value)})")
+    return str(value.text)
+
+
 def _masked(value: Any) -> Any:
     return message("CIDR", str(_net(value)))
 
@@ -122,3 +128,11 @@ def declare(into: Declarations) -> None:
     into.add("ip", IP, [CIDR], _ip, member=True)
     into.add("masked", CIDR, [CIDR], _masked, member=True)
     into.add("prefixLength", _T.INT, [CIDR], lambda c: _net(c).prefixlen, member=True)
+
+
+def declare_for_runner(into: Declarations) -> None:
+    """Add `string` of an address or a network; `rewrite.prepare` calls it `@text`, and of anything else `string`."""
+    for kind in SCALARS:
+        into.add("@text", kind, [kind], lambda value: value)
+    for kind in (IP, CIDR):
+        into.add("@text", _T.STRING, [kind], _text)

@@ -24,6 +24,11 @@ SCALARS = (
     cel.Type.TIMESTAMP,
 )
 
+TIMES = {"duration": cel.Type.DURATION, "timestamp": cel.Type.TIMESTAMP}
+"""The types, by their names in CEL, whose values the engine takes from Python only where the result type says so."""
+
+_TIMED = [timed for time in TIMES.values() for timed in (time, cel.Type.List(time), cel.Type.Map(cel.Type.DYN, time))]
+
 
 def _kind(type_: Any) -> str:
     name = str(type_.name())
@@ -34,8 +39,7 @@ def _kind(type_: Any) -> str:
 
 def _loose(overload: dict[str, Any]) -> dict[str, Any]:
     """Return an overload without its result type; times keep theirs, because the engine takes them only where said."""
-    timed = overload["return_type"] in (cel.Type.DURATION, cel.Type.TIMESTAMP)
-    return overload if timed else {**overload, "return_type": cel.Type.DYN}
+    return overload if overload["return_type"] in _TIMED else {**overload, "return_type": cel.Type.DYN}
 
 
 class Declarations:

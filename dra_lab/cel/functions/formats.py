@@ -1,7 +1,8 @@
 """`format.dns1123Label()` and its kin, and `validate` (`k8s.io/apiserver/pkg/cel/library/format.go`).
 
-In Kubernetes `validate` returns an optional list of problems. Python cannot return an optional to the engine, so
-`validate` returns the plain list here and `rewrite.prepare` wraps the call in `optional.ofNonZeroValue`.
+In Kubernetes `validate` returns an optional list of problems, `format.named` an optional format. Python cannot return
+an optional to the engine, so both return a plain value here and `rewrite.prepare` wraps the call in
+`optional.ofNonZeroValue`.
 """
 
 from __future__ import annotations
@@ -94,8 +95,18 @@ def _validate(value: Any, text: str) -> list[str]:
     return _CHECKS[value.text](text)
 
 
+def _named(name: str) -> Any:
+    """Return a format by its name; one with the empty text, which `optional.ofNonZeroValue` makes none, if unknown."""
+    return message("NamedFormat", name if name in _CHECKS else "")
+
+
 def declare(into: Declarations) -> None:
-    """Add the library, without `format.named`, which returns an optional."""
+    """Add the library; what returns an optional is declared to the checker in `configuration`."""
     for name in _CHECKS:
         into.add(f"format.{name}", FORMAT, [], lambda name=name: message("NamedFormat", name))
+
+
+def declare_for_runner(into: Declarations) -> None:
+    """Add `validate` and `format.named` with plain results, which `rewrite.prepare` turns into optionals."""
     into.add("validate", _T.DYN, [FORMAT, _T.STRING], _validate, member=True)
+    into.add("format.named", FORMAT, [_T.STRING], _named)

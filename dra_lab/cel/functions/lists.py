@@ -1,4 +1,7 @@
-"""Lists: the Kubernetes library (`library/lists.go`), cel-go's `ext/lists.go` v3 without `sortBy`, and `includes`."""
+"""Lists: the Kubernetes library (`library/lists.go`), cel-go's `ext/lists.go` v3, and `includes`.
+
+Also what is left of `sortBy` and `transformMap` once their macros are expanded (`@sortByAssociatedKeys`, `@map_of`).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from dra_lab.cel.functions.declare import SCALARS, Declarations
+from dra_lab.cel.functions.declare import SCALARS, TIMES, Declarations
 from dra_lab.cel.functions.equality import bound_pairs, equal
 from dra_lab.cel.functions.limits import INCLUDES_LIMIT, RANGE_LIMIT
 from dra_lab.cel.values import QUANTITY, SEMVER, plain
@@ -59,6 +62,23 @@ def _includes(have: Any, wanted: Any) -> bool:
     return any(equal(value, wanted) for value in plain(have))
 
 
+def _sorted(items: Sequence[Any], keys: Sequence[Any]) -> list[Any]:
+    """Return the items in the order of their keys; equal keys keep their order."""
+    values, order = plain(items), _comparable(plain(keys))
+    return [values[i] for i in sorted(range(len(values)), key=order.__getitem__)]
+
+
+def _map_of(entries: Sequence[Any]) -> dict[Any, Any]:
+    """Return the map of [key, value] pairs or of small maps; a key that comes twice is an error."""
+    found: dict[Any, Any] = {}
+    for entry in plain(entries):
+        for key, value in entry.items() if isinstance(entry, dict) else (entry,):
+            if key in found:
+                raise ValueError(f"insert failed: key {key!r} already exists")
+            found[key] = value
+    return found
+
+
 def _slice(items: Sequence[Any], start: int, end: int) -> list[Any]:
     if start < 0 or end < 0 or start > end or end > len(items):
         raise ValueError(f"cannot slice({start}, {end}), list has {len(items)} elements")
@@ -96,21 +116,40 @@ def declare(into: Declarations) -> None:
         into.add("isSorted", _T.BOOL, [items], _is_sorted, member=True)
         into.add("min", element, [items], lambda v: _extreme(v, largest=False), member=True)
         into.add("max", element, [items], lambda v: _extreme(v, largest=True), member=True)
-        into.add("sort", items, [items], lambda v: sorted(_comparable(plain(v))), member=True)
     for element in (_T.INT, _T.UINT, _T.DOUBLE, _T.DURATION):
         into.add("sum", element, [_T.List(element)], _sum, member=True)
     for element in (*SCALARS, QUANTITY, SEMVER, _ANY_LIST):
         items = _T.List(element)
         into.add("indexOf", _T.INT, [items, element], _index, member=True)
         into.add("lastIndexOf", _T.INT, [items, element], lambda v, x: _index(v, x, last=True), member=True)
-        into.add("slice", items, [items, _T.INT, _T.INT], _slice, member=True)
-        into.add("distinct", items, [items], _distinct, member=True)
-        into.add("reverse", items, [items], lambda v: plain(v)[::-1], member=True)
-    into.add("flatten", _ANY_LIST, [_ANY_LIST], _flatten, member=True)
-    into.add("flatten", _ANY_LIST, [_ANY_LIST, _T.INT], _flatten, member=True)
-    into.add("lists.range", _T.List(_T.INT), [_T.INT], _range)
     # `includes` takes anything; unequal types are false, no error. The engine dispatches `dyn` parameters to nothing.
     kinds = (*SCALARS, QUANTITY, SEMVER)
     for have in (*kinds, _ANY_LIST):
         for wanted in kinds:
             into.add("includes", _T.BOOL, [have, wanted], _includes, member=True)
+
+
+def declare_for_runner(into: Declarations) -> None:
+    """Add what the checker has from the engine's configuration (`configuration`), and only the runner needs from us.
+
+    What returns durations or timestamps has a second name for each (`max@duration`), which `rewrite.prepare` puts in.
+    """
+    _declare_returning(into, "", _ANY_LIST, _T.Map(_T.DYN, _T.DYN))
+    into.add("flatten", _ANY_LIST, [_ANY_LIST], _flatten, member=True)
+    into.add("flatten", _ANY_LIST, [_ANY_LIST, _T.INT], _flatten, member=True)
+    into.add("lists.range", _T.List(_T.INT), [_T.INT], _range)
+    for name, time in TIMES.items():
+        _declare_returning(into, f"@{name}", _T.List(time), _T.Map(_T.DYN, time))
+        into.add(f"min@{name}", time, [_ANY_LIST], lambda v: _extreme(v, largest=False), member=True)
+        into.add(f"max@{name}", time, [_ANY_LIST], lambda v: _extreme(v, largest=True), member=True)
+    into.add("sum@duration", _T.DURATION, [_ANY_LIST], lambda v: sum(plain(v), timedelta()), member=True)
+
+
+def _declare_returning(into: Declarations, suffix: str, result: Any, mapped: Any) -> None:
+    items = _ANY_LIST
+    into.add(f"sort{suffix}", result, [items], lambda v: _sorted(v, v), member=True)
+    into.add(f"@sortByAssociatedKeys{suffix}", result, [items, items], _sorted, member=True)
+    into.add(f"slice{suffix}", result, [items, _T.INT, _T.INT], _slice, member=True)
+    into.add(f"distinct{suffix}", result, [items], _distinct, member=True)
+    into.add(f"reverse{suffix}", result, [items], lambda v: plain(v)[::-1], member=True)
+    into.add(f"@map_of{suffix}", mapped, [items], _map_of)
