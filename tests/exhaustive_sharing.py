@@ -218,9 +218,10 @@ def _part(rng: random.Random) -> dict[str, object]:
     part: dict[str, object] = {"device_class_name": driver}
     if driver == NIC and rng.random() < 0.3:
         part["selectors"] = (selector(RDMA),)
+    # At most 8 cores, which every CPU device has in all: larger requests may be split (authoring.expand).
     keys = {CPU: [CORES, CORES, SHARES], GPU: [SHARES], NIC: []}[driver]
     if keys and rng.random() < 0.5:
-        part["capacity"] = CapacityRequirements(requests={rng.choice(keys): rng.randint(0, 9 if driver == CPU else 3)})
+        part["capacity"] = CapacityRequirements(requests={rng.choice(keys): rng.randint(0, 8 if driver == CPU else 3)})
     if rng.random() < 0.12:
         part["allocation_mode"] = ALL
     else:

@@ -163,7 +163,8 @@ def _exclusive(held: _Held) -> Iterator[Finding]:
         if count > 1 and not held.shareable(device):
             yield _broken("taken-twice", device, f"it is taken {count} times")
     for (request, device), count in Counter((p.request, p.device) for p in held.plan.placements).items():
-        if count > 1:
+        # The parts of a split request are requests of their own.
+        if count > 1 and not _is_split(held, request):
             yield _broken("taken-twice", device, f"request {request} takes it {count} times")
 
 
@@ -216,9 +217,10 @@ def _is_split(held: _Held, reference: str) -> bool:
     part = {key: parse_quantity(amount) / len(placements)}
     for placement in placements:
         amounts = capacity_taken(held.devices[placement.device], part, held.release)
-        if amounts is None or amounts[key] != parse_quantity(placement.consumed.get(key, 0)):
+        told = amounts is not None and amounts[key] == parse_quantity(placement.consumed.get(key, 0))
+        if amounts is None or (held.shareable(placement.device) and not told):
             return False
-    return True
+    return any(placement.consumed for placement in placements)
 
 
 def _served(held: _Held) -> Iterator[Finding]:

@@ -74,7 +74,7 @@ def make_plan(
     refuse_claim(sketch)
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
     complete = with_documented_classes(cluster)
-    expansion = expand(sketch, complete)
+    expansion = expand(sketch, complete, release)
     rules = Rules(complete, expansion.sketch, release, views_of(complete, release).matching)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
