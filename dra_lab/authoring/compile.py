@@ -62,7 +62,7 @@ def compile_claim(
     inconsistent in itself. Rules: design 4, dra-semantics 1.11, 1.13, 1.21, 3.7, 3.9.
     """
     check_sketch(sketch)
-    expansion = expand(sketch, cluster)
+    expansion = expand(sketch, cluster, release)
     drawn = expansion.sketch
     findings = list(class_findings(drawn, cluster))
     large = _too_many(drawn)

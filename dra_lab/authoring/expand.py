@@ -39,7 +39,7 @@ def expand_capacity(sketch: ClaimSketch, cluster: Cluster) -> ClaimSketch:
     return expand(sketch, cluster).sketch
 
 
-def expand(sketch: ClaimSketch, cluster: Cluster) -> Expansion:
+def expand(sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease | None = None) -> Expansion:
     """Split CPU requests that are larger than any shareable CPU device, and say where each part came from.
 
     A request for N CPUs (an exact count of 1 and one capacity key) that is larger than the total of every device it
@@ -47,9 +47,10 @@ def expand(sketch: ClaimSketch, cluster: Cluster) -> Expansion:
     into a device; links and configurations that named the request name all parts, so that a link which demands one
     NUMA node for it now says truly that it cannot be had. A request that no k helps stays as it is. What is in use
     does not matter here, so that the drawing means the same on a busy and on an idle cluster. Why the parts cannot
-    land on one device: together they are larger than any. Source: design 4, dra-semantics 3.11 rules 65 and 67.
+    land on one device: together they are larger than any. `release` decides which devices match; without it, the
+    cluster's own. Source: design 4, dra-semantics 3.11 rules 65 and 67.
     """
-    release = KubernetesRelease(cluster.default_release)
+    release = release or KubernetesRelease(cluster.default_release)
     names = Names(request.name for request in sketch.requests)
     parts: dict[str, tuple[DeviceRequest, ...]] = {}
     for request in sketch.requests:
@@ -77,10 +78,13 @@ def _parts_of(request: DeviceRequest, cluster: Cluster, release: KubernetesRelea
     if request.exactly is None or ask.all_devices or ask.count != 1 or len(ask.capacity) != 1:
         return None
     ((key, text),) = ask.capacity.items()
-    devices = [d for d in candidates(cluster, ask, release).devices if d.device.allow_multiple_allocations]
-    totals = [parse_quantity(d.device.capacity[key].value) for d in devices if key in d.device.capacity]
+    able = [d for d in candidates(cluster, ask, release).devices if key in d.device.capacity]
+    devices = [d for d in able if d.device.allow_multiple_allocations]
+    totals = [parse_quantity(d.device.capacity[key].value) for d in devices]
     wanted = parse_quantity(text)
-    if not totals or wanted <= max(totals) or common_kind(cluster, devices) != "cpu":
+    # A dedicated device that is large enough serves the request as it stands.
+    enough = any(wanted <= parse_quantity(d.device.capacity[key].value) for d in able)
+    if not totals or enough or common_kind(cluster, devices) != "cpu":
         return None
     for count in range(2, MAX_DEVICES + 1):
         amount = wanted / count

@@ -7,14 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 
 from dra_lab.cel.matching import Matching
+from dra_lab.checks.plan_amounts import capacity_taken, overdrawn
+from dra_lab.drivers import level_attributes
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Placement, Plan
-from dra_lab.model.pools import devices_on, gather_pools
+from dra_lab.model.pools import Pool, devices_on, gather_pools
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, How, Link, asks, covers
@@ -25,13 +28,13 @@ def check_plan(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> tupl
     """Return every rule that a plan's placements break, as errors; nothing for a plan without placements.
 
     Checked: each device is on the node, matches class and selectors, tolerates taints, is free, has the capacity and is
-    taken once unless it is shareable; counts, All and alternatives; the limit of 32; every must-link; the values of
-    the goals. The cluster is to be the one that was planned on, with the device classes that the plan used.
+    taken once unless it is shareable; shared counters; counts, All and alternatives; the limit of 32; every must-link;
+    the values of the goals. The cluster is to be the one that was planned on, with the device classes of the plan.
     """
     if not plan.placements:
         return ()
     held = _Held(cluster, plan, release)
-    rules = (_known, _eligible, _exclusive, _capacity, _served, _must_links, _goal_values)
+    rules = (_known, _eligible, _exclusive, _capacity, _counters, _served, _must_links, _goal_values)
     found: list[Finding] = []
     for rule in rules:
         found.extend(rule(held))
@@ -50,9 +53,12 @@ class _Held:
 
     @cached_property
     def devices(self) -> Mapping[DeviceID, Device]:
+        return {item.id: item.device for item in devices_on(self.pools)}
+
+    @cached_property
+    def pools(self) -> tuple[Pool, ...]:
         gate = self.release.enabled("DRAPartitionableDevices")
-        pools = gather_pools(self.cluster, self.plan.node, partitionable_devices=gate)
-        return {item.id: item.device for item in devices_on(pools)}
+        return gather_pools(self.cluster, self.plan.node, partitionable_devices=gate)
 
     @cached_property
     def places(self) -> Mapping[DeviceID, Locality]:
@@ -80,9 +86,20 @@ class _Held:
     def matches(self, ask: Ask, device: DeviceID) -> bool:
         return self.matching.match(ask, device.driver, self.devices[device]).stage == "match"
 
-    def value(self, device: DeviceID, where: str) -> tuple[str, object] | None:
-        value = level_value(self.places[device], where, self.devices[device])
-        return None if value is None else (type(value).__name__, value)
+    def values(self, device: DeviceID, link: Link) -> frozenset[tuple[str, object]]:
+        """Return all values at a link's place: several for a list with DRAListTypeAttributes (3.9 M7), else one."""
+        published = self.devices[device]
+        names = level_attributes(device.driver, link.where) if link.is_level else (link.where,)
+        found = next((a for name in names if (a := published.lookup(name, device.driver)) is not None), None)
+        if found is not None and isinstance(found.value, tuple) and self.release.enabled("DRAListTypeAttributes"):
+            plain = [int(v) if link.is_level and isinstance(v, str) and v.isdecimal() else v for v in found.value]
+            return frozenset((type(v).__name__ if link.is_level else found.kind.rstrip("s"), v) for v in plain)
+        value = level_value(self.places[device], link.where, published)
+        if value is not None:
+            return frozenset({(type(value).__name__ if link.is_level or found is None else found.kind, value)})
+        # A list that the release does not read equals nothing, and every other list where values must differ (M6).
+        unread = found is not None and found.is_list
+        return frozenset({("", "" if link.how is How.APART else device)}) if unread else frozenset()
 
     def tied(self, link: Link) -> list[tuple[DeviceID, ...]]:
         """Return the devices that a link ties, one part for each request; parts of a split request stand alone."""
@@ -108,13 +125,15 @@ def _known(held: _Held) -> Iterator[Finding]:
 
 
 def _eligible(held: _Held) -> Iterator[Finding]:
-    """Class, selectors, taints and exclusive use (dra-semantics 3.5 C1, C3, C4, C10)."""
+    """Class, selectors, gates, taints and exclusive use (3.5 C1 to C4, C8, C10); admin access may take what is held."""
     rules = held.release.enabled("DRADeviceTaintRules")
     for placement in held.plan.placements:
         device, ask = placement.device, held.ways[placement.request]
         if not held.matches(ask, device):
             yield _broken("selector", device, f"it does not match request {ask.reference}")
-        if device in held.cluster.allocated.exclusive:
+        if not _is_visible(held, device):
+            yield _broken("gate", device, "a feature gate that is off hides it")
+        if device in held.cluster.allocated.exclusive and not ask.admin_access:
             yield _broken("in-use", device, f"claim {held.cluster.allocated.exclusive[device]} holds it")
         if not held.release.enabled("DRADeviceTaints"):
             continue
@@ -128,40 +147,65 @@ def _eligible(held: _Held) -> Iterator[Finding]:
                 yield _broken("taint", device, f"request {ask.reference} does not tolerate {taint}")
 
 
+def _is_visible(held: _Held, device: DeviceID) -> bool:
+    published, gate = held.devices[device], held.release.enabled
+    if published.binding_conditions and not gate("DRADeviceBindingConditions"):
+        return False
+    grouped = any(use.compatibility_groups for use in published.consumes_counters)
+    if grouped and held.release.version == "1.37" and not gate("DRADeviceCompatibilityGroups"):
+        return False
+    return gate("DRAPartitionableDevices") or not published.consumes_counters
+
+
 def _exclusive(held: _Held) -> Iterator[Finding]:
     """A device is taken once; a shareable one once by each request (3.11, rule 67)."""
     for device, count in Counter(p.device for p in held.plan.placements).items():
         if count > 1 and not held.shareable(device):
             yield _broken("taken-twice", device, f"it is taken {count} times")
     for (request, device), count in Counter((p.request, p.device) for p in held.plan.placements).items():
-        if count > 1:
+        # The parts of a split request are requests of their own.
+        if count > 1 and not _is_split(held, request):
             yield _broken("taken-twice", device, f"request {request} takes it {count} times")
 
 
 def _capacity(held: _Held) -> Iterator[Finding]:
-    """`capacity.requests`: every key of the device, requested or whole, within what is left (3.11, rules 64 to 66)."""
+    """`capacity`: every key of the device, by request and `requestPolicy`, within what is left (3.11, 64 to 66)."""
     if not held.release.enabled("DRAConsumableCapacity"):
         return
     for device in dict.fromkeys(p.device for p in held.plan.placements):
         takers = [p for p in held.plan.placements if p.device == device]
-        published = held.devices[device].capacity
-        for taker in takers:
-            lacking = [key for key in held.ways[taker.request].capacity if key not in published]
-            if lacking:
-                yield _broken("capacity", device, f"it has no capacity {', '.join(lacking)}")
-        for key, capacity in published.items():
-            asked = sum((_asked(held, p, key) for p in takers), Fraction())
+        taken = [_taken(held, taker) for taker in takers]
+        for taker, amounts in zip(takers, taken, strict=True):
+            if amounts is None:
+                yield _broken("capacity", device, f"it cannot give what request {taker.request} asks for")
+            elif any(parse_quantity(v) != amounts.get(k) for k, v in taker.consumed.items()):
+                yield _broken("capacity", device, f"request {taker.request} does not consume what the plan says")
+        for key, capacity in held.devices[device].capacity.items():
+            asked = sum((amounts[key] for amounts in taken if amounts is not None), Fraction())
             left = parse_quantity(capacity.value)
             left -= held.cluster.allocated.consumed.get(device, {}).get(key, Fraction())
             if asked > left:
                 yield _broken("capacity", device, f"{float(asked):g} of {key} are taken, {float(left):g} are left")
 
 
-def _asked(held: _Held, placement: Placement, key: str) -> Fraction:
-    ask, published = held.ways[placement.request], held.devices[placement.device].capacity[key].value
-    if _is_split(held, placement.request):
-        return parse_quantity(placement.consumed.get(key, published))
-    return parse_quantity(ask.capacity.get(key, published))
+def _taken(held: _Held, placement: Placement) -> dict[str, Fraction] | None:
+    ask = held.ways[placement.request]
+    parts = len(held.taken[placement.request]) if _is_split(held, placement.request) else 1
+    amounts = {key: parse_quantity(amount) / parts for key, amount in ask.capacity.items()}
+    return capacity_taken(held.devices[placement.device], amounts, held.release)
+
+
+def _counters(held: _Held) -> Iterator[Finding]:
+    """`consumesCounters`: what the devices draw is left, in pools of which no counter is overdrawn (3.10)."""
+    shares = held.cluster.allocated.shares
+    for pool in held.pools:
+        mine = dict.fromkeys(p.device for p in held.plan.placements if p.device[:2] == (pool.driver, pool.name))
+        # A device with shares has paid with the first of them (rule 60).
+        pays = [held.devices[d] for d in mine if not (held.shareable(d) and d in shares)]
+        pays = [device for device in pays if device.consumes_counters]
+        for counter, drawn, left in overdrawn(held.cluster, pool, held.cluster.allocated, pays) if pays else ():
+            text = f"{float(drawn):g} of counter {counter} are drawn, {float(left):g} are left"
+            yield _broken("counters", f"{pool.driver}/{pool.name}", text)
 
 
 def _is_split(held: _Held, reference: str) -> bool:
@@ -170,8 +214,13 @@ def _is_split(held: _Held, reference: str) -> bool:
     if ask.all_devices or ask.count != 1 or len(placements) < 2 or len(ask.capacity) != 1:
         return False
     ((key, amount),) = ask.capacity.items()
-    given = sum((parse_quantity(p.consumed.get(key, 0)) for p in placements), Fraction())
-    return given == parse_quantity(amount)
+    part = {key: parse_quantity(amount) / len(placements)}
+    for placement in placements:
+        amounts = capacity_taken(held.devices[placement.device], part, held.release)
+        told = amounts is not None and amounts[key] == parse_quantity(placement.consumed.get(key, 0))
+        if amounts is None or (held.shareable(placement.device) and not told):
+            return False
+    return any(placement.consumed for placement in placements)
 
 
 def _served(held: _Held) -> Iterator[Finding]:
@@ -192,17 +241,26 @@ def _served(held: _Held) -> Iterator[Finding]:
 def _all_devices(held: _Held, ask: Ask) -> Sequence[DeviceID]:
     """Return the devices that All means: what matches and, up to 1.36, has the capacity now (3.6, rule 31)."""
     now = held.release.version in ("1.34", "1.35", "1.36")
-    return [device for device in held.devices if held.matches(ask, device) and _can_give(held, ask, device, now=now)]
+    return [
+        device
+        for device in held.devices
+        if held.matches(ask, device) and _is_listed(held, device) and _can_give(held, ask, device, now=now)
+    ]
+
+
+def _is_listed(held: _Held, device: DeviceID) -> bool:
+    # Devices with counters stay listed while their gate is off, and make the request fail (rule 28).
+    return _is_visible(held, device) or not held.release.enabled("DRAPartitionableDevices")
 
 
 def _can_give(held: _Held, ask: Ask, device: DeviceID, *, now: bool) -> bool:
     if not held.release.enabled("DRAConsumableCapacity"):
         return True
-    published = held.devices[device].capacity
+    amounts = capacity_taken(held.devices[device], ask.capacity, held.release)
     taken = held.cluster.allocated.consumed.get(device, {}) if now else {}
-    return all(key in published for key in ask.capacity) and all(
-        parse_quantity(ask.capacity.get(key, capacity.value)) + taken.get(key, 0) <= parse_quantity(capacity.value)
-        for key, capacity in published.items()
+    return amounts is not None and all(
+        amounts[key] + taken.get(key, 0) <= parse_quantity(capacity.value)
+        for key, capacity in held.devices[device].capacity.items()
     )
 
 
@@ -211,8 +269,7 @@ def _must_links(held: _Held) -> Iterator[Finding]:
     for link in held.plan.sketch.links:
         if link.must:
             parts = held.tied(link)
-            values = [held.value(device, link.where) for part in parts for device in part]
-            if None in values:
+            if not all(held.values(device, link) for part in parts for device in part):
                 yield _broken("link", link.name, f"a device has no value at {link.where}")
             elif _losses(held, link, parts):
                 yield _broken("link", link.name, f"the devices do not keep {link.how} at {link.where}")
@@ -220,36 +277,38 @@ def _must_links(held: _Held) -> Iterator[Finding]:
 
 def _losses(held: _Held, link: Link, parts: Sequence[tuple[DeviceID, ...]]) -> int:
     """Return 0 for a link that is kept; else 1, or the number of pairwise groups without a common place."""
-    values = [held.value(device, link.where) for part in parts for device in part]
-    if link.how is not How.PAIRWISE:
-        wanted = 1 if link.how is How.TOGETHER else len(values)
-        return int(None in values or (bool(values) and len(set(values)) != wanted))
+    values = [held.values(device, link) for part in parts for device in part]
+    if link.how is How.TOGETHER:
+        return int(bool(values) and not frozenset.intersection(*values))
+    if link.how is How.APART:
+        clashes = any(not a.isdisjoint(b) for a, b in combinations(values, 2))
+        return int(clashes or not all(values))
     if len(parts) < 2:
         return 0
     groups = min(len(part) for part in parts)
     shares = [len(part) // groups for part in parts]
     if any(len(part) % groups for part in parts):
         return groups
-    wheres = [link.where] if link.must else [link.where, *_also(held, link)]
-    return groups - _most_groups(held, wheres, parts, shares)
+    links = [link] if link.must else [link, *_also(held, link)]
+    return groups - _most_groups(held, links, parts, shares)
 
 
-def _also(held: _Held, link: Link) -> list[str]:
+def _also(held: _Held, link: Link) -> list[Link]:
     return [
-        other.where
+        other
         for other in held.plan.sketch.links
         if other.must and other.how is How.PAIRWISE and set(other.requests) == set(link.requests)
     ]
 
 
 def _most_groups(
-    held: _Held, wheres: Sequence[str], parts: Sequence[tuple[DeviceID, ...]], shares: Sequence[int]
+    held: _Held, links: Sequence[Link], parts: Sequence[tuple[DeviceID, ...]], shares: Sequence[int]
 ) -> int:
     """Return how many groups find a common place: place by place, what the scarcest part allows."""
     at: list[Counter[tuple[object, ...]]] = []
     for part in parts:
-        values = [tuple(held.value(device, where) for where in wheres) for device in part]
-        at.append(Counter(value for value in values if None not in value))
+        values = [tuple(tuple(held.values(device, link)) for link in links) for device in part]
+        at.append(Counter(value for value in values if all(value)))
     return sum(min(c[v] // s for c, s in zip(at, shares, strict=True)) for v in set().union(*at))
 
 

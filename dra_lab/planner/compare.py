@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dra_lab.authoring.compile import CompiledClaim
+from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
@@ -26,10 +27,15 @@ def compare_first_fit(
 ) -> FirstFit:
     """Return what first fit takes for a compiled claim on one node, with the goals' values of it.
 
-    A search that was cut off, or that would give up the pod, is reported as such and has no placements.
+    A search that was cut off, that meets a rule it does not know, or that would give up the pod, is reported as such
+    and has no placements.
     """
     claim = ResourceClaim(metadata=ObjectMeta(name="plan"), spec=compiled.spec)
-    verdict = first_fit(cluster, node_name, [claim], release, time_limit=time_limit)
+    try:
+        verdict = first_fit(cluster, node_name, [claim], release, time_limit=time_limit)
+    except UnsupportedFeature as error:
+        # The planner looks at the devices that match, the scheduler at all: what it cannot know there is not known.
+        return FirstFit(FirstFitStatus.STOPPED, (), (), str(error), 0, recorded=False)
     if verdict.status is not FirstFitStatus.ALLOCATED or not verdict.allocations:
         return FirstFit(verdict.status, (), (), verdict.message, verdict.steps, verdict.recorded)
     placements = tuple(

@@ -7,7 +7,9 @@ from itertools import product
 
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.sketch import MAX_DEVICES, How
-from dra_lab.planner.problem import PlaceValue, pairwise_share, partner_links
+from dra_lab.planner.counters import COARSE
+from dra_lab.planner.places import PlaceValue
+from dra_lab.planner.problem import pairwise_share, partner_links
 from dra_lab.planner.variables import Expression, Model, total
 
 _MOST_COMBINATIONS = 512
@@ -21,6 +23,7 @@ def build_model(problem_model: Model) -> Model:
     add_counts(model)
     add_exclusive_devices(model)
     add_shared_capacity(model)
+    add_shared_counters(model)
     add_device_limit(model)
     merged: set[int] = set()
     for number, link in enumerate(model.problem.links):
@@ -81,6 +84,21 @@ def add_shared_capacity(model: Model) -> None:
             model.require(row <= limit, "capacity", f"{group.devices[0]} {key}")
 
 
+def add_shared_counters(model: Model) -> None:
+    """`consumesCounters` and `sharedCounters`: what the devices taken draw stays within what is left (3.10, rule 55).
+
+    A device pays once, however many requests share it (rule 60).
+    """
+    for counter, left in model.problem.counters:
+        drawn = {n: a for n, group in enumerate(model.problem.groups) for key, a in group.draws if key == counter}
+        most = max(drawn.values(), default=0)
+        # Large amounts become shares of what is left; what the solver then lets pass is recounted exactly.
+        scale = 1.0 if most <= COARSE else _SCALE / left
+        row = total(amount * scale * model.taken[number] for number, amount in drawn.items())
+        if drawn:
+            model.require(row <= left * scale, "counter", f"{counter[1]}/{counter[2]}")
+
+
 def add_device_limit(model: Model) -> None:
     """`status.allocation.devices.results`: at most 32 devices in a claim."""
     upper = sum(variable.upBound for variable in model.take.values())
@@ -96,13 +114,15 @@ def add_together(model: Model, link: int) -> None:
     broken = 0 if must else model.integer("broken", name, 1)
     used: dict[PlaceValue, Expression] = {}
     for number, variable in _touched(model, ends):
-        value = model.problem.groups[number].places[link]
-        if value is None:
+        values = model.problem.groups[number].places[link]
+        if not values:
             model.require(variable <= variable.upBound * broken, "together", name)
             continue
-        if value not in used:
-            used[value] = model.integer("used", f"{name} at {value[1]}", 1)
-        model.require(variable <= variable.upBound * used[value], "together", name)
+        for value in values:
+            if value not in used:
+                used[value] = model.integer("used", f"{name} at {value[1]}", 1)
+        # Of a list any value may be the common one (M7).
+        model.require(variable <= variable.upBound * total(used[value] for value in values), "together", name)
     if len(used) > 1:
         model.require(total(used.values()) <= 1 + (len(used) - 1) * broken, "together", name)
     if not must:
@@ -110,17 +130,17 @@ def add_together(model: Model, link: int) -> None:
 
 
 def add_apart(model: Model, link: int) -> None:
-    """`constraints[].distinctAttribute`: no two devices have the same value (all compared, as from 1.37)."""
+    """`constraints[].distinctAttribute`: no two devices have a value in common (all compared, as from 1.37)."""
     ends = model.problem.ends(link)
     must = model.problem.links[link].must
     name = model.problem.links[link].name
     broken = 0 if must else model.integer("broken", name, 1)
     at: dict[PlaceValue, list[Expression]] = {}
     for number, variable in _touched(model, ends):
-        value = model.problem.groups[number].places[link]
-        if value is None:
+        values = model.problem.groups[number].places[link]
+        if not values:
             model.require(variable <= variable.upBound * broken, "apart", name)
-        else:
+        for value in values:
             at.setdefault(value, []).append(variable)
     for value, variables in at.items():
         model.require(total(variables) <= 1 + (MAX_DEVICES - 1) * broken, "apart", f"{name} at {value[1]}")
@@ -163,13 +183,14 @@ def _groups_kept(
     """Return one variable a place: how many groups stand there, each with its share of every request's devices."""
     drawn = model.problem.links[links[0]]
     groups, shares = share
-    at: dict[tuple[PlaceValue | None, ...], dict[int, list[Expression]]] = {}
+    at: dict[tuple[PlaceValue, ...], dict[int, list[Expression]]] = {}
     for number, group in enumerate(model.problem.groups):
-        values = tuple(group.places[link] for link in links)
+        # Lists are refused in pairwise links, so that there is one value at each place, or none.
+        values = tuple(value for link in links for value in group.places[link])
         for ask in parts:
             if (ask, number) not in model.take:
                 continue
-            if None not in values:
+            if len(values) == len(links):
                 at.setdefault(values, {}).setdefault(ask, []).append(model.take[ask, number])
     kept = []
     for values, takes in at.items():

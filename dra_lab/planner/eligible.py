@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
+from functools import cached_property
 
 from dra_lab.cel.matching import Matching
 from dra_lab.model.cluster import AllocatedDevices, Cluster
@@ -15,6 +16,9 @@ from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
+from dra_lab.planner.counters import CounterBooks, counter_books
+from dra_lab.scheduler.capacity import NANO, capacity_use
+from dra_lab.scheduler.gates import Gates, gates_of
 
 Amounts = Mapping[str, Fraction]
 """Capacity by key, exactly as published."""
@@ -59,13 +63,19 @@ class AskEligibility:
 
 @dataclass(frozen=True, slots=True)
 class NodeEligibility:
-    """All asks on one node; `seen` are the devices that passed class and selectors of some ask."""
+    """All asks on one node; `seen` are the devices that passed class and selectors of some ask.
+
+    `remaining` is what is left of capacity, `books` what is left of shared counters; `lists` says whether list-typed
+    attributes count (gate DRAListTypeAttributes).
+    """
 
     node: str
     asks: tuple[AskEligibility, ...]
     seen: Mapping[DeviceID, Device]
     remaining: Mapping[DeviceID, Amounts]
     pools: tuple[Pool, ...] = ()
+    books: CounterBooks = field(default_factory=CounterBooks)
+    lists: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,16 @@ class Rules:
             return AllocatedDevices()
         return self.cluster.allocated if self.held is None else self.held
 
+    @cached_property
+    def gates(self) -> Gates:
+        """Return what the release changes."""
+        return gates_of(self.release)
+
+    @property
+    def lists(self) -> bool:
+        """Say whether list-typed attributes count in links: the gate, as meant, also where 1.36 forgets it (3.9 M8)."""
+        return self.release.enabled("DRAListTypeAttributes")
+
     @property
     def asks(self) -> tuple[Ask, ...]:
         """Return every way to serve every request, in the claim's order."""
@@ -101,19 +121,31 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     Needs one pass over the devices that the node sees (`gather_pools`); raises CelCompileError for a selector that
     does not compile.
     """
-    pools = gather_pools(
-        rules.cluster, node_name, partitionable_devices=rules.release.enabled("DRAPartitionableDevices")
-    )
+    pools = gather_pools(rules.cluster, node_name, partitionable_devices=rules.gates.partitionable_devices)
     devices = tuple(devices_on(pools))
-    consumable = rules.release.enabled("DRAConsumableCapacity")
+    consumable = rules.gates.consumable_capacity
     remaining = {item.id: _remaining(rules, item) for item in devices if item.device.capacity} if consumable else {}
-    found = tuple(_ask(rules, ask, devices, remaining, pools) for ask in rules.asks)
+    shared = {item.id for item in devices if item.id in rules.allocated.shares and is_shareable(item.device, rules)}
+    books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared))
+    state = _State(devices, remaining, pools, books)
+    found = tuple(_ask(rules, ask, state) for ask in rules.asks)
     seen = {
         item.id: item.device
         for item in devices
         if any(part.stages.get(item.id, Stage.CLASS) > Stage.SELECTOR for part in found)
     }
-    return NodeEligibility(node_name, found, seen, {i: a for i, a in remaining.items() if i in seen}, pools)
+    left = {i: a for i, a in remaining.items() if i in seen}
+    return NodeEligibility(node_name, found, seen, left, pools, books, rules.lists)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a node offers now."""
+
+    devices: tuple[PoolDevice, ...]
+    remaining: Mapping[DeviceID, Amounts]
+    pools: tuple[Pool, ...]
+    books: CounterBooks
 
 
 def _remaining(rules: Rules, item: PoolDevice) -> Amounts:
@@ -124,59 +156,66 @@ def _remaining(rules: Rules, item: PoolDevice) -> Amounts:
     }
 
 
-def _ask(
-    rules: Rules,
-    ask: Ask,
-    devices: tuple[PoolDevice, ...],
-    remaining: Mapping[DeviceID, Amounts],
-    pools: tuple[Pool, ...],
-) -> AskEligibility:
+def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
     stages: dict[DeviceID, Stage] = {}
     uses: dict[DeviceID, Amounts] = {}
     errors: list[tuple[DeviceID, str, str]] = []
-    for item in devices:
+    for item in state.devices:
         match = rules.matching.match(ask, item.driver, item.device)
         if match.stage == "error":
             errors.append((item.id, match.expression, match.error))
         if match.stage != "match":
             stages[item.id] = Stage.SELECTOR if match.stage in ("selector", "error") else Stage.CLASS
             continue
-        if item.device.binding_conditions and not rules.release.enabled("DRADeviceBindingConditions"):
+        if _is_hidden(rules, item.device):
             stages[item.id] = Stage.CLASS
             continue
-        use = _use(ask, item.device) if item.id in remaining or ask.capacity else {}
-        stages[item.id] = _stage(rules, ask, item, use, remaining.get(item.id, {}))
-        if use is not None and is_shareable(item.device, rules.release):
+        use = _use(rules, ask, item.device)
+        stages[item.id] = _stage(rules, ask, item, use, state)
+        if use is not None and is_shareable(item.device, rules):
             uses[item.id] = use
-    listed = _listed(rules, ask, devices, stages, remaining) if ask.all_devices else ()
-    blocked = _gate(rules, ask) or _blocked(ask, stages, listed, errors, pools)
+    listed = _listed(rules, ask, state, stages) if ask.all_devices else ()
+    blocked = _gate(rules, ask) or _blocked(ask, stages, listed, errors, state.pools)
     return AskEligibility(ask, stages, uses, listed, tuple(errors), blocked)
 
 
-def is_shareable(device: Device, release: KubernetesRelease) -> bool:
+def _is_hidden(rules: Rules, device: Device) -> bool:
+    """Say whether a gate that is off hides a device: `bindingConditions`, and `compatibilityGroups` from 1.37."""
+    if device.binding_conditions and not rules.gates.binding_conditions:
+        return True
+    return rules.gates.skip_groups and any(use.compatibility_groups for use in device.consumes_counters)
+
+
+def is_shareable(device: Device, rules: Rules) -> bool:
     """Say whether several requests may share a device: `allowMultipleAllocations` with DRAConsumableCapacity on."""
-    return bool(device.allow_multiple_allocations) and release.enabled("DRAConsumableCapacity")
+    return bool(device.allow_multiple_allocations) and rules.gates.consumable_capacity
 
 
-def _use(ask: Ask, device: Device) -> Amounts | None:
-    """Return what an ask takes of a device by key (dra-semantics 3.11, no policies), None where a key is missing."""
-    if any(key not in device.capacity for key in ask.capacity):
-        return None
-    return {key: parse_quantity(ask.capacity.get(key, capacity.value)) for key, capacity in device.capacity.items()}
+def _use(rules: Rules, ask: Ask, device: Device) -> Amounts | None:
+    """Return what an ask takes of a device by key, by its `requestPolicy`; None where it cannot serve it (3.11)."""
+    gates = rules.gates
+    if not (gates.consumable_capacity and (ask.capacity or device.capacity)):
+        return {}
+    use = capacity_use(device, ask.capacity, fractional=gates.fractional_range, defects=gates.defects)
+    return None if use is None else {key: Fraction(amount, NANO) for key, amount in use.items()}
 
 
-def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, left: Amounts) -> Stage:
-    if rules.release.enabled("DRADeviceTaints") and not _tolerated(rules, ask, item):
+def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state: _State) -> Stage:
+    if rules.gates.device_taints and not _tolerated(rules, ask, item):
         return Stage.TAINT
     held = rules.allocated
-    if item.id in held.exclusive or (item.id in held.shares and not rules.release.enabled("DRAConsumableCapacity")):
+    used = item.id in held.exclusive or (item.id in held.shares and not rules.gates.consumable_capacity)
+    if used and not ask.admin_access:
         return Stage.IN_USE
-    if use is None:
+    if use is None or (item.device.consumes_counters and not rules.gates.partitionable_devices):
         return Stage.CAPACITY
+    left = state.remaining.get(item.id, {})
     if any(amount > left[key] for key, amount in use.items() if key in left):
         # Capacity that the device would have with nobody on it is in use, capacity that it never has is missing.
         whole = all(parse_quantity(item.device.capacity[key].value) >= amount for key, amount in use.items())
         return Stage.IN_USE if whole else Stage.CAPACITY
+    if item.id in state.books.barred:
+        return Stage.IN_USE if state.books.barred[item.id] else Stage.CAPACITY
     return Stage.FREE
 
 
@@ -195,23 +234,17 @@ def _tolerated(rules: Rules, ask: Ask, item: PoolDevice) -> bool:
     )
 
 
-def _listed(
-    rules: Rules,
-    ask: Ask,
-    devices: tuple[PoolDevice, ...],
-    stages: Mapping[DeviceID, Stage],
-    remaining: Mapping[DeviceID, Amounts],
-) -> tuple[DeviceID, ...]:
+def _listed(rules: Rules, ask: Ask, state: _State, stages: Mapping[DeviceID, Stage]) -> tuple[DeviceID, ...]:
     """Return the list of an ask for All: what matches, less (to 1.36 silently) what lacks capacity now (rule 31)."""
-    newer = rules.release.version not in ("1.34", "1.35", "1.36")
+    newer = not rules.gates.defects
     found = []
-    for item in devices:
+    for item in state.devices:
         if stages[item.id] < Stage.TAINT:
             continue
-        use = _use(ask, item.device)
+        use = _use(rules, ask, item.device)
         # The list knows nothing of exclusive use: such a device stays in it and makes the request fail (rule 27).
         left = {key: parse_quantity(c.value) for key, c in item.device.capacity.items()} if newer else {}
-        left = left or dict(remaining.get(item.id, {}))
+        left = left or dict(state.remaining.get(item.id, {}))
         if use is not None and all(amount <= left[key] for key, amount in use.items() if key in left):
             found.append(item.id)
     return tuple(found)
@@ -220,6 +253,9 @@ def _listed(
 def _gate(rules: Rules, ask: Ask) -> str:
     if ask.capacity and not rules.release.enabled("DRAConsumableCapacity"):
         return f"it asks for capacity, which Kubernetes {rules.release} gives up on (DRAConsumableCapacity is off)"
+    exactly = rules.sketch.request(ask.request).exactly
+    if exactly is not None and exactly.admin_access is not None and not rules.gates.admin_access:
+        return f"it sets adminAccess, which Kubernetes {rules.release} gives up on (DRAAdminAccess is off)"
     if "/" in ask.reference and not rules.release.enabled("DRAPrioritizedList"):
         return f"it has alternatives, which Kubernetes {rules.release} gives up on (DRAPrioritizedList is off)"
     return ""

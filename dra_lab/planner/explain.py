@@ -10,7 +10,8 @@ from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link
 from dra_lab.planner.eligible import AskEligibility, NodeEligibility, Stage
-from dra_lab.planner.problem import AllocationProblem, PlaceValue, pairwise_share
+from dra_lab.planner.places import PlaceValue
+from dra_lab.planner.problem import AllocationProblem, pairwise_share
 
 _RULES = (
     ("class", Stage.SELECTOR, "are of class {device_class}"),
@@ -26,6 +27,7 @@ _ADVICE = {
     "taint": "Add a toleration",
     "in-use": "Wait until devices are freed",
     "capacity": "Ask for less capacity",
+    "counters": "Ask for smaller devices, or wait until devices of the same pool are freed",
     "link": "Prefer the link instead of demanding it, or lower the counts.",
     "limit": "Split the claim: one claim can hold 32 devices.",
 }
@@ -157,6 +159,9 @@ def _together(case: NodeCase) -> Shortfall:
     names = ", ".join(request.name for request in case.sketch.requests)
     need = sum(min(case.problem.need(ask) for ask in indices) for indices in case.problem.requests)
     have = sum(group.size for group in case.problem.groups)
+    if case.problem.counters:
+        text = f"the {have} devices for requests {names} draw on shared counters, of which too little is left for all"
+        return _shortfall("counters", names, text, need, min(have, need - 1), case.eligible.node)
     text = f"the requests {names} can be served one by one, but they compete for the same {have} devices"
     return _shortfall("count", names, text, need, min(have, need - 1), case.eligible.node)
 
@@ -214,8 +219,7 @@ def place_counts(problem: AllocationProblem, link: int, parts: Sequence[int]) ->
     """Return, for each value at a link's place, how many devices each of the asks may take there; sorted by value."""
     at: dict[PlaceValue, Counter[int]] = {}
     for group in problem.groups:
-        value = group.places[link]
-        if value is not None:
+        for value in group.places[link]:
             for part in parts:
                 if part in group.asks:
                     at.setdefault(value, Counter())[part] += group.size

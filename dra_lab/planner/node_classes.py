@@ -9,6 +9,7 @@ from functools import cached_property
 
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.planner.places import LIST
 from dra_lab.planner.problem import AllocationProblem
 
 _ROUNDS = 2
@@ -53,18 +54,23 @@ def fingerprint(problem: AllocationProblem, free: Sequence[int] | None = None) -
     """Return a value that two problems share only if one is the other with its places renamed.
 
     Everything the model is built from is in it: who may take what, equality of values at every place, kinds, sizes (up
-    to the number that the claim can take), capacity. Names of devices and places are not. Places are numbered in the
-    order of a sort that does not look at their names; where that sort ties, equal nodes may get different fingerprints,
-    never unequal nodes the same one. `free` gives other sizes of the groups.
+    to the number that the claim can take), capacity, counters. Names of devices and places are not. Places are numbered
+    in the order of a sort that does not look at their names; where that sort ties, equal nodes may get different
+    fingerprints, never unequal nodes the same one. At the place of a link where lists are, and in counters, names stay
+    as they are. `free` gives other sizes of the groups.
     """
     most = _most(problem)
     sizes = [group.size for group in problem.groups] if free is None else free
+    listed = _listed(problem)
     rows: list[Hashable] = []
     places: list[tuple[Hashable, ...]] = []
     for group, size in zip(problem.groups, sizes, strict=True):
         if size:
-            rows.append((group.asks, group.kind, min(size, most), group.shareable, group.remaining, group.uses))
-            places.append((*group.places, group.numa, group.root))
+            raw = tuple(group.places[link] for link in listed)
+            shared = (group.shareable, group.remaining, group.uses, group.draws)
+            rows.append((group.asks, group.kind, min(size, most), *shared, raw))
+            single = (v[0] if v and link not in listed else None for link, v in enumerate(group.places))
+            places.append((*single, group.numa, group.root))
     colours = [hash(row) for row in rows]
     for _ in range(_ROUNDS):
         colours = _refine(colours, places)
@@ -82,7 +88,19 @@ def fingerprint(problem: AllocationProblem, free: Sequence[int] | None = None) -
                 counts[dimension] += 1
             numbers.append(names[dimension, value])
         table.append((rows[index], tuple(numbers)))
-    return (tuple(table), problem.impossible, problem.paired, _all_needs(problem))
+    return (tuple(table), problem.impossible, problem.paired, _all_needs(problem), problem.counters)
+
+
+def _listed(problem: AllocationProblem) -> tuple[int, ...]:
+    """Return the links at whose place some device has several values, or a list that is not read."""
+    return tuple(
+        link
+        for link in range(len(problem.links))
+        if any(
+            len(group.places[link]) > 1 or any(kind == LIST for kind, _ in group.places[link])
+            for group in problem.groups
+        )
+    )
 
 
 def _most(problem: AllocationProblem) -> int:

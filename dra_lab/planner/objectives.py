@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, DeviceGroup, PlaceValue
+from dra_lab.planner.places import PlaceValue
+from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, DeviceGroup
 from dra_lab.planner.variables import Expression, Model, total
 
 

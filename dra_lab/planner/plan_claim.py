@@ -21,7 +21,12 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, check_sketch
 from dra_lab.planner.compare import compare_first_fit
 from dra_lab.planner.eligible import Rules, eligibility
-from dra_lab.planner.plan_findings import claim_findings, first_fit_findings, placement_findings
+from dra_lab.planner.plan_findings import (
+    binding_findings,
+    claim_findings,
+    first_fit_findings,
+    placement_findings,
+)
 from dra_lab.planner.progress import Limits, Progress
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import Scan, scan_nodes
@@ -69,7 +74,7 @@ def make_plan(
     refuse_claim(sketch)
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
     complete = with_documented_classes(cluster)
-    expansion = expand(sketch, complete)
+    expansion = expand(sketch, complete, release)
     rules = Rules(complete, expansion.sketch, release, views_of(complete, release).matching)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
@@ -109,7 +114,7 @@ def _fitting(work: _Work) -> Plan:
     """Return the plan of an allocation that was found."""
     scan, node = work.scan, work.choice.node
     inner = _placements(work)
-    scale = Scale(scan.sketch, localities(scan.cluster, node), scan.devices(node), scan.paired)
+    scale = Scale(scan.sketch, localities(scan.cluster, node), scan.devices(node), scan.paired, scan.rules.lists)
     compiled = compile_claim(scan.sketch, scan.cluster, scan.release)
     plain = compile_claim(scan.sketch, scan.cluster, scan.release, links=False)
     fits = (_first_fit(work, compiled, scale), _first_fit(work, plain, scale))
@@ -117,6 +122,7 @@ def _fitting(work: _Work) -> Plan:
         *_findings(work),
         *compiled.findings,
         *placement_findings(scan, node, inner),
+        *binding_findings(scan, node, inner),
         *first_fit_findings(scale, node, fits[0]),
     )
     proven = work.choice.decided and work.choice.solution.proven

@@ -81,6 +81,22 @@ def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placemen
             )
 
 
+def binding_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
+    """Yield a note for chosen devices with `bindingConditions` (dra-semantics 3.12, rule 76)."""
+    devices = scan.devices(node_name)
+    bound = [device for device in dict.fromkeys(p.device for p in placements) if devices[device].binding_conditions]
+    if bound:
+        conditions = dict.fromkeys(name for device in bound for name in devices[device].binding_conditions)
+        yield Finding(
+            "binding-conditions",
+            Severity.NOTE,
+            ", ".join(str(device) for device in bound),
+            f"the pod is bound only once {', '.join(conditions)} is true for these devices, for which kube-scheduler "
+            "waits up to 600 s; it takes the pools of such devices last",
+            "Nothing is to be done; a selector that leaves them out avoids the wait.",
+        )
+
+
 def first_fit_findings(scale: Scale, node_name: str, found: FirstFit | None) -> Iterator[Finding]:
     """Yield what kube-scheduler would do with the manifest that the drawing does not want."""
     if found is None or found.status is FirstFitStatus.STOPPED:

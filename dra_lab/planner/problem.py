@@ -8,11 +8,10 @@ from fractions import Fraction
 
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, covers
+from dra_lab.planner.counters import Counter, Draws
 from dra_lab.planner.eligible import AskEligibility, NodeEligibility
-from dra_lab.topology.locality import Locality, level_value
-
-PlaceValue = tuple[str, str | int]
-"""A value at a place with its type, because 1, True and "1" are three values (dra-semantics 3.9 M4)."""
+from dra_lab.planner.places import PlaceValue, Values, place_values, typed
+from dra_lab.topology.locality import Locality
 
 NUMA_KINDS = ("gpu", "nic", "cpu")
 ROOT_KINDS = ("gpu", "nic")
@@ -22,19 +21,21 @@ ROOT_KINDS = ("gpu", "nic")
 class DeviceGroup:
     """Devices that nothing in the problem can tell apart, in kube-scheduler's order.
 
-    `asks` are indices into the problem's asks that may take them; `places` holds the value at each link's place (None:
-    not known); a shareable device is a group of its own, `remaining` what is left of it and `uses` what each ask takes.
+    `asks` are indices into the problem's asks that may take them; `places` holds the values at each link's place (():
+    not known); a shareable device is a group of its own, `remaining` what is left of it and `uses` what each ask takes;
+    `draws` is what each device takes of shared counters.
     """
 
     devices: tuple[DeviceID, ...]
     asks: tuple[int, ...]
-    places: tuple[PlaceValue | None, ...]
+    places: tuple[Values, ...]
     kind: str
     numa: PlaceValue | None
     root: PlaceValue | None
     shareable: bool = False
     remaining: tuple[tuple[str, Fraction], ...] = ()
     uses: tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...] = ()
+    draws: Draws = ()
 
     @property
     def size(self) -> int:
@@ -47,7 +48,8 @@ class AllocationProblem:
     """One claim on one node.
 
     `requests` lists the indices of each request's asks, of which one is to be served; `impossible` are asks that cannot
-    be served here whatever is taken; `paired` says whether the claim asks for both GPUs and NICs (goal `unpaired`).
+    be served here whatever is taken; `paired` says whether the claim asks for both GPUs and NICs (goal `unpaired`);
+    `counters` is what is left of the shared counters that the groups draw on.
     """
 
     node: str
@@ -57,6 +59,7 @@ class AllocationProblem:
     groups: tuple[DeviceGroup, ...]
     impossible: frozenset[int] = frozenset()
     paired: bool = False
+    counters: tuple[tuple[Counter, int], ...] = ()
 
     def covered(self, link: int) -> tuple[tuple[int, ...], ...]:
         """Return, for each reference of a link, the indices of the asks that it covers."""
@@ -74,11 +77,6 @@ class AllocationProblem:
         if not self.asks[ask].all_devices:
             return self.asks[ask].count
         return sum(group.size for group in self.groups if ask in group.asks)
-
-
-def typed(value: str | int | None) -> PlaceValue | None:
-    """Return a value with its type, so that 1, True and "1" differ."""
-    return None if value is None else (type(value).__name__, value)
 
 
 def build_problem(
@@ -103,7 +101,7 @@ def build_problem(
     )
     must = tuple((n, link) for n, link in enumerate(links) if link.must)
     values = {
-        device: tuple(typed(level_value(places[device], link.where, eligible.seen[device])) for link in links)
+        device: tuple(place_values(places[device], link, eligible.seen[device], lists=eligible.lists) for link in links)
         for device in eligible.seen
     }
     takers: dict[DeviceID, list[int]] = {}
@@ -121,20 +119,21 @@ def build_problem(
         _groups(eligible, places, takers, values),
         frozenset(impossible),
         paired,
+        tuple(sorted(eligible.books.left.items())),
     )
 
 
 def _offer(
     index: int,
     part: AskEligibility,
-    values: Mapping[DeviceID, tuple[PlaceValue | None, ...]],
+    values: Mapping[DeviceID, tuple[Values, ...]],
     needed: tuple[int, ...],
     takers: dict[DeviceID, list[int]],
 ) -> bool:
     """Note the devices that an ask may take; say whether a must-link cost it one."""
     lost = False
     for device in part.listed if part.ask.all_devices and not part.blocked else part.devices:
-        if any(values[device][link] is None for link in needed):
+        if any(not values[device][link] for link in needed):
             lost = True
         else:
             takers.setdefault(device, []).append(index)
@@ -145,7 +144,7 @@ def _groups(
     eligible: NodeEligibility,
     places: Mapping[DeviceID, Locality],
     takers: Mapping[DeviceID, list[int]],
-    values: Mapping[DeviceID, tuple[PlaceValue | None, ...]],
+    values: Mapping[DeviceID, tuple[Values, ...]],
 ) -> tuple[DeviceGroup, ...]:
     alike: dict[tuple[object, ...], list[DeviceID]] = {}
     for device in eligible.seen:
@@ -153,8 +152,10 @@ def _groups(
             place = places[device]
             numa = place.numa_node.value if place.numa_node else None
             root = place.pcie_root.value if place.pcie_root else None
-            alone = device if _is_shared(eligible, device) else None
-            key = (tuple(takers[device]), values[device], place.kind, typed(numa), typed(root), alone)
+            shared = _is_shared(eligible, device)
+            alone = device if shared or device in eligible.books.coarse else None
+            draws = eligible.books.draws.get(device, ())
+            key = (tuple(takers[device]), values[device], place.kind, typed(numa), typed(root), shared, draws, alone)
             alike.setdefault(key, []).append(device)
     return tuple(_group(eligible, key, devices) for key, devices in alike.items())
 
@@ -164,13 +165,13 @@ def _is_shared(eligible: NodeEligibility, device: DeviceID) -> bool:
 
 
 def _group(eligible: NodeEligibility, key: tuple[object, ...], devices: list[DeviceID]) -> DeviceGroup:
-    indices, values, kind, numa, root, alone = key
+    indices, values, kind, numa, root, shared, draws, _ = key
     members = tuple(devices)
-    if alone is None:
-        return DeviceGroup(members, indices, values, kind, numa, root)  # type: ignore[arg-type]
+    if not shared:
+        return DeviceGroup(members, indices, values, kind, numa, root, draws=draws)  # type: ignore[arg-type]
     uses = tuple((i, tuple(sorted(eligible.asks[i].uses[members[0]].items()))) for i in indices)  # type: ignore[attr-defined]
     left = tuple(sorted(eligible.remaining.get(members[0], {}).items()))
-    return DeviceGroup(members, indices, values, kind, numa, root, True, left, uses)  # type: ignore[arg-type]
+    return DeviceGroup(members, indices, values, kind, numa, root, True, left, uses, draws)  # type: ignore[arg-type]
 
 
 def pairwise_share(counts: Sequence[int]) -> tuple[int, tuple[int, ...]] | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from dra_lab.drivers import level_attributes
-from dra_lab.errors import CelCompileError, UnsupportedFeature
-from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, expressions
+from dra_lab.errors import UnsupportedFeature
+from dra_lab.model.claims import DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, covers
@@ -22,17 +22,11 @@ def refuse_claim(sketch: ClaimSketch) -> None:
         parts.extend(request.first_available)
         if any(part.derived_attributes for part in parts):
             raise UnsupportedFeature("derivedAttributes", f"request {request.name!r} uses derivedAttributes; {_NEXT}")
-        _refuse_admin_access(request)
         if any(part.allocation_mode not in ("", "ExactCount", "All") for part in parts):
             raise UnsupportedFeature(
                 "allocationMode", f"request {request.name!r}: unknown allocationMode; use ExactCount or All"
             )
     _refuse_rings(tuple(link for link in sketch.links if link.how is How.PAIRWISE))
-
-
-def _refuse_admin_access(request: DeviceRequest) -> None:
-    if request.exactly is not None and request.exactly.admin_access:
-        raise UnsupportedFeature("adminAccess", f"request {request.name!r} asks for adminAccess; {_NEXT}")
 
 
 def _refuse_rings(links: tuple[Link, ...]) -> None:
@@ -69,18 +63,22 @@ def refuse_devices(rules: Rules, eligible: NodeEligibility) -> None:
     for part in eligible.asks:
         for device_id, stage in part.stages.items():
             if stage > Stage.SELECTOR:
-                _refuse_device(part.ask, device_id, eligible.seen[device_id])
-    _refuse_lists(rules, eligible)
+                _refuse_device(rules, part.ask, device_id, eligible.seen[device_id])
 
 
-def _refuse_device(ask: Ask, device_id: DeviceID, device: Device) -> None:
-    if device.consumes_counters:
-        raise UnsupportedFeature("consumesCounters", _for_device(ask, device_id, "draws on shared counters"))
-    if device.binding_conditions:
-        raise UnsupportedFeature("bindingConditions", _for_device(ask, device_id, "has binding conditions"))
-    asked = ask.capacity if not device.allow_multiple_allocations else device.capacity
-    if any(device.capacity[key].request_policy is not None for key in asked if key in device.capacity):
-        raise UnsupportedFeature("requestPolicy", _for_device(ask, device_id, "has capacity with a requestPolicy"))
+def _refuse_device(rules: Rules, ask: Ask, device_id: DeviceID, device: Device) -> None:
+    groups = rules.release.enabled("DRADeviceCompatibilityGroups")
+    if groups and any(use.compatibility_groups for use in device.consumes_counters):
+        raise UnsupportedFeature("compatibilityGroups", _for_device(ask, device_id, "has compatibilityGroups"))
+    allocatable = device.node_allocatable_resources or device.node_allocatable_resource_mappings
+    if allocatable and rules.release.enabled("DRANodeAllocatableResources"):
+        why = "takes of the node's own resources (nodeAllocatableResources)"
+        raise UnsupportedFeature("nodeAllocatableResources", _for_device(ask, device_id, why))
+    for name in _pairwise_attributes(rules.sketch.links, ask, device_id.driver) if rules.lists else ():
+        attribute = device.lookup(name, device_id.driver)
+        if attribute is not None and attribute.is_list:
+            why = f"publishes {name} as a list, which a pairwise link names"
+            raise UnsupportedFeature("listTypeAttributes", _for_device(ask, device_id, why))
 
 
 def _for_device(ask: Ask, device_id: DeviceID, why: str) -> str:
@@ -90,43 +88,9 @@ def _for_device(ask: Ask, device_id: DeviceID, why: str) -> str:
     )
 
 
-def _refuse_lists(rules: Rules, eligible: NodeEligibility) -> None:
-    for part in eligible.asks:
-        named = selector_attributes(rules, part.ask)
-        for device_id, stage in part.stages.items():
-            if stage > Stage.SELECTOR:
-                device = eligible.seen[device_id]
-                linked = _link_attributes(rules.sketch.links, part.ask, device_id.driver)
-                _refuse_list(part.ask, device_id, device, (*named, *linked))
-
-
-def _refuse_list(ask: Ask, device_id: DeviceID, device: Device, names: Iterable[str]) -> None:
-    for name in names:
-        attribute = device.lookup(name, device_id.driver)
-        if attribute is not None and attribute.is_list:
-            raise UnsupportedFeature(
-                "listTypeAttributes", _for_device(ask, device_id, f"publishes {name} as a list, which the claim names")
-            )
-
-
-def selector_attributes(rules: Rules, ask: Ask) -> tuple[str, ...]:
-    """Return the full names of the attributes that the class's and the request's selectors name, sorted."""
-    known = rules.cluster.class_by_name.get(ask.device_class_name)
-    texts = (*(expressions(known.spec.selectors) if known is not None else ()), *ask.selectors)
-    return tuple(sorted({name for text in texts for name in _named(rules, text)}))
-
-
-def _named(rules: Rules, text: str) -> frozenset[str]:
-    try:
-        return rules.matching.selector(text).attributes
-    except CelCompileError:
-        # A class of the cluster that does not compile is told as a finding: it stops this claim only.
-        return frozenset()
-
-
-def _link_attributes(links: Sequence[Link], ask: Ask, driver: str) -> tuple[str, ...]:
-    wheres = [link for link in links if any(covers(reference, ask) for reference in link.requests)]
+def _pairwise_attributes(links: Sequence[Link], ask: Ask, driver: str) -> tuple[str, ...]:
     names: list[str] = []
-    for link in wheres:
-        names.extend(level_attributes(driver, link.where) if link.is_level else (link.where,))
+    for link in links:
+        if link.how is How.PAIRWISE and any(covers(reference, ask) for reference in link.requests):
+            names.extend(level_attributes(driver, link.where) if link.is_level else (link.where,))
     return tuple(names)

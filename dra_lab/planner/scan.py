@@ -10,6 +10,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.counters import left_of
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
 from dra_lab.planner.problem import AllocationProblem, build_problem
@@ -151,7 +152,8 @@ class _Sorter:
         self._layouts: dict[Hashable, int] = {}
         self._prints: dict[tuple[int, tuple[int, ...]], Hashable] = {}
         self._idle: dict[tuple[int, ...], Hashable] = {}
-        self._every = any(ask.all_devices for ask in scan.rules.asks)
+        self._states: dict[Hashable, Hashable] = {}
+        self._each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
 
     def add(self, shape: tuple[int, ...], name: str) -> None:
         """Put one node into its class."""
@@ -169,15 +171,20 @@ class _Sorter:
     def _now(self, shape: tuple[int, ...], name: str) -> tuple[Hashable, int, tuple[int, ...]]:
         devices = self.scan.views.view(name).devices
         held = self.scan.rules.allocated
-        if self._every:
-            # Whether all devices are free decides there, so every state is looked at for itself.
-            return fingerprint(self.scan.problem(name)), -1, ()
         alone = {at for at, item in enumerate(devices) if item.id in held.exclusive}
         shared = tuple(
             (at, tuple(sorted(held.consumed.get(item.id, {}).items())))
             for at, item in enumerate(devices)
             if item.id in held.shares
         )
+        counted = self.scan.views.view(name).counted
+        if self._each or counted:
+            # With All, admin access or counters a device in use does more than to be missing: every state for itself.
+            left = tuple(sorted(left_of(self.scan.cluster, counted, held).items()))
+            state = (shape, frozenset(alone), shared, left)
+            if state not in self._states:
+                self._states[state] = fingerprint(self.scan.problem(name))
+            return self._states[state], -1, ()
         layout = self._layouts.get((shape, shared))
         if layout is None:
             layout = self._layouts[shape, shared] = len(self.scan.layouts)

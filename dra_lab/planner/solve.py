@@ -196,6 +196,22 @@ def _overbooked(model: Model) -> list[list[Any]]:
             if len(takers) > 1 and sum((dict(uses[ask]).get(key, Fraction()) for ask in takers), Fraction()) > left:
                 excess.append([model.take[ask, number] for ask in takers])
                 break
+    return [*excess, *_overdrawn(model)]
+
+
+def _overdrawn(model: Model) -> list[list[Any]]:
+    """Return, for each shared counter that is exceeded in exact arithmetic, the takes that exceed it.
+
+    Amounts that the solver cannot hold exactly belong to groups of one device (counters.COARSE): taken or not.
+    """
+    excess = []
+    for counter, left in model.problem.counters:
+        drawn = {
+            n: amount for n, group in enumerate(model.problem.groups) for key, amount in group.draws if key == counter
+        }
+        used = {n: round(pulp.value(model.taken[n]) or 0) for n in drawn}
+        if sum(drawn[n] * count for n, count in used.items()) > left:
+            excess.append([model.taken[n] for n, count in used.items() if count])
     return excess
 
 

@@ -10,18 +10,23 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, asks, covers
-from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, PlaceValue, pairwise_share, typed
-from dra_lab.topology.locality import Locality, level_value
+from dra_lab.planner.places import PlaceValue, Values, place_values, typed
+from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, pairwise_share
+from dra_lab.topology.locality import Locality
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What values are measured with; `paired` says whether the claim asks for both GPUs and NICs."""
+    """What values are measured with.
+
+    `paired` says whether the claim asks for both GPUs and NICs, `lists` whether lists count in links.
+    """
 
     sketch: ClaimSketch
     places: Mapping[DeviceID, Locality]
     devices: Mapping[DeviceID, Device]
     paired: bool
+    lists: bool = False
 
 
 def value_placements(scale: Scale, placements: Sequence[Placement], order: Sequence[str]) -> tuple[GoalValue, ...]:
@@ -76,10 +81,12 @@ def _lost(scale: Scale, link: Link, placements: Sequence[Placement]) -> int:
     if link.how is How.PAIRWISE:
         return _groups_lost(scale, link, placements)
     tied = [p.device for p in placements if any(covers(reference, _ask(scale, p)) for reference in link.requests)]
-    values = [_value(scale, device, (link.where,)) for device in tied]
-    if None in values:
+    values = [_values(scale, device, link) for device in tied]
+    if () in values:
         return 1
-    return int(len(set(values)) > 1) if link.how is How.TOGETHER else int(len(set(values)) < len(values))
+    if link.how is How.TOGETHER:
+        return int(bool(values) and not frozenset(values[0]).intersection(*values))
+    return int(len({value for found in values for value in found}) < sum(map(len, values)))
 
 
 def _groups_lost(scale: Scale, link: Link, placements: Sequence[Placement]) -> int:
@@ -90,24 +97,24 @@ def _groups_lost(scale: Scale, link: Link, placements: Sequence[Placement]) -> i
     share = pairwise_share([len(part) for part in parts])
     if share is None:
         return min(len(part) for part in parts)
-    wheres = (link.where, *_same_ends(scale.sketch, link))
-    at = [Counter(_value(scale, device, wheres) for device in part) for part in parts]
-    known = {value for counter in at for value in counter if value is not None}
+    links = (link, *_same_ends(scale.sketch, link))
+    found = [[tuple(v for one in links for v in _values(scale, device, one)) for device in part] for part in parts]
+    at = [Counter(values for values in part if len(values) == len(links)) for part in found]
+    known = {values for counter in at for values in counter}
     kept = sum(min(counter[v] // size for counter, size in zip(at, share[1], strict=True)) for v in known)
     return share[0] - kept
 
 
-def _same_ends(sketch: ClaimSketch, link: Link) -> tuple[str, ...]:
+def _same_ends(sketch: ClaimSketch, link: Link) -> tuple[Link, ...]:
     return tuple(
-        other.where
+        other
         for other in sketch.links
         if other.must and other.how is How.PAIRWISE and set(other.requests) == set(link.requests)
     )
 
 
-def _value(scale: Scale, device: DeviceID, wheres: tuple[str, ...]) -> tuple[PlaceValue, ...] | None:
-    values = tuple(typed(level_value(scale.places[device], where, scale.devices[device])) for where in wheres)
-    return None if None in values else values  # type: ignore[return-value]
+def _values(scale: Scale, device: DeviceID, link: Link) -> Values:
+    return place_values(scale.places[device], link, scale.devices[device], lists=scale.lists)
 
 
 def _ask(scale: Scale, placement: Placement) -> Ask:

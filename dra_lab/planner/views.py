@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from dra_lab.cel.matching import Matching
-from dra_lab.cel.selector import has_lists
 from dra_lab.drivers import LEVELS, level_attributes, machines, profile
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
+from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
+from dra_lab.planner.counters import consumption, counted_pools
 
 _MEMO = "_planner_views"
 
@@ -23,11 +23,15 @@ Failure = tuple[DeviceID, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """A node's devices in kube-scheduler's order; `hardware` is equal for nodes that differ in names alone."""
+    """A node's devices in kube-scheduler's order; `hardware` is equal for nodes that differ in names alone.
+
+    `counted` are the pools of which a device here draws on shared counters.
+    """
 
     node: str
     devices: tuple[PoolDevice, ...]
     hardware: int
+    counted: tuple[Pool, ...] = ()
 
 
 @dataclass
@@ -64,8 +68,9 @@ class ClusterViews:
             devices = tuple(devices_on(pools))
             whole = all(pool.complete and not pool.invalid for pool in pools)
             # What an incomplete pool publishes still tells places: such a node is like no other.
-            key = tuple(self._device(item) for item in devices)
-            found = NodeView(node_name, devices, self._number("node", key if whole else node_name))
+            counted = counted_pools(pools)
+            key = (tuple(self._device(item) for item in devices), _counters(devices, counted))
+            found = NodeView(node_name, devices, self._number("node", key if whole else node_name), counted)
             self.nodes[node_name] = found
         return found
 
@@ -107,8 +112,6 @@ class ClusterViews:
 
     def _device(self, item: PoolDevice) -> int:
         device, driver = item.device, item.driver
-        # A list is told apart by the object itself: lists are refused or read in ways that this key does not know.
-        lists = id(device) if has_lists(device) else 0
         rules = self.release.enabled("DRADeviceTaintRules")
         return self._number(
             "device",
@@ -117,10 +120,25 @@ class ClusterViews:
                 tuple(device.lookup(name, driver) for name in _told_by(driver)),
                 tuple(device.capacity.items()),
                 self.cluster.taints_of(item.id, device, rules=rules),
-                (bool(device.allow_multiple_allocations), bool(device.consumes_counters), lists),
-                bool(device.binding_conditions),
+                (bool(device.allow_multiple_allocations), bool(device.binding_conditions)),
+                tuple(use.compatibility_groups for use in device.consumes_counters),
             ),
         )
+
+
+def _counters(devices: Sequence[PoolDevice], counted: Sequence[Pool]) -> Hashable:
+    """Return what devices draw on and what there is, the pools numbered: equal for nodes with equal counters."""
+    number = {(pool.driver, pool.name): position for position, pool in enumerate(counted)}
+    drawn = tuple(
+        (at, consumption(item.device, number[item.driver, item.id.pool]))
+        for at, item in enumerate(devices)
+        if item.device.consumes_counters
+    )
+    totals = tuple(
+        tuple(sorted((s.name, name, str(c.value)) for s in pool.counter_sets for name, c in s.counters.items()))
+        for pool in counted
+    )
+    return drawn, totals
 
 
 @cache

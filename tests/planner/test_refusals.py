@@ -20,11 +20,9 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import (
-    CapacityRequestPolicy,
     Counter,
     Device,
     DeviceAttribute,
-    DeviceCapacity,
     DeviceCounterConsumption,
 )
 from dra_lab.model.plan import PlanStatus
@@ -61,8 +59,8 @@ COUNTED = Device(
 )
 
 
-def with_counters() -> Cluster:
-    found = node_with(COUNTED)
+def with_counters(part: Device = COUNTED) -> Cluster:
+    found = node_with(part)
     owner = found.slices[0]
     two = replace(owner, spec=replace(owner.spec, pool=replace(owner.spec.pool, resource_slice_count=2)))
     counters = replace(
@@ -77,49 +75,33 @@ def with_counters() -> Cluster:
     return changed(found, slices=(two, counters))
 
 
-def test_counters():
-    """A matching device that draws on shared counters is refused as consumesCounters."""
+def test_compatibility_groups():
+    """Devices with compatibilityGroups are refused with their gate on; with it off, 1.37 does not use them."""
+    grouped = replace(COUNTED, consumes_counters=(replace(COUNTED.consumes_counters[0], compatibility_groups=("a",)),))
+    found = with_counters(grouped)
     with pytest.raises(UnsupportedFeature) as caught:
-        plan(with_counters(), ask())
-    assert caught.value.feature == "consumesCounters"
+        plan(found, ask(), release=KubernetesRelease("1.37", {"DRADeviceCompatibilityGroups": True}))
+    assert caught.value.feature == "compatibilityGroups"
     assert "part" in str(caught.value)
+    assert not plan(found, ask(count=2), release=KubernetesRelease("1.37")).fits
+    assert plan(found, ask(count=2)).fits
 
 
-def test_counters_of_others():
+def test_compatibility_groups_of_others():
     """A selector that leaves such devices out makes the claim plannable."""
-    assert plan(with_counters(), ask(selectors=(selector('"type" in device.attributes["gpu.nvidia.com"]'),))).fits
+    grouped = replace(COUNTED, consumes_counters=(replace(COUNTED.consumes_counters[0], compatibility_groups=("a",)),))
+    gate = KubernetesRelease("1.37", {"DRADeviceCompatibilityGroups": True})
+    plain = ask(selectors=(selector('"type" in device.attributes["gpu.nvidia.com"]'),))
+    assert plan(with_counters(grouped), plain, release=gate).fits
 
 
-def test_binding_conditions():
-    """A device with binding conditions is refused; with the gate off it is not there."""
-    bound = Device(name="bound", binding_conditions=("ready",), binding_failure_conditions=("failed",))
-    with pytest.raises(UnsupportedFeature, match="binding conditions") as caught:
-        plan(node_with(bound), ask())
-    assert caught.value.feature == "bindingConditions"
-    off = KubernetesRelease("1.36", {"DRADeviceBindingConditions": False})
-    assert [p.device.device for p in plan(node_with(bound), ask(), release=off).placements] == ["plain"]
-
-
-def policy(*, shareable: bool) -> Device:
-    capacity = DeviceCapacity(value="10", request_policy=CapacityRequestPolicy(default="1"))
-    return Device(name="ruled", capacity={"x.example/c": capacity}, allow_multiple_allocations=shareable or None)
-
-
-def test_request_policy():
-    """A requestPolicy is refused where it decides: on shareable devices, and where that capacity is asked for."""
+def test_node_allocatable_resources():
+    """Devices that take of the node's own resources are refused where the gate is on."""
+    taking = Device(name="taking", node_allocatable_resource_mappings={"cpu": {}})
+    assert plan(node_with(taking), ask()).fits
     with pytest.raises(UnsupportedFeature) as caught:
-        plan(node_with(policy(shareable=True)), ask())
-    assert caught.value.feature == "requestPolicy"
-    assert plan(node_with(policy(shareable=False)), ask(count=2)).fits
-    with pytest.raises(UnsupportedFeature):
-        plan(node_with(policy(shareable=False)), ask(capacity=CapacityRequirements(requests={"x.example/c": "2"})))
-
-
-def test_admin_access():
-    """A request with adminAccess is refused."""
-    with pytest.raises(UnsupportedFeature) as caught:
-        plan(node_with(Device(name="b")), ask(admin_access=True))
-    assert caught.value.feature == "adminAccess"
+        plan(node_with(taking), ask(), release=KubernetesRelease("1.36", {"DRANodeAllocatableResources": True}))
+    assert caught.value.feature == "nodeAllocatableResources"
 
 
 def test_derived_attributes():
@@ -132,14 +114,16 @@ def test_derived_attributes():
         assert caught.value.feature == "derivedAttributes"
 
 
-def test_list_attributes():
-    """A list is refused where a link names the attribute, and harmless where nothing does."""
+def test_lists_in_pairs():
+    """A list is refused where a pairwise link names the attribute and the gate is on, and harmless elsewhere."""
     listed = Device(name="listed", attributes={ROOT: DeviceAttribute(strings=("pci0000:10", "pci0000:20"))})
-    seen = KubernetesRelease("1.37")
-    link = Link(name="l", requests=("gpu",), where="pcieRoot")
-    assert plan(node_with(listed), ask(count=2), release=seen).fits
+    found = node_with(listed)
+    pair = Link(name="l", requests=("gpu", "other"), where="pcieRoot", how=How.PAIRWISE)
+    gate = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
+    assert plan(found, ask(), ask("other"), release=gate).fits
+    assert not plan(found, ask(), ask("other"), links=(pair,), release=KubernetesRelease("1.37")).fits
     with pytest.raises(UnsupportedFeature) as caught:
-        plan(node_with(listed), ask(count=2), links=(link,), release=seen)
+        plan(found, ask(), ask("other"), links=(pair,), release=gate)
     assert caught.value.feature == "listTypeAttributes"
 
 

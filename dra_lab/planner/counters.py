@@ -1,0 +1,110 @@
+"""Shared counters of partitionable devices: who draws on what, and what is left (dra-semantics 3.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+
+from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import Pool
+from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.scheduler.capacity import nano
+from dra_lab.scheduler.counters import counters_left
+
+Counter = tuple[int, str, str]
+"""A counter: the position of its pool among the node's pools with counters, its set, its name."""
+
+Draws = tuple[tuple[Counter, int], ...]
+"""What a device takes of counters, sorted; nothing for a device that draws on none."""
+
+COARSE = 10_000
+"""Amounts up to here are exact in the solver; where a device draws more, devices are told apart one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CounterBooks:
+    """The counters of a node: `left` in whole numbers of one unit a counter, below zero when over-committed.
+
+    `draws` holds what each device that has still to pay takes; `barred` maps the devices that counters keep away to
+    whether they would fit with nobody on the pool; `coarse` are the devices at counters with large amounts (COARSE).
+    """
+
+    left: Mapping[Counter, int] = field(default_factory=dict)
+    draws: Mapping[DeviceID, Draws] = field(default_factory=dict)
+    barred: Mapping[DeviceID, bool] = field(default_factory=dict)
+    coarse: frozenset[DeviceID] = frozenset()
+
+
+def counted_pools(pools: Sequence[Pool]) -> tuple[Pool, ...]:
+    """Return the pools of which a device on this node draws on counters, in their order."""
+    return tuple(p for p in pools if any(item.on_node and item.device.consumes_counters for item in p.devices))
+
+
+def consumption(device: Device, position: int) -> Draws:
+    """Return `consumesCounters` of a device, summed by counter, in 1/NANO; `position` is that of its pool."""
+    found: dict[Counter, int] = {}
+    for use in device.consumes_counters:
+        for name, counter in use.counters.items():
+            key = (position, use.counter_set, name)
+            found[key] = found.get(key, 0) + nano(counter.value)
+    return tuple(sorted((key, amount) for key, amount in found.items() if amount))
+
+
+def left_of(cluster: Cluster, pools: Sequence[Pool], held: AllocatedDevices) -> dict[Counter, int]:
+    """Return what is left of every counter of some pools, in 1/NANO (rules 55 to 57)."""
+    return {
+        (position, *counter): amount
+        for position, pool in enumerate(pools)
+        for counter, amount in counters_left(cluster, pool, held).items()
+    }
+
+
+def counter_books(
+    cluster: Cluster, pools: Sequence[Pool], held: AllocatedDevices, shared: frozenset[DeviceID]
+) -> CounterBooks:
+    """Return the counters of a node's pools with what is held; `shared` are shareable devices that have paid already.
+
+    A pool of which any counter is over-committed bars all its devices that have to pay (rule 58).
+    """
+    counted = counted_pools(pools)
+    if not counted:
+        return CounterBooks()
+    left = left_of(cluster, counted, held)
+    idle = left_of(cluster, counted, AllocatedDevices())
+    overdrawn = {position for (position, _, _), amount in left.items() if amount < 0}
+    draws: dict[DeviceID, Draws] = {}
+    barred: dict[DeviceID, bool] = {}
+    for position, pool in enumerate(counted):
+        for item in pool.devices:
+            if not (item.on_node and item.device.consumes_counters) or item.id in shared:
+                continue
+            mine = consumption(item.device, position)
+            if position in overdrawn or any(amount > left[counter] for counter, amount in mine):
+                barred[item.id] = all(amount <= idle[counter] for counter, amount in mine)
+            elif mine:
+                draws[item.id] = mine
+    return _reduced(CounterBooks(left, draws, barred))
+
+
+def _reduced(books: CounterBooks) -> CounterBooks:
+    """Return the same counters in their largest common units, without those that no claim can use up."""
+    by: dict[Counter, list[int]] = {}
+    for mine in books.draws.values():
+        for counter, amount in mine:
+            by.setdefault(counter, []).append(amount)
+    unit = {counter: gcd(*amounts) for counter, amounts in by.items()}
+    # What a claim takes at most of a counter is what its 32 devices take; more than that need not be told apart.
+    most = {counter: sum(sorted(amounts)[-MAX_DEVICES:]) for counter, amounts in by.items()}
+    left = {
+        counter: books.left[counter] // unit[counter] for counter in sorted(by) if most[counter] > books.left[counter]
+    }
+    draws = {
+        device: tuple((counter, amount // unit[counter]) for counter, amount in mine if counter in left)
+        for device, mine in books.draws.items()
+    }
+    large = {counter for mine in draws.values() for counter, amount in mine if amount > COARSE}
+    coarse = frozenset(device for device, mine in draws.items() if any(counter in large for counter, _ in mine))
+    return CounterBooks(left, {device: mine for device, mine in draws.items() if mine}, books.barred, coarse)

@@ -1,0 +1,69 @@
+"""The values of a device at the place of a link: one as a rule, several where a list is published (KEP-5491)."""
+
+from __future__ import annotations
+
+from dra_lab.drivers import level_attributes
+from dra_lab.model.device import Device, DeviceAttribute
+from dra_lab.model.sketch import How, Link
+from dra_lab.topology.locality import Locality, level_value
+
+PlaceValue = tuple[str, str | int]
+"""A value at a place with its type, because 1, True and "1" are three values (dra-semantics 3.9 M4)."""
+
+Values = tuple[PlaceValue, ...]
+"""All values of a device at a place, sorted; () where it has none."""
+
+LIST = "list"
+"""The type of a list that the release does not read: it stands for itself."""
+
+
+def typed(value: str | int | None) -> PlaceValue | None:
+    """Return a value with its type, so that 1, True and "1" differ."""
+    return None if value is None else (type(value).__name__, value)
+
+
+def place_values(locality: Locality, link: Link, device: Device, *, lists: bool) -> Values:
+    """Return the values of a device at a link's place.
+
+    `lists` is the gate DRAListTypeAttributes: a list then has all its values (3.9 M7, D4). Without it, a list equals
+    nothing, and `distinctAttribute` takes it for equal to every other list (M6).
+    """
+    if link.is_level:
+        return _at_level(locality, link, device, lists=lists)
+    attribute = device.lookup(link.where, locality.device.driver)
+    if attribute is None or attribute.value is None:
+        return ()
+    kind, value = attribute.kind, attribute.value
+    if not isinstance(value, tuple):
+        return ((kind, value),)
+    return _members(kind.removesuffix("s"), value) if lists else _unread(locality, link)
+
+
+def _at_level(locality: Locality, link: Link, device: Device, *, lists: bool) -> Values:
+    known = typed(level_value(locality, link.where, device))
+    listed = _listed(locality, link, device)
+    if listed is None or (known is not None and not lists):
+        return () if known is None else (known,)
+    if not lists:
+        return _unread(locality, link)
+    values = listed.value if isinstance(listed.value, tuple) else ()
+    # As for a single value: "0" and 0 are the same NUMA node.
+    digits = (int(v) if isinstance(v, str) and v.isascii() and v.isdigit() else v for v in values)
+    return tuple(sorted({(type(value).__name__, value) for value in digits}))
+
+
+def _listed(locality: Locality, link: Link, device: Device) -> DeviceAttribute | None:
+    """Return the attribute that publishes a level, where it is a list."""
+    for name in level_attributes(locality.device.driver, link.where):
+        found = device.lookup(name, locality.device.driver)
+        if found is not None:
+            return found if found.is_list else None
+    return None
+
+
+def _members(kind: str, values: tuple[int, ...] | tuple[bool, ...] | tuple[str, ...]) -> Values:
+    return tuple(sorted({(kind, value) for value in values}))
+
+
+def _unread(locality: Locality, link: Link) -> Values:
+    return ((LIST, "" if link.how is How.APART else str(locality.device)),)

@@ -1,0 +1,351 @@
+"""Random small nodes with every way to share devices, and the best allocation found by trying every subset.
+
+Counters, request policies, lists, admin access, binding conditions, taints, All, alternatives and links, all mixed; the
+rules are written down literally (dra-semantics 3.5 to 3.11), with amounts that are whole numbers. No solver.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations, product
+
+from exhaustive_plans import CPU, GPU, NIC, NUMA, RDMA, ROOT, TAG, Exhaustive, device_class, selector, text
+from msgspec.structs import replace
+
+from dra_lab.model.allocation import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaimStatus,
+)
+from dra_lab.model.claims import (
+    ALL,
+    CapacityRequirements,
+    DeviceRequest,
+    DeviceSubRequest,
+    DeviceToleration,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import (
+    CapacityRequestPolicy,
+    CapacityRequestPolicyRange,
+    Device,
+    DeviceAttribute,
+    DeviceCapacity,
+    DeviceCounterConsumption,
+    DeviceTaint,
+)
+from dra_lab.model.device import Counter as Amount
+from dra_lab.model.names import DeviceID
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.sketch import ClaimSketch, How, Link, asks
+from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
+
+CORES, SHARES = "cores", "shares"
+Hardware = dict[str, tuple[list[Device], tuple[CounterSet, ...]]]
+
+
+def sharing_cluster(rng: random.Random, nodes: int = 1) -> Cluster:
+    """Make nodes of one or two kinds of hardware, with other devices in use on each."""
+    kinds = [_hardware(rng) for _ in range(1 if nodes == 1 else 2)]
+    slices: list[ResourceSlice] = []
+    claims: list[ResourceClaim] = []
+    busy = rng.choice([0.0, 0.15, 0.4])
+    for number in range(1, nodes + 1):
+        for driver, (devices, sets) in rng.choice(kinds).items():
+            slices.extend(_slices(driver, f"n{number}", devices, sets))
+            for device in devices:
+                while rng.random() < busy:
+                    claims.append(_holder(rng, len(claims), DeviceID(driver, f"n{number}", device.name), device))
+    return Cluster(tuple(slices), tuple(map(device_class, (GPU, NIC, CPU))), (), tuple(claims), name="sharing")
+
+
+def _hardware(rng: random.Random) -> Hardware:
+    # Small amounts, large ones with a common unit, and large ones without: the solver is exact for all of them.
+    unit = rng.choice([1, 1, 2**30, 10**12 + 39])
+    odd = rng.choice([0, 0, 1])
+    sets = tuple(
+        CounterSet(
+            name=f"set-{n}",
+            counters={"memory": Amount(value=rng.randint(3, 9) * unit), "slots": Amount(value=rng.randint(1, 3))},
+        )
+        for n in range(rng.randint(1, 2))
+    )
+    roots = [f"pci0000:{n}0" for n in range(rng.randint(1, 3))]
+    parts = [_partition(rng, n, roots, sets, unit, odd) for n in range(rng.randint(1, 5))]
+    lists = rng.random() < 0.3
+    nics = [_nic(rng, n, roots, lists=lists) for n in range(rng.randint(1, 4))]
+    cpus = [_cpu(rng, n) for n in range(rng.randint(0, 3))]
+    return {GPU: (parts, sets), NIC: (nics, ()), CPU: (cpus, ())}
+
+
+def _partition(rng: random.Random, n: int, roots: list[str], sets, unit: int, odd: int) -> Device:
+    draws = tuple(
+        DeviceCounterConsumption(
+            counter_set=found.name,
+            counters={"memory": Amount(value=rng.randint(1, 5) * unit + odd * rng.randint(0, 3))}
+            | ({"slots": Amount(value=rng.randint(0, 1))} if rng.random() < 0.5 else {}),
+        )
+        for found in rng.sample(sets, rng.choice([0, 1, 1, 1, len(sets)]))
+    )
+    attributes = {"type": text("gpu"), ROOT: text(rng.choice(roots)), **_tag(rng)}
+    if rng.random() < 0.4:
+        attributes[NUMA] = DeviceAttribute(int_=rng.randint(0, 1))
+    shareable = rng.random() < 0.25
+    return Device(
+        name=f"gpu-{n}",
+        attributes=attributes,
+        consumes_counters=draws,
+        capacity={SHARES: _capacity(rng, rng.randint(1, 3))} if rng.random() < 0.4 else {},
+        allow_multiple_allocations=True if shareable else None,
+        taints=(DeviceTaint(key="bad", effect="NoSchedule"),) if rng.random() < 0.1 else (),
+        binding_conditions=("ready",) if rng.random() < 0.1 else (),
+    )
+
+
+def _nic(rng: random.Random, n: int, roots: list[str], *, lists: bool) -> Device:
+    attributes = {"dra.net/rdma": DeviceAttribute(bool_=rng.random() < 0.7), **_tag(rng)}
+    if lists and rng.random() < 0.5:
+        attributes[ROOT] = DeviceAttribute(strings=tuple(rng.sample(roots, rng.randint(1, len(roots)))))
+    elif rng.random() < 0.9:
+        attributes[ROOT] = text(rng.choice(roots))
+    return Device(name=f"nic-{n}", attributes=attributes)
+
+
+def _cpu(rng: random.Random, n: int) -> Device:
+    attributes = {NUMA: DeviceAttribute(int_=rng.randint(0, 1)), **_tag(rng)}
+    capacity = {CORES: _capacity(rng, rng.choice([8, 16]))}
+    if rng.random() < 0.3:
+        capacity[SHARES] = _capacity(rng, rng.randint(1, 3))
+    return Device(
+        name=f"cpu-{n}",
+        attributes=attributes,
+        capacity=capacity,
+        allow_multiple_allocations=rng.choice([True, True, True, None]),
+    )
+
+
+def _tag(rng: random.Random) -> dict[str, DeviceAttribute]:
+    choice = rng.random()
+    if choice < 0.3:
+        return {}
+    if choice < 0.6:
+        return {TAG: text(rng.choice("abc"))}
+    if choice < 0.65:
+        return {TAG: DeviceAttribute(version="1.0.0")}
+    return {TAG: DeviceAttribute(strings=tuple(rng.sample("abc", rng.randint(1, 3))))}
+
+
+def _capacity(rng: random.Random, value: int) -> DeviceCapacity:
+    default = rng.choice([0, 1, 2, value])
+    kind = rng.choice(["", "default", "range", "steps", "values"])
+    policies = {
+        "": None,
+        "default": CapacityRequestPolicy(default=default),
+        "range": CapacityRequestPolicy(
+            default=default,
+            valid_range=CapacityRequestPolicyRange(min=rng.randint(0, 3), max=rng.randint(3, value + 3)),
+        ),
+        "steps": CapacityRequestPolicy(
+            default=default, valid_range=CapacityRequestPolicyRange(min=rng.randint(0, 2), step=rng.randint(1, 4))
+        ),
+        "values": CapacityRequestPolicy(default=default, valid_values=tuple(sorted(rng.sample(range(1, 17), 3)))),
+    }
+    return DeviceCapacity(value=value, request_policy=policies[kind])
+
+
+def _slices(driver: str, node: str, devices: list[Device], sets: tuple[CounterSet, ...]) -> Iterator[ResourceSlice]:
+    if not devices:
+        return
+    pool = ResourcePool(name=node, generation=1, resource_slice_count=2 if sets else 1)
+    spec = ResourceSliceSpec(driver=driver, pool=pool, node_name=node, devices=tuple(devices))
+    yield ResourceSlice(metadata=ObjectMeta(name=f"{node}-{driver}-devices"), spec=spec)
+    if sets:
+        counters = replace(spec, devices=None, shared_counters=sets)
+        yield ResourceSlice(metadata=ObjectMeta(name=f"{node}-{driver}-counters"), spec=counters)
+
+
+def _holder(rng: random.Random, number: int, device: DeviceID, published: Device) -> ResourceClaim:
+    share = bool(published.allow_multiple_allocations) and rng.random() < 0.8
+    result = DeviceRequestAllocationResult(
+        request="r",
+        **device._asdict(),
+        admin_access=True if rng.random() < 0.1 else None,
+        share_id=f"00000000-0000-0000-0000-{number:012d}" if share else None,
+        consumed_capacity={key: rng.randint(0, 4) for key in published.capacity} if share else {},
+    )
+    allocation = AllocationResult(devices=DeviceAllocationResult(results=(result,)))
+    return ResourceClaim(
+        metadata=ObjectMeta(name=f"holder-{number}", namespace="default"),
+        status=ResourceClaimStatus(allocation=allocation),
+    )
+
+
+def sharing_sketch(rng: random.Random, cluster: Cluster) -> ClaimSketch:
+    """Make a claim of one to three requests with up to two links; pairs only where no root is a list."""
+    requests = tuple(_request(rng, n) for n in range(rng.randint(1, 3)))
+    names = [r.name for r in requests] + [f"{r.name}/{s.name}" for r in requests for s in r.first_available]
+    published = [d.attributes.get(ROOT) for s in cluster.slices for d in s.spec.devices or ()]
+    hows = list(How) if not any(a is not None and a.is_list for a in published) else [How.TOGETHER, How.APART]
+    links: list[Link] = []
+    for number in range(rng.choice([0, 1, 1, 2])):
+        how = rng.choice(hows)
+        tied = tuple(rng.sample(names, min(len(names), rng.randint(1, 3))))
+        where = rng.choice(["pcieRoot", "numaNode", TAG, TAG])
+        if how is How.PAIRWISE:
+            tied = tuple({name.split("/")[0]: name for name in tied}.values())
+            if len(tied) < 2 or where == TAG or any(link.how is How.PAIRWISE for link in links):
+                continue
+        links.append(Link(name=f"link-{number}", requests=tied, where=where, how=how, must=rng.random() < 0.6))
+    return ClaimSketch(requests=requests, links=tuple(links))
+
+
+def _request(rng: random.Random, number: int) -> DeviceRequest:
+    name = f"r{number}"
+    if rng.random() < 0.2:
+        subs = tuple(DeviceSubRequest(name=f"s{n}", **_part(rng)) for n in range(2))
+        return DeviceRequest(name=name, first_available=subs)
+    admin = True if rng.random() < 0.15 else None
+    return DeviceRequest(name=name, exactly=ExactDeviceRequest(admin_access=admin, **_part(rng)))
+
+
+def _part(rng: random.Random) -> dict[str, object]:
+    driver = rng.choice([GPU, GPU, GPU, NIC, CPU, CPU])
+    part: dict[str, object] = {"device_class_name": driver}
+    if driver == NIC and rng.random() < 0.3:
+        part["selectors"] = (selector(RDMA),)
+    # At most 8 cores, which every CPU device has in all: larger requests may be split (authoring.expand).
+    keys = {CPU: [CORES, CORES, SHARES], GPU: [SHARES], NIC: []}[driver]
+    if keys and rng.random() < 0.5:
+        part["capacity"] = CapacityRequirements(requests={rng.choice(keys): rng.randint(0, 8 if driver == CPU else 3)})
+    if rng.random() < 0.12:
+        part["allocation_mode"] = ALL
+    else:
+        part["count"] = rng.choice([1, 1, 2, 2, 3])
+    if rng.random() < 0.1:
+        part["tolerations"] = (DeviceToleration(key="bad", operator="Exists"),)
+    return part
+
+
+class ExhaustiveSharing(Exhaustive):
+    """Every allocation of one claim on one node, with all rules of sharing; list-typed attributes count."""
+
+    def __init__(self, cluster: Cluster, sketch: ClaimSketch, node: str = "n1", *, version: str = "1.36") -> None:
+        super().__init__(cluster, sketch, node)
+        self.version = version
+        self.counters = {
+            (s.spec.driver, found.name, name): int(counter.value)
+            for s in cluster.slices
+            if s.spec.pool.name == node
+            for found in s.spec.shared_counters or ()
+            for name, counter in found.counters.items()
+        }
+        for device in self.devices:
+            if device in cluster.allocated.exclusive or device in cluster.allocated.shares:
+                self.counters = self.drawn(self.counters, device)
+
+    def drawn(self, counters, device: DeviceID):
+        """Return counters less what a device draws."""
+        left = dict(counters)
+        for use in self.devices[device].consumes_counters:
+            for name, amount in use.counters.items():
+                left[device.driver, use.counter_set, name] -= int(amount.value)
+        return left
+
+    def shareable(self, device: DeviceID) -> bool:
+        return bool(self.devices[device].allow_multiple_allocations)
+
+    def uses(self, ask, device: DeviceID):
+        """Return what an ask takes of each capacity, None where it cannot be served."""
+        published = self.devices[device].capacity
+        if set(ask.capacity) - set(published):
+            return None
+        found = {key: self.use(ask.capacity.get(key), capacity) for key, capacity in published.items()}
+        return None if None in found.values() else found
+
+    @staticmethod
+    def use(asked: int | None, capacity: DeviceCapacity) -> int | None:
+        policy = capacity.request_policy
+        if asked is None:
+            return int(capacity.value if policy is None else policy.default)
+        if policy is None:
+            return asked
+        if policy.valid_values:
+            return next((value for value in policy.valid_values if value >= asked), None)
+        if policy.valid_range is None:
+            return asked
+        low, high, step = policy.valid_range.min, policy.valid_range.max, policy.valid_range.step
+        value = max(asked, low)
+        while step is not None and (value - low) % step:
+            value += 1
+        return value if high is None or value <= high else None
+
+    def room(self, device: DeviceID, *, now: bool = True) -> dict[str, int]:
+        taken = self.cluster.allocated.consumed.get(device, {}) if now else {}
+        return {key: int(c.value) - int(taken.get(key, 0)) for key, c in self.devices[device].capacity.items()}
+
+    def fits(self, ask, device: DeviceID, *, now: bool = True) -> bool:
+        uses = self.uses(ask, device)
+        return uses is not None and all(uses[key] <= left for key, left in self.room(device, now=now).items())
+
+    def free(self, ask, device: DeviceID) -> bool:
+        tainted = bool(self.devices[device].taints) and not ask.tolerations
+        held = device in self.cluster.allocated.exclusive and not ask.admin_access
+        return not tainted and not held and self.fits(ask, device)
+
+    def choices(self, request) -> Iterator[tuple[object, tuple[DeviceID, ...]]]:
+        for ask in asks(request):
+            matching = [device for device in self.devices if self.matches(ask, device)]
+            if not ask.all_devices:
+                able = [device for device in matching if self.free(ask, device)]
+                yield from ((ask, taken) for taken in combinations(able, ask.count))
+                continue
+            listed = tuple(device for device in matching if self.fits(ask, device, now=self.version != "1.37"))
+            if listed and all(self.free(ask, device) for device in listed):
+                yield ask, listed
+
+    def allocations(self) -> Iterator[list[tuple[object, tuple[DeviceID, ...]]]]:
+        for picked in product(*(list(self.choices(request)) for request in self.sketch.requests)):
+            alone = Counter(device for _, taken in picked for device in taken if not self.shareable(device))
+            if max(alone.values(), default=1) == 1 and self.room_for(picked) and self.must_hold(picked):
+                yield list(picked)
+
+    def room_for(self, picked) -> bool:
+        """Say whether capacity and counters last; a device pays its counters once, one with shares has paid."""
+        counters, pools = self.counters, set()
+        for device in {device for _, taken in picked for device in taken}:
+            asked = [self.uses(ask, device) for ask, taken in picked if device in taken]
+            if any(sum(use[key] for use in asked) > left for key, left in self.room(device).items()):
+                return False
+            paid = self.shareable(device) and device in self.cluster.allocated.shares
+            if self.devices[device].consumes_counters and not paid:
+                counters = self.drawn(counters, device)
+                pools.add(device.driver)
+        return all(left >= 0 for (driver, _, _), left in counters.items() if driver in pools)
+
+    def values(self, device: DeviceID, where: str) -> set:
+        """Return the values at a link's place: all of a list, with their type."""
+        published = self.devices[device].attributes.get({"pcieRoot": ROOT}.get(where, where))
+        if published is not None and published.is_list:
+            return {("string", value) for value in published.strings}
+        if where == TAG:
+            return set() if published is None else {(published.kind, published.value)}
+        value = self.value(device, where)
+        return set() if value is None else {("string" if isinstance(value, str) else "int", value)}
+
+    def known(self, link: Link, picked) -> bool:
+        return all(self.values(device, link.where) for _, taken in self.tied(link, picked) for device in taken)
+
+    def lost(self, link: Link, picked) -> int:
+        if link.how is How.PAIRWISE:
+            return super().lost(link, picked)
+        values = [self.values(device, link.where) for _, taken in self.tied(link, picked) for device in taken]
+        if not all(values):
+            return 1
+        if link.how is How.APART:
+            return int(any(a & b for a, b in combinations(values, 2)))
+        return int(bool(values) and not set.intersection(*values))

@@ -1,0 +1,68 @@
+"""The best allocation of shared devices against trying every subset: every rule of DRA, all mixed."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import replace
+
+import pytest
+from exhaustive_sharing import ExhaustiveSharing, sharing_cluster, sharing_sketch
+
+from dra_lab.checks.plans import check_plan
+from dra_lab.model.plan import NodeFit, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner import make_plan
+from dra_lab.planner.plan_claim import goal_order
+
+CASES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "200"))
+STEP = 50
+
+
+def release(seed: int) -> KubernetesRelease:
+    return KubernetesRelease("1.37" if seed % 2 else "1.36", {"DRAListTypeAttributes": True})
+
+
+@pytest.mark.parametrize("start", range(0, CASES, STEP))
+def test_optimum_of_shared_devices_is_brute_force(start):
+    """Every goal has the value that trying all subsets finds, and a misfit is one for them too."""
+    fitting = 0
+    for seed in range(start, min(start + STEP, CASES)):
+        rng = random.Random(f"sharing {seed}")
+        cluster = sharing_cluster(rng)
+        sketch, target = sharing_sketch(rng, cluster), release(seed)
+        plan = make_plan(cluster, sketch, release=target)
+        expected = ExhaustiveSharing(cluster, sketch, version=target.version).best(goal_order(())).values
+        found = tuple(goal.value for goal in plan.goals) if plan.fits else None
+        assert found == expected, f"seed {seed}: {found} instead of {expected}"
+        assert plan.status is (PlanStatus.OPTIMAL if plan.fits else PlanStatus.INFEASIBLE), f"seed {seed}"
+        assert check_plan(cluster, plan, target) == (), f"seed {seed}"
+        assert plan.fits or plan.shortfalls, f"seed {seed}"
+        fitting += plan.fits
+    assert fitting
+
+
+@pytest.mark.parametrize("start", range(0, CASES // 4, 25))
+def test_nodes_with_shared_devices_are_decided_rightly(start):
+    """Which nodes fit, now and idle, is what trying all subsets on each node says: no unequal nodes are merged."""
+    for seed in range(start, start + 25):
+        rng = random.Random(f"sharing fleet {seed}")
+        cluster = sharing_cluster(rng, 5)
+        sketch, target = sharing_sketch(rng, cluster), release(seed)
+        plan = make_plan(cluster, sketch, release=target)
+        values = best_values(cluster, sketch, target)
+        idle = best_values(replace(cluster, claims=()), sketch, target)
+        best = min((value for value in values.values() if value is not None), default=None)
+        for node_class in plan.node_classes:
+            for node in node_class.nodes:
+                worst = NodeFit.NO if values[node] is None else NodeFit.WORSE
+                expected = NodeFit.BEST if best is not None and values[node] == best else worst
+                assert (node_class.fit, node_class.fits_idle) == (expected, idle[node] is not None), f"{seed} {node}"
+        assert check_plan(cluster, plan, target) == (), f"seed {seed}"
+
+
+def best_values(cluster, sketch, target):
+    return {
+        node: ExhaustiveSharing(cluster, sketch, node, version=target.version).best(goal_order(())).values
+        for node in cluster.node_names
+    }
