@@ -135,7 +135,8 @@ class PlanView(FollowingWidget):
         if self._session is not None:
             self.folder = str(message.get("folder", "")).strip() or DEFAULT_FOLDER
             self.written = []
-            self.written = [str(path) for path in export(self._session, self.folder)]
+            files = export(self._session, self.folder, overwrite=message.get("overwrite") is True)
+            self.written = [str(path) for path in files]
 
     def _asked_apply_suggestion(self, message: Mapping[str, Any]) -> None:
         plan, number = latest_plan(self._session), str(message.get("id", ""))

@@ -189,7 +189,7 @@ def test_manifests_are_written_to_a_folder(planner, server):
     """The button writes the files that the YAML tab shows."""
     shown = planner("file=None")
     shown.page.get_by_role("button", name="Write to folder").click()
-    shown.page.locator(".dra-write-panel input").fill("out")
+    shown.page.locator(".dra-write-panel .dra-field").fill("out")
     shown.page.keyboard.press("Enter")
     written = server.root / "out" / "resourceclaimtemplate.yaml"
     until(written.exists, "the file is there")

@@ -242,6 +242,16 @@ def test_writing_tells_the_files_and_a_changed_file_is_a_problem(session, tmp_pa
     assert (tmp_path / "out" / "pod.yaml").read_text() == "mine: true\n"
 
 
+def test_a_changed_file_is_overwritten_where_the_person_asks_for_it(session, tmp_path):
+    """`overwrite` must be true itself, not only something."""
+    view, changed = PlanView(session), tmp_path / "pod.yaml"
+    changed.write_text("mine: true\n")
+    say(view, type="write", folder=str(tmp_path), overwrite="yes")
+    assert changed.read_text() == "mine: true\n"
+    say(view, type="write", folder=str(tmp_path), overwrite=True)
+    assert "kind: Pod" in changed.read_text()
+
+
 def test_a_suggestion_adds_its_selectors_once():
     """Selectors are added to the requests that they are for; doing it again changes nothing."""
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")

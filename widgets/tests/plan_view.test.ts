@@ -159,6 +159,19 @@ test("Write tells the folder, and what was written stands below it", async () =>
   expect(el.querySelector(".dra-written")!.textContent).toBe("Written:out/pod.yaml");
 });
 
+test("files changed by hand are overwritten only where that is ticked, and only once", () => {
+  const { el, model } = plan();
+  const [field, force] = [...el.querySelectorAll<HTMLInputElement>(".dra-write-panel input")];
+  field!.value = "out";
+  force!.click();
+  press(field!, "Enter");
+  press(field!, "Enter");
+  expect(model.sent).toEqual([
+    { type: "write", folder: "out", overwrite: true },
+    { type: "write", folder: "out" },
+  ]);
+});
+
 test("near the lower edge of the window the panel opens upwards, and elsewhere downwards", () => {
   const { el } = plan();
   const open = button(el, "Write to folder");

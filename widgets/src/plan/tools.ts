@@ -31,12 +31,18 @@ export function tools(sync: Sync<PlanViewModel>, select: () => void): { root: HT
   const id = freshId("folder");
   const field = h("input.dra-field", { id, type: "text", spellcheck: "false", autocomplete: "off" });
   const result = h("div.dra-written", { role: "status" });
-  const send = () => sync.send({ type: "write", folder: field.value });
+  const force = h("input", { type: "checkbox" });
+  const send = () => {
+    sync.send({ type: "write", folder: field.value, ...(force.checked && { overwrite: true }) });
+    // Asked for once: the next change by hand is found again.
+    force.checked = false;
+  };
   onEnter(field, send);
   over.panel.classList.add("dra-write-panel");
   over.panel.append(
     h("label.dra-hint", { for: id }, "Folder, seen from the notebook"),
     h("div.dra-row", {}, field, h("button.dra-button.dra-primary", { type: "button", onclick: send }, "Write")),
+    h("label.dra-hint.dra-force", {}, force, "Overwrite files that were changed by hand"),
     result,
   );
   sync.watch(["folder"], () => (field.value = sync.get("folder")));
