@@ -70,7 +70,7 @@ def gather_pools(
         if kept and kept[0].spec.pool.generation < slice_.spec.pool.generation:
             kept.clear()
         kept.append(slice_)
-    pools = [pool for key, slices in relevant.items() if (pool := _build(cluster, key, slices, node)) is not None]
+    pools = [pool for key, slices in relevant.items() if (pool := _pool(cluster, key, slices, node)) is not None]
     return tuple(sorted(pools, key=lambda p: (_binds(p), p.driver.encode(), p.name.encode())))
 
 
@@ -103,6 +103,18 @@ def _device_on(device: Device, node: Node) -> bool:
     if device.node_selector is not None:
         return node_matches(device.node_selector, node)
     return bool(device.all_nodes)
+
+
+def _pool(cluster: Cluster, key: tuple[str, str], slices: list[ResourceSlice], node: Node) -> Pool | None:
+    if any(slice_.spec.devices for slice_ in slices):
+        return _build(cluster, key, slices, node)
+    # In 1.36 every node sees the counters of every pool; what such a pool is does not depend on the node. Kept on the
+    # instance, like a cached_property, by the identity of slices that live as long.
+    memo: dict[object, Pool | None] = cluster.__dict__.setdefault("_counter_pools", {})
+    known = (key, *map(id, slices))
+    if known not in memo:
+        memo[known] = _build(cluster, key, slices, node)
+    return memo[known]
 
 
 def _build(cluster: Cluster, key: tuple[str, str], slices: list[ResourceSlice], node: Node) -> Pool | None:
