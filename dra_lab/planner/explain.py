@@ -156,14 +156,33 @@ def _unserved(shortfall: Shortfall) -> Shortfall:
 
 
 def _together(case: NodeCase) -> Shortfall:
-    names = ", ".join(request.name for request in case.sketch.requests)
-    need = sum(min(case.problem.need(ask) for ask in indices) for indices in case.problem.requests)
-    have = sum(group.size for group in case.problem.groups)
+    rivals = next((r for r in _rivals(case) if r[1] > r[2]), None) or (range(len(case.sketch.requests)), *_all(case))
+    positions, need, have = rivals
+    names = ", ".join(case.sketch.requests[position].name for position in positions)
     if case.problem.counters:
         text = f"the {have} devices for requests {names} draw on shared counters, of which too little is left for all"
         return _shortfall("counters", names, text, need, min(have, need - 1), case.eligible.node)
     text = f"the requests {names} can be served one by one, but they compete for the same {have} devices"
     return _shortfall("count", names, text, need, min(have, need - 1), case.eligible.node)
+
+
+def _all(case: NodeCase) -> tuple[int, int]:
+    need = sum(min(case.problem.need(ask) for ask in indices) for indices in case.problem.requests)
+    return need, sum(group.size for group in case.problem.groups)
+
+
+def _rivals(case: NodeCase) -> list[tuple[list[int], int, int]]:
+    """Return the requests that can take each other's devices, set by set: positions, devices needed and there."""
+    owner = {ask: position for position, indices in enumerate(case.problem.requests) for ask in indices}
+    sets: list[tuple[set[int], int]] = []
+    for group in case.problem.groups:
+        wanted, size = {owner[ask] for ask in group.asks}, group.size
+        for other in [known for known in sets if known[0] & wanted]:
+            sets.remove(other)
+            wanted, size = wanted | other[0], size + other[1]
+        sets.append((wanted, size))
+    needs = [min(case.problem.need(ask) for ask in indices) for indices in case.problem.requests]
+    return [(sorted(wanted), sum(needs[position] for position in wanted), size) for wanted, size in sets]
 
 
 def explain_link(case: NodeCase, name: str) -> Shortfall:

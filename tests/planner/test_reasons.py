@@ -5,14 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dra_lab.authoring.palette import with_documented_classes
 from dra_lab.checks.plans import check_plan
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    CELDeviceSelector,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+)
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner import make_plan
+from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")
@@ -200,3 +208,14 @@ def test_a_node_that_publishes_nothing_asks_for_another_cluster(tmp_path):
     plan = planned(load_cluster(tmp_path), pairs(2))
     assert plan.shortfalls[0].message.startswith("Request gpu needs 2 devices; none is published here")
     assert plan.shortfalls[0].advice == "Load a cluster that has ResourceSlices, or a sample."
+
+
+def test_only_the_requests_that_compete_are_named():
+    """CPUs that are short are no matter of the GPUs and NICs of the same claim."""
+    cluster = load_cluster("sample:dgx-h100")
+    sketch = read_sketch("sample:dgx-h100/gpu-nic-cpu")
+    capacity = CapacityRequirements(requests={"dra.cpu/cpu": "1000"})
+    cpu = replace(sketch.requests[2], exactly=replace(sketch.requests[2].exactly, capacity=capacity))
+    found = make_plan(cluster, replace(sketch, requests=(*sketch.requests[:2], cpu)), release=KubernetesRelease("1.36"))
+    assert "compete for the same 2 devices" in found.shortfalls[0].message
+    assert "gpu" not in found.shortfalls[0].subject
