@@ -54,7 +54,7 @@ def sharing_cluster(rng: random.Random, nodes: int = 1) -> Cluster:
     kinds = [_hardware(rng) for _ in range(1 if nodes == 1 else 2)]
     slices: list[ResourceSlice] = []
     claims: list[ResourceClaim] = []
-    busy = rng.choice([0.0, 0.15, 0.4])
+    busy = rng.choice([0.0, 0.15, 0.3])
     for number in range(1, nodes + 1):
         for driver, (devices, sets) in rng.choice(kinds).items():
             slices.extend(_slices(driver, f"n{number}", devices, sets))
@@ -76,10 +76,10 @@ def _hardware(rng: random.Random) -> Hardware:
         for n in range(rng.randint(1, 2))
     )
     roots = [f"pci0000:{n}0" for n in range(rng.randint(1, 3))]
-    parts = [_partition(rng, n, roots, sets, unit, odd) for n in range(rng.randint(1, 5))]
+    parts = [_partition(rng, n, roots, sets, unit, odd) for n in range(rng.randint(2, 5))]
     lists = rng.random() < 0.3
-    nics = [_nic(rng, n, roots, lists=lists) for n in range(rng.randint(1, 4))]
-    cpus = [_cpu(rng, n) for n in range(rng.randint(0, 3))]
+    nics = [_nic(rng, n, roots, lists=lists) for n in range(rng.randint(2, 4))]
+    cpus = [_cpu(rng, n) for n in range(rng.choice([0, 2, 3, 3]))]
     return {GPU: (parts, sets), NIC: (nics, ()), CPU: (cpus, ())}
 
 
@@ -131,11 +131,11 @@ def _cpu(rng: random.Random, n: int) -> Device:
 
 def _tag(rng: random.Random) -> dict[str, DeviceAttribute]:
     choice = rng.random()
-    if choice < 0.3:
+    if choice < 0.15:
         return {}
-    if choice < 0.6:
+    if choice < 0.4:
         return {TAG: text(rng.choice("abc"))}
-    if choice < 0.65:
+    if choice < 0.45:
         return {TAG: DeviceAttribute(version="1.0.0")}
     return {TAG: DeviceAttribute(strings=tuple(rng.sample("abc", rng.randint(1, 3))))}
 
@@ -200,7 +200,7 @@ def sharing_sketch(rng: random.Random, cluster: Cluster) -> ClaimSketch:
             tied = tuple({name.split("/")[0]: name for name in tied}.values())
             if len(tied) < 2 or where == TAG or any(link.how is How.PAIRWISE for link in links):
                 continue
-        links.append(Link(name=f"link-{number}", requests=tied, where=where, how=how, must=rng.random() < 0.6))
+        links.append(Link(name=f"link-{number}", requests=tied, where=where, how=how, must=rng.random() < 0.5))
     return ClaimSketch(requests=requests, links=tuple(links))
 
 
@@ -209,7 +209,7 @@ def _request(rng: random.Random, number: int) -> DeviceRequest:
     if rng.random() < 0.2:
         subs = tuple(DeviceSubRequest(name=f"s{n}", **_part(rng)) for n in range(2))
         return DeviceRequest(name=name, first_available=subs)
-    admin = True if rng.random() < 0.15 else None
+    admin = True if rng.random() < 0.25 else None
     return DeviceRequest(name=name, exactly=ExactDeviceRequest(admin_access=admin, **_part(rng)))
 
 
@@ -218,14 +218,16 @@ def _part(rng: random.Random) -> dict[str, object]:
     part: dict[str, object] = {"device_class_name": driver}
     if driver == NIC and rng.random() < 0.3:
         part["selectors"] = (selector(RDMA),)
-    # At most 8 cores, which every CPU device has in all: larger requests may be split (authoring.expand).
-    keys = {CPU: [CORES, CORES, SHARES], GPU: [SHARES], NIC: []}[driver]
-    if keys and rng.random() < 0.5:
-        part["capacity"] = CapacityRequirements(requests={rng.choice(keys): rng.randint(0, 8 if driver == CPU else 3)})
+    # Of CPU devices never more than each has in all: larger requests may be split (authoring.expand).
+    keys = {CPU: [CORES, CORES, CORES, SHARES], GPU: [SHARES], NIC: []}[driver]
+    if keys and rng.random() < (0.8 if driver == CPU else 0.3):
+        key = rng.choice(keys)
+        most = {(CPU, CORES): 6, (CPU, SHARES): 1, (GPU, SHARES): 2}[driver, key]
+        part["capacity"] = CapacityRequirements(requests={key: rng.randint(0, most)})
     if rng.random() < 0.12:
         part["allocation_mode"] = ALL
     else:
-        part["count"] = rng.choice([1, 1, 2, 2, 3])
+        part["count"] = rng.choice([1, 1, 1, 2, 2, 3])
     if rng.random() < 0.1:
         part["tolerations"] = (DeviceToleration(key="bad", operator="Exists"),)
     return part

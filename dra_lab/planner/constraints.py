@@ -90,7 +90,8 @@ def add_shared_counters(model: Model) -> None:
     A device pays once, however many requests share it (rule 60).
     """
     for counter, left in model.problem.counters:
-        drawn = {n: a for n, group in enumerate(model.problem.groups) for key, a in group.draws if key == counter}
+        groups = [(n, group) for n, group in enumerate(model.problem.groups) if model.takes(n)]
+        drawn = {n: amount for n, group in groups for key, amount in group.draws if key == counter}
         most = max(drawn.values(), default=0)
         # Large amounts become shares of what is left; what the solver then lets pass is recounted exactly.
         scale = 1.0 if most <= COARSE else _SCALE / left
