@@ -1,0 +1,34 @@
+"""`dra-lab draw`: the hardware of a node as a picture or a self-contained page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from dra_lab.cli.options import FITS, Commands, add_claim, session_of, status_of
+from dra_lab.model.plan import Plan
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = commands.add_parser("draw", help="draw the hardware of a node, with a claim's plan on it")
+    add_claim(parser, required=False)
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="FILE.svg or FILE.html")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw the node, with the plan of a claim where one is given."""
+    from dra_lab.session.outputs import manifest, picture_page
+    from dra_lab.sources import load_cluster
+
+    if not options.claim:
+        picture_page(load_cluster(options.cluster), None, options.node, options.output)
+        print(f"wrote {options.output}", file=sys.stderr)
+        return FITS
+    session = session_of(options)
+    plan: Plan = session.plan()
+    picture_page(session.cluster, plan, options.node, options.output, manifest(session).text)
+    print(f"wrote {options.output}", file=sys.stderr)
+    return status_of(plan)

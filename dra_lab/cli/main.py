@@ -1,0 +1,54 @@
+"""The entry point: one parser, one table of commands, errors of ours as one line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from dra_lab.cli.options import UNANSWERED
+from dra_lab.errors import DraLabError
+
+COMMANDS = ("samples", "plan", "draw", "export", "replay")
+"""The modules of this room that are commands, in the order in which help lists them."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit status; an error of ours becomes one line and status 2."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] == "lab":
+        return _lab(arguments[1:])
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+    except DraLabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return UNANSWERED
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return UNANSWERED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return UNANSWERED
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dra-lab",
+        description="A planning desk for Kubernetes Dynamic Resource Allocation. "
+        "Without a command, or with `lab`, it opens JupyterLab on the planner; further words go to JupyterLab.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands.add_parser("lab", help="open JupyterLab on the planner notebook (the default)")
+    for name in COMMANDS:
+        import_module(f"dra_lab.cli.{name}").add(commands)
+    return parser
+
+
+def _lab(arguments: list[str]) -> int:
+    from dra_lab.jupyter_launch import open_lab
+
+    return open_lab(arguments, Path.cwd())

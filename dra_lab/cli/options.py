@@ -1,0 +1,60 @@
+"""What several commands share: exit statuses, the options of a cluster and a claim, the session made of them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.release import RELEASES
+
+Commands = Any
+"""What `ArgumentParser.add_subparsers` returns; argparse does not name its type."""
+
+FITS, NOT, UNANSWERED = 0, 1, 2
+CLUSTER_HELP = "sample:NAME, a file or folder of kubectl's JSON or YAML, or - for standard input"
+CLAIM_HELP = "a drawing (*.dralab.yaml), a ResourceClaim or ResourceClaimTemplate, or sample:NAME/EXAMPLE"
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Declare CLUSTER."""
+    parser.add_argument("cluster", metavar="CLUSTER", help=CLUSTER_HELP)
+
+
+def add_claim(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Declare CLUSTER, --claim, --node and --release."""
+    add_cluster(parser)
+    parser.add_argument("--claim", required=required, metavar="FILE", help=CLAIM_HELP)
+    parser.add_argument("--node", default="", metavar="NAME", help="plan on this node only")
+    parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
+
+
+def session_of(options: argparse.Namespace) -> Any:
+    """Return the Session of a command's cluster and claim."""
+    from dra_lab.session import Session, read_sketch
+
+    return Session(
+        options.cluster,
+        sketch=read_sketch(options.claim),
+        release=options.release,
+        time_limit=getattr(options, "time_limit", None) or 60.0,
+        node=options.node,
+    )
+
+
+def plan_with_bar(session: Any) -> Plan:
+    """Plan with a line of progress on a terminal; nothing is printed where standard error is no terminal."""
+    from tqdm import tqdm
+
+    with tqdm(disable=not sys.stderr.isatty(), leave=False, bar_format="{desc} {elapsed}", delay=0.5) as bar:
+        session.on("progress", lambda: bar.set_description_str(str(getattr(session.progress, "text", ""))))
+        plan: Plan = session.plan()
+    return plan
+
+
+def status_of(plan: Plan) -> int:
+    """Return the exit status that a plan means."""
+    if plan.fits:
+        return FITS
+    return NOT if plan.status is PlanStatus.INFEASIBLE else UNANSWERED

@@ -1,0 +1,40 @@
+"""`dra-lab plan`: the best allocation of a claim on a cluster, or the reason why not."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from dra_lab.cli.options import Commands, add_claim, plan_with_bar, session_of, status_of
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = commands.add_parser("plan", help="find the best allocation of a claim on a cluster, or the reason why not")
+    add_claim(parser)
+    parser.add_argument("--time-limit", type=float, metavar="S", help="seconds after which the best so far is given")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="write the manifests to this folder as well")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan, print the answer, write the manifests where asked."""
+    from dra_lab.exports.text import plan_json, plan_text
+    from dra_lab.session.outputs import export
+
+    session = session_of(options)
+    plan = plan_with_bar(session)
+    session.wait()
+    if options.format == "json":
+        print(json.dumps(plan_json(plan), indent=2, ensure_ascii=False))
+    else:
+        print(plan_text(plan, session.cluster))
+    for finding in session.findings:
+        print(finding, file=sys.stderr)
+    if options.output:
+        for path in export(session, options.output):
+            print(f"wrote {path}", file=sys.stderr)
+    return status_of(plan)

@@ -1,0 +1,29 @@
+"""`dra-lab replay`: recorded cases of Kubernetes, answered."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from dra_lab.cli.options import FITS, Commands
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    text = "answer recorded cases of Kubernetes, so that anybody can check our claims"
+    parser = commands.add_parser("replay", help=text)
+    parser.add_argument(
+        "cases", metavar="CASES", type=Path, help="a file of NDJSON, plain or .gz, or - for standard input"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print an answer a case, a line each."""
+    from dra_lab.replay import replay_file
+
+    for answer in replay_file(options.cases):
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    return FITS
