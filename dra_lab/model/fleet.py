@@ -1,4 +1,4 @@
-"""FleetPlan: the answer for workloads × replicas over a whole cluster; one value, read by charts, tables and the CLI."""
+"""FleetPlan: the answer for workloads × replicas over a cluster; one value, read by charts, tables and the CLI."""
 
 from __future__ import annotations
 
