@@ -60,13 +60,15 @@ class Placement:
     """A device chosen for a request.
 
     `request` is the reference in the drawing (`gpu`, or `gpu/aligned` for an alternative); `manifest_request` the name
-    in the compiled claim (`gpu-0`) where it is known; `consumed` the capacity it takes of a shareable device.
+    in the compiled claim (`gpu-0`) where it is known; `consumed` the capacity it takes of a shareable device; `claim`
+    the claim it is for, "" where the pod has one.
     """
 
     request: str
     device: DeviceID
     manifest_request: str = ""
     consumed: Mapping[str, str] = field(default_factory=dict)
+    claim: str = ""
 
 
 class FirstFitStatus(StrEnum):
