@@ -1,0 +1,1 @@
+"""Manifests as people keep them in Git: read, checked against a cluster, migrated from device plugins."""

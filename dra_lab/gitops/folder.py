@@ -1,0 +1,161 @@
+"""Folders of manifests to documents: each with its file and the line of every path."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dra_lab.errors import ManifestError, SourceError
+from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.manifests.drawings import is_drawing
+from dra_lab.manifests.yaml_text import load_yaml
+
+SUFFIXES = (".json", ".yaml", ".yml")
+MAX_FILE_BYTES = 64 * 2**20
+MAX_FILES = 10_000
+STANDARD_INPUT = "standard input"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One object as written: `value` its fields, `origin` its file and place, `line(path)` the line of a path in it."""
+
+    value: Mapping[str, Any]
+    origin: Origin
+    line: Callable[[str], int]
+
+    @property
+    def kind(self) -> str:
+        """Return `kind`, "" where there is none."""
+        kind = self.value.get("kind")
+        return kind if isinstance(kind, str) else ""
+
+    @property
+    def name(self) -> str:
+        """Return `metadata.name`, or `metadata.generateName`, or ""."""
+        name = self._metadata("name") or self._metadata("generateName")
+        return name if isinstance(name, str) else ""
+
+    @property
+    def namespace(self) -> str:
+        """Return `metadata.namespace`, "" where none is written."""
+        namespace = self._metadata("namespace")
+        return namespace if isinstance(namespace, str) else ""
+
+    def at(self, path: str) -> Origin:
+        """Return the place of a path in this document."""
+        return Origin(self.origin.source, self.origin.document, f"{self.kind}/{self.name}", path, self.line(path))
+
+    def _metadata(self, key: str) -> Any:
+        metadata = self.value.get("metadata")
+        return metadata.get(key) if isinstance(metadata, Mapping) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """What paths held: documents in the order of their files, the text of every file, what could not be read."""
+
+    documents: tuple[Document, ...] = ()
+    texts: Mapping[str, str] = ()  # type: ignore[assignment]
+    findings: tuple[Finding, ...] = ()
+
+
+def read_manifests(paths: Iterable[str | Path]) -> Manifests:
+    """Return the objects in files, in folders with everything below them, and on standard input (`-`).
+
+    Hidden files and folders and drawings are left out. A file that cannot be used becomes a Finding and the others are
+    read. Raises SourceError when there is nothing at a path, or when there are more than MAX_FILES files.
+    """
+    documents: list[Document] = []
+    texts: dict[str, str] = {}
+    findings: list[Finding] = []
+    for name, text in _texts(paths, findings):
+        if name in texts:
+            continue
+        texts[name] = text
+        try:
+            documents += _documents(name, text)
+        except ManifestError as error:
+            advice = "The other files are read; correct this one."
+            place = error.origin or Origin(name)
+            findings.append(Finding("file-broken", Severity.ERROR, Path(name).name, error.message, advice, place))
+    return Manifests(tuple(documents), texts, tuple(findings))
+
+
+def _documents(name: str, text: str) -> Iterator[Document]:
+    # JSON is read as YAML too: that is slower, and knows the lines.
+    for document in load_yaml(text, name):
+        yield from _objects(document.value, Origin(name, document.number, line=document.line()), document.line)
+
+
+def _objects(value: Any, origin: Origin, line: Callable[[str], int]) -> Iterator[Document]:
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _objects(item, origin, _inside(line, f"[{index}]"))
+        return
+    if not isinstance(value, Mapping) or is_drawing(value):
+        return
+    items = value.get("items")
+    if isinstance(items, list) and str(value.get("kind")).endswith("List"):
+        for index, item in enumerate(items):
+            yield from _objects(item, origin, _inside(line, f"items[{index}]"))
+        return
+    yield Document(value, origin, line)
+
+
+def _inside(line: Callable[[str], int], step: str) -> Callable[[str], int]:
+    return lambda path: line(f"{step}.{path}" if path else step)
+
+
+def _texts(paths: Iterable[str | Path], findings: list[Finding]) -> Iterator[tuple[str, str]]:
+    for path in paths:
+        if str(path) == "-":
+            yield STANDARD_INPUT, _decode(sys.stdin.buffer.read(MAX_FILE_BYTES), STANDARD_INPUT)
+            continue
+        for file in _files(Path(path).expanduser()):
+            try:
+                yield str(file), _read(file)
+            except ManifestError as error:
+                advice = "The other files are read; correct or remove this one."
+                findings.append(
+                    Finding("file-broken", Severity.ERROR, file.name, error.message, advice, Origin(str(file)))
+                )
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise SourceError(f"there is nothing at {str(path)!r}; give files, folders, or - for standard input")
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in SUFFIXES
+        and file.is_file()
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    )
+    if not files:
+        raise SourceError(f"the folder {str(path)!r} holds no .json, .yaml or .yml file")
+    if len(files) > MAX_FILES:
+        raise SourceError(f"the folder {str(path)!r} holds {len(files):,} files; the limit is {MAX_FILES:,}")
+    return files
+
+
+def _read(file: Path) -> str:
+    try:
+        size = file.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise ManifestError(f"it has {size:,} bytes; the limit is {MAX_FILE_BYTES:,}")
+        return _decode(file.read_bytes(), str(file))
+    except OSError as error:
+        raise ManifestError(f"it cannot be read: {error.strerror or error}") from None
+
+
+def _decode(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ManifestError(f"this is not UTF-8 text (byte {error.start})", origin=Origin(name)) from None

@@ -1,0 +1,101 @@
+"""Does every selector of a claim match something? Told at the line of the selector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dra_lab.authoring.candidates import candidates
+from dra_lab.authoring.classes import class_findings
+from dra_lab.cel.releases import unknown_in
+from dra_lab.errors import CelError
+from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.references import WrittenClaim
+from dra_lab.model.claims import DeviceRequest
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Ask, ClaimSketch, asks
+
+
+def check_matches(
+    claim: WrittenClaim, cluster: Cluster, read: Cluster, release: KubernetesRelease
+) -> Iterator[Finding]:
+    """Yield what the classes and selectors of a claim do not find.
+
+    `cluster` has the documented classes that `read`, the cluster as it was given, may lack. A class or selector that
+    leaves no device is an error, in an alternative a warning: the other alternatives may do.
+    """
+    sketch = ClaimSketch(requests=claim.spec.devices.requests)
+    for finding in class_findings(sketch, read):
+        place = claim.document.at(_class_path(claim, finding.subject))
+        if finding.severity is Severity.ERROR:
+            yield replace(finding, origin=place)
+            continue
+        message = "this DeviceClass is not in what was given; the class that its driver documents is looked at instead"
+        yield replace(finding, message=message, origin=place)
+    for number, request in enumerate(claim.spec.devices.requests):
+        for index, ask in enumerate(asks(request)):
+            path = f"{claim.path}.devices.requests[{number}].{_part(request, index)}"
+            yield from _ask(claim, ask, path, cluster, release)
+
+
+def _part(request: DeviceRequest, index: int) -> str:
+    return "exactly" if request.exactly is not None else f"firstAvailable[{index}]"
+
+
+def _ask(claim: WrittenClaim, ask: Ask, path: str, cluster: Cluster, release: KubernetesRelease) -> Iterator[Finding]:
+    severity = Severity.WARNING if "/" in ask.reference else Severity.ERROR
+    for index, text in enumerate(ask.selectors):
+        place = claim.document.at(f"{path}.selectors[{index}].cel.expression")
+        for why in _unknown(release, text):
+            yield Finding("selector-release", Severity.ERROR, ask.reference, why, "", place)
+    found = candidates(cluster, ask, release)
+    if found.error:
+        return  # the API's validation or the class finding says it
+    if found.failed:
+        device, why = next(iter(found.failed.items()))
+        message = f"a selector fails on {device}: {why}; kube-scheduler gives up the pod when it meets such a device"
+        advice = "Guard it: has(...) before the attribute is read, or the optional form."
+        yield Finding("selector-fails", Severity.ERROR, ask.reference, message, advice, claim.document.at(path))
+    if not found.in_class:
+        message = f"no device of {cluster.name} is of the class {ask.device_class_name!r}"
+        place = claim.document.at(f"{path}.deviceClassName")
+        yield Finding("class-matches-nothing", severity, ask.reference, message, "", place)
+    elif not found.devices:
+        yield from _dead_selector(claim, ask, path, cluster, release, severity, len(found.in_class))
+
+
+def _unknown(release: KubernetesRelease, text: str) -> tuple[str, ...]:
+    try:
+        return unknown_in(release, text)
+    except CelError:
+        return ()  # the API's validation says it, with its place
+
+
+def _dead_selector(
+    claim: WrittenClaim,
+    ask: Ask,
+    path: str,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    severity: Severity,
+    total: int,
+) -> Iterator[Finding]:
+    """Name the first selector after which nothing is left."""
+    left = total
+    for index in range(len(ask.selectors)):
+        some = candidates(cluster, replace(ask, selectors=ask.selectors[: index + 1]), release)
+        if not some.devices:
+            message = f"the selector leaves none of {left} devices of {cluster.name}"
+            place = claim.document.at(f"{path}.selectors[{index}].cel.expression")
+            yield Finding("selector-matches-nothing", severity, ask.reference, message, "", place)
+            return
+        left = len(some.devices)
+
+
+def _class_path(claim: WrittenClaim, name: str) -> str:
+    for number, request in enumerate(claim.spec.devices.requests):
+        for index, ask in enumerate(asks(request)):
+            if ask.device_class_name == name:
+                return f"{claim.path}.devices.requests[{number}].{_part(request, index)}.deviceClassName"
+    return claim.path

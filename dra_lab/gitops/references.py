@@ -1,0 +1,115 @@
+"""What ties pods to claims: the entries of a pod, the requests of its containers, the objects that they name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from dra_lab.errors import DraLabError
+from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.folder import Document, Manifests
+from dra_lab.gitops.pods import PodClaim, PodTemplate, containers
+from dra_lab.manifests.documents import decode_object, hub_document, is_read
+from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+
+TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenClaim:
+    """A claim or template as written: its document, its spec, and the path at which that spec stands."""
+
+    document: Document
+    spec: ResourceClaimSpec
+    path: str
+
+    @property
+    def requests(self) -> tuple[str, ...]:
+        """Return the names of the requests, in order."""
+        return tuple(request.name for request in self.spec.devices.requests)
+
+
+Claims = Mapping[tuple[str, str, str], WrittenClaim]
+"""Claims and templates by (kind, namespace, name)."""
+
+
+def written_claims(manifests: Manifests) -> Claims:
+    """Return the claims and templates that can be read; what is wrong with the others, the API's validation tells."""
+    found: dict[tuple[str, str, str], WrittenClaim] = {}
+    for document in manifests.documents:
+        kind = document.kind
+        if kind not in (TEMPLATE, CLAIM) or not is_read(kind, document.value.get("apiVersion")):
+            continue
+        model = ResourceClaim if kind == CLAIM else ResourceClaimTemplate
+        try:
+            item = decode_object(hub_document(dict(document.value), kind), model, document.origin)
+        except DraLabError:
+            continue
+        spec, path = (item.spec, "spec") if kind == CLAIM else (item.spec.spec, "spec.spec")
+        found[kind, document.namespace, document.name] = WrittenClaim(document, spec, path)
+    return found
+
+
+def claim_of(pod: PodTemplate, entry: PodClaim, claims: Claims) -> WrittenClaim | None:
+    """Return the claim or template that an entry of a pod names, in the pod's namespace; None when it is not there."""
+    kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
+    return claims.get((kind, pod.document.namespace, name))
+
+
+def check_references(pod: PodTemplate, claims: Claims, held: frozenset[tuple[str, str]]) -> Iterator[Finding]:
+    """Yield what is wrong between a pod and its claims (core/v1 validation of `resourceClaims` and `resources.claims`).
+
+    `held` are (namespace, name) of the ResourceClaims that the cluster has.
+    """
+    twice = {name for name, count in Counter(entry.name for entry in pod.claims).items() if count > 1}
+    for entry in pod.claims:
+        if entry.name in twice:
+            yield _error("pod-claim-twice", pod, entry.path, f"the pod's claim {entry.name!r} is there twice")
+        if bool(entry.template) == bool(entry.claim):
+            why = "name exactly one of resourceClaimTemplateName and resourceClaimName"
+            yield _error("pod-claim-source", pod, entry.path, f"the pod's claim {entry.name!r} is refused: {why}")
+        elif claim_of(pod, entry, claims) is None and (pod.document.namespace, entry.claim) not in held:
+            yield _missing(pod, entry)
+    yield from _containers(pod, claims)
+
+
+def _containers(pod: PodTemplate, claims: Claims) -> Iterator[Finding]:
+    entries = {entry.name: entry for entry in pod.claims}
+    used: set[str] = set()
+    for path, container in containers(pod.spec, pod.path):
+        resources = container.get("resources")
+        asked = resources.get("claims") if isinstance(resources, Mapping) else None
+        for index, item in enumerate(asked if isinstance(asked, list) else ()):
+            here = f"{path}.resources.claims[{index}]"
+            name = item.get("name") if isinstance(item, Mapping) else None
+            if not isinstance(name, str) or name not in entries:
+                known = ", ".join(entries) or "none"
+                message = f"the container uses the claim {name!r}, which the pod does not list (it has: {known})"
+                yield _error("container-claim-unknown", pod, here, message)
+                continue
+            used.add(name)
+            claim, request = claim_of(pod, entries[name], claims), item.get("request")
+            if claim is not None and request and request not in claim.requests:
+                known = ", ".join(claim.requests)
+                message = f"the container names the request {request!r}; the claim has {known}"
+                yield _error("container-request-unknown", pod, here, message)
+    for entry in pod.claims:
+        if entry.name not in used:
+            message = f"no container uses the pod's claim {entry.name!r}: its devices are allocated and reach nobody"
+            advice = "List it in `resources.claims` of a container, or leave it out."
+            place = pod.document.at(entry.path)
+            yield Finding("pod-claim-unused", Severity.WARNING, pod.subject, message, advice, place)
+
+
+def _missing(pod: PodTemplate, entry: PodClaim) -> Finding:
+    what = f"{TEMPLATE} {entry.template!r}" if entry.template else f"{CLAIM} {entry.claim!r}"
+    where = f"the namespace {pod.document.namespace!r}" if pod.document.namespace else "these manifests"
+    message = f"{what} is not in {where} of what was given; the pod waits until it is there, and it is not checked here"
+    advice = "Give the file in which it stands as well, or correct the name."
+    return Finding("claim-not-given", Severity.WARNING, pod.subject, message, advice, pod.document.at(entry.path))
+
+
+def _error(rule: str, pod: PodTemplate, path: str, message: str) -> Finding:
+    advice = "The API server refuses the pod."
+    return Finding(rule, Severity.ERROR, pod.subject, message, advice, pod.document.at(path))

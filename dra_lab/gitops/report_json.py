@@ -1,0 +1,148 @@
+"""A review for machines: JSON of our own, SARIF for code scanning, JUnit for test reports."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from dra_lab.exports.plan_values import plan_json
+from dra_lab.exports.sentences import printable
+from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.gitops.review import Fit, Review
+
+JSON_VERSION = "dra-lab/v1"
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+
+
+def review_json(review: Review) -> dict[str, Any]:
+    """Return the review as plain values with fixed names and order."""
+    return {
+        "apiVersion": JSON_VERSION,
+        "kind": "Review",
+        "valid": review.valid,
+        "decided": review.decided,
+        "cluster": review.cluster,
+        "readAt": review.read_at,
+        "release": review.release,
+        "devicesInUse": review.in_use,
+        "files": list(review.files),
+        "workloads": [
+            {
+                "subject": item.subject,
+                **_place(item.origin),
+                "fit": item.fit.value,
+                "sentence": item.sentence,
+                "wanted": item.wanted,
+                "times": item.times,
+                "proven": item.proven,
+                "nodes": list(item.nodes),
+                "plan": plan_json(item.plan) if item.plan is not None else None,
+            }
+            for item in review.reviewed
+        ],
+        "together": None
+        if review.together is None
+        else {
+            "placed": dict(review.together.placed),
+            "wanted": {w.name: w.replicas for w in review.together.workloads},
+            "proven": review.together.proven,
+        },
+        "findings": [
+            {
+                "rule": f.rule,
+                "severity": f.severity.value,
+                "subject": f.subject,
+                "message": f.message,
+                "advice": f.advice,
+                **_place(f.origin),
+            }
+            for f in review.findings
+        ],
+    }
+
+
+def review_sarif(review: Review, version: str) -> dict[str, Any]:
+    """Return the findings as a SARIF 2.1.0 log; paths are relative to the working folder where they lie in it."""
+    rules = sorted({finding.rule for finding in review.findings})
+    return {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "dra-lab",
+                        "version": version,
+                        "rules": [{"id": rule, "shortDescription": {"text": rule.replace("-", " ")}} for rule in rules],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(finding, rules) for finding in review.findings],
+            }
+        ],
+    }
+
+
+def _result(finding: Finding, rules: list[str]) -> dict[str, Any]:
+    subject = f"{finding.subject}: " if finding.subject else ""
+    advice = f" {finding.advice}" if finding.advice else ""
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": rules.index(finding.rule),
+        "level": _LEVELS[finding.severity],
+        "message": {"text": printable(f"{subject}{finding.message}.{advice}".replace("..", "."))},
+    }
+    origin = finding.origin
+    if origin is not None and origin.source and Path(origin.source).is_file():
+        place: dict[str, Any] = {"artifactLocation": {"uri": _uri(origin.source)}}
+        if origin.line:
+            place["region"] = {"startLine": origin.line}
+        location: dict[str, Any] = {"physicalLocation": place}
+        if origin.path:
+            location["logicalLocations"] = [{"fullyQualifiedName": f"{origin.object} {origin.path}".strip()}]
+        result["locations"] = [location]
+    return result
+
+
+def _uri(source: str) -> str:
+    path = Path(source)
+    try:
+        return str(PurePosixPath(path.resolve().relative_to(Path.cwd().resolve())))
+    except ValueError:
+        return path.resolve().as_uri()
+
+
+def review_junit(review: Review) -> str:
+    """Return the review as JUnit XML: a test case a workload, one for the findings of the files."""
+    suite = ET.Element("testsuite", name="dra-lab check")
+    failures = 0
+    for item in review.reviewed:
+        case = ET.SubElement(suite, "testcase", classname=_xml(item.origin.source), name=_xml(item.subject))
+        if item.fit is Fit.DOES_NOT_FIT:
+            failures += 1
+            ET.SubElement(case, "failure", message=_xml(item.sentence))
+        elif item.fit is Fit.NOT_DECIDED:
+            ET.SubElement(case, "skipped", message=_xml(item.sentence))
+    for file in review.files:
+        case = ET.SubElement(suite, "testcase", classname=_xml(file), name="valid")
+        errors = [f for f in review.errors if f.origin is not None and f.origin.source == file]
+        if errors:
+            failures += 1
+            text = "\n".join(_xml(str(finding)) for finding in errors)
+            ET.SubElement(case, "failure", message=f"{len(errors)} errors").text = text
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(failures))
+    ET.indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
+
+
+def _xml(text: str) -> str:
+    return printable(text)
+
+
+def _place(origin: Origin | None) -> dict[str, Any]:
+    if origin is None:
+        return {"file": "", "line": 0, "object": "", "path": ""}
+    return {"file": origin.source, "line": origin.line, "object": origin.object, "path": origin.path}
