@@ -63,11 +63,26 @@ def add_counts(model: Model) -> None:
 
 
 def add_exclusive_devices(model: Model) -> None:
-    """`allowMultipleAllocations` unset: a device is taken once."""
-    for number, group in enumerate(model.problem.groups):
+    """`allowMultipleAllocations` unset: a device is taken once, over all claims of a pod.
+
+    `adminAccess` looks away from what earlier claims of the pod took, never from its own claim, and later claims do not
+    look away from it (dra-semantics 3.5, C1).
+    """
+    problem = model.problem
+    for number, group in enumerate(problem.groups):
         takes = model.takes(number)
-        if not group.shareable and (len(takes) > 1 or group.size > MAX_DEVICES):
+        if group.shareable or (len(takes) < 2 and group.size <= MAX_DEVICES):
+            continue
+        if not problem.overlaps(number):
             model.require(total(takes) <= group.size, "exclusive", str(group.devices[0]))
+            continue
+        admin = [ask for ask in group.asks if problem.asks[ask].admin_access]
+        alone = [ask for ask in group.asks if ask not in admin]
+        model.require(total(model.takes(number, alone)) <= 1, "exclusive", str(group.devices[0]))
+        for claim in dict.fromkeys(problem.claim_of(ask) for ask in admin):
+            mine = [ask for ask in admin if problem.claim_of(ask) == claim]
+            later = [ask for ask in alone if problem.claim_of(ask) >= claim]
+            model.require(total(model.takes(number, [*mine, *later])) <= 1, "exclusive", str(group.devices[0]))
 
 
 def add_shared_capacity(model: Model) -> None:
@@ -87,7 +102,7 @@ def add_shared_capacity(model: Model) -> None:
 def add_shared_counters(model: Model) -> None:
     """`consumesCounters` and `sharedCounters`: what the devices taken draw stays within what is left (3.10, rule 55).
 
-    A device pays once, however many requests share it (rule 60).
+    A shareable device pays once, however many requests share it (rule 60); admin access pays too (rule 61).
     """
     for counter, left in model.problem.counters:
         groups = [(n, group) for n, group in enumerate(model.problem.groups) if model.takes(n)]
@@ -95,16 +110,17 @@ def add_shared_counters(model: Model) -> None:
         most = max(drawn.values(), default=0)
         # Large amounts become shares of what is left; what the solver then lets pass is recounted exactly.
         scale = 1.0 if most <= COARSE else _SCALE / left
-        row = total(amount * scale * model.taken[number] for number, amount in drawn.items())
+        row = total(amount * scale * model.paid[number] for number, amount in drawn.items())
         if drawn:
             model.require(row <= left * scale, "counter", f"{counter[1]}/{counter[2]}")
 
 
 def add_device_limit(model: Model) -> None:
-    """`status.allocation.devices.results`: at most 32 devices in a claim."""
-    upper = sum(variable.upBound for variable in model.take.values())
-    if upper > MAX_DEVICES:
-        model.require(total(model.take.values()) <= MAX_DEVICES, "limit", "claim")
+    """`status.allocation.devices.results`: at most 32 devices in each claim of a pod."""
+    for claim in range(model.problem.most_devices // MAX_DEVICES):
+        mine = [variable for (ask, _), variable in model.take.items() if model.problem.claim_of(ask) == claim]
+        if sum(variable.upBound for variable in mine) > MAX_DEVICES:
+            model.require(total(mine) <= MAX_DEVICES, "limit", f"claim {claim}")
 
 
 def add_together(model: Model, link: int) -> None:

@@ -63,11 +63,12 @@ def left_of(cluster: Cluster, pools: Sequence[Pool], held: AllocatedDevices) -> 
 
 
 def counter_books(
-    cluster: Cluster, pools: Sequence[Pool], held: AllocatedDevices, shared: frozenset[DeviceID]
+    cluster: Cluster, pools: Sequence[Pool], held: AllocatedDevices, shared: frozenset[DeviceID], claims: int = 1
 ) -> CounterBooks:
     """Return the counters of a node's pools with what is held; `shared` are shareable devices that have paid already.
 
-    A pool of which any counter is over-committed bars all its devices that have to pay (rule 58).
+    `claims` is the number of claims that draw on them at once. A pool of which any counter is over-committed bars all
+    its devices that have to pay (rule 58).
     """
     counted = counted_pools(pools)
     if not counted:
@@ -86,10 +87,10 @@ def counter_books(
                 barred[item.id] = all(amount <= idle[counter] for counter, amount in mine)
             elif mine:
                 draws[item.id] = mine
-    return _reduced(CounterBooks(left, draws, barred))
+    return _reduced(CounterBooks(left, draws, barred), claims)
 
 
-def _reduced(books: CounterBooks) -> CounterBooks:
+def _reduced(books: CounterBooks, claims: int) -> CounterBooks:
     """Return the same counters in their largest common units, without those that no claim can use up."""
     by: dict[Counter, list[int]] = {}
     for mine in books.draws.values():
@@ -97,7 +98,7 @@ def _reduced(books: CounterBooks) -> CounterBooks:
             by.setdefault(counter, []).append(amount)
     unit = {counter: gcd(*amounts) for counter, amounts in by.items()}
     # What a claim takes at most of a counter is what its 32 devices take; more than that need not be told apart.
-    most = {counter: sum(sorted(amounts)[-MAX_DEVICES:]) for counter, amounts in by.items()}
+    most = {counter: claims * sum(sorted(amounts)[-MAX_DEVICES:]) for counter, amounts in by.items()}
     left = {
         counter: books.left[counter] // unit[counter] for counter in sorted(by) if most[counter] > books.left[counter]
     }

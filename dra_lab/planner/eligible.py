@@ -12,11 +12,13 @@ from dra_lab.cel.matching import Matching
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools
+from dra_lab.model.pools import Pool, PoolDevice, devices_on
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.planner.counters import CounterBooks, counter_books
+from dra_lab.planner.joined import part_of
+from dra_lab.scheduler.candidates import pools_of
 from dra_lab.scheduler.capacity import NANO, capacity_use
 from dra_lab.scheduler.gates import Gates, gates_of
 
@@ -109,6 +111,11 @@ class Rules:
         """Say whether list-typed attributes count in links: the gate, as meant, also where 1.36 forgets it (3.9 M8)."""
         return self.release.enabled("DRAListTypeAttributes")
 
+    @cached_property
+    def claims(self) -> int:
+        """Return the number of claims that are planned together."""
+        return len({part_of(request.name)[0] for request in self.sketch.requests}) or 1
+
     @property
     def asks(self) -> tuple[Ask, ...]:
         """Return every way to serve every request, in the claim's order."""
@@ -121,12 +128,12 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     Needs one pass over the devices that the node sees (`gather_pools`); raises CelCompileError for a selector that
     does not compile.
     """
-    pools = gather_pools(rules.cluster, node_name, partitionable_devices=rules.gates.partitionable_devices)
+    pools = pools_of(rules.cluster, node_name, rules.gates)
     devices = tuple(devices_on(pools))
     consumable = rules.gates.consumable_capacity
     remaining = {item.id: _remaining(rules, item) for item in devices if item.device.capacity} if consumable else {}
     shared = {item.id for item in devices if item.id in rules.allocated.shares and is_shareable(item.device, rules)}
-    books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared))
+    books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared), rules.claims)
     state = _State(devices, remaining, pools, books)
     found = tuple(_ask(rules, ask, state) for ask in rules.asks)
     seen = {

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dra_lab.model.names import DeviceID
-from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.places import LIST
 from dra_lab.planner.problem import AllocationProblem
 
@@ -108,7 +107,7 @@ def _most(problem: AllocationProblem) -> int:
     if any(ask.all_devices for ask in problem.asks):
         return 10**9
     most = sum(max((problem.asks[index].count for index in indices), default=0) for indices in problem.requests)
-    return min(most, MAX_DEVICES)
+    return min(most, problem.most_devices)
 
 
 def _all_needs(problem: AllocationProblem) -> tuple[int, ...]:

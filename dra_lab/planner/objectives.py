@@ -67,7 +67,7 @@ def _unpaired(model: Model) -> Objective:
         if not kinds.get("nic"):
             alone.append(gpus)
         elif kinds.get("gpu"):
-            without = model.integer("without", f"root {root[1]}", 32)
+            without = model.integer("without", f"root {root[1]}", model.problem.most_devices)
             model.require(without >= gpus - nics, "unpaired", str(root[1]))
             alone.append(without)
     return Objective("unpaired", total(alone), max(0, _least(model, ("gpu",)) - _most(model, ("nic",))))
@@ -89,7 +89,7 @@ def _spanned(
             used[value] = model.integer(prefix, str(value[1]), 1)
         rows = [model.taken[number]] if group.size > 1 else model.takes(number)
         for row in rows:
-            model.require(row <= min(group.size, 32) * used[value], prefix, str(value[1]))
+            model.require(row <= min(group.size, model.problem.most_devices) * used[value], prefix, str(value[1]))
     return total([*used.values(), *unknown])
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dra_lab.model.names import DeviceID
-from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, covers
+from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, How, Link, covers
 from dra_lab.planner.counters import Counter, Draws
 from dra_lab.planner.eligible import AskEligibility, NodeEligibility
+from dra_lab.planner.joined import part_of
 from dra_lab.planner.places import PlaceValue, Values, place_values, typed
 from dra_lab.topology.locality import Locality
 
@@ -45,11 +46,12 @@ class DeviceGroup:
 
 @dataclass(frozen=True, slots=True)
 class AllocationProblem:
-    """One claim on one node.
+    """One claim on one node, or the claims of one pod.
 
     `requests` lists the indices of each request's asks, of which one is to be served; `impossible` are asks that cannot
     be served here whatever is taken; `paired` says whether the claim asks for both GPUs and NICs (goal `unpaired`);
-    `counters` is what is left of the shared counters that the groups draw on.
+    `counters` is what is left of the shared counters that the groups draw on; `claims` is the position of each ask's
+    claim in the pod (): one claim.
     """
 
     node: str
@@ -60,6 +62,25 @@ class AllocationProblem:
     impossible: frozenset[int] = frozenset()
     paired: bool = False
     counters: tuple[tuple[Counter, int], ...] = ()
+    claims: tuple[int, ...] = ()
+
+    @property
+    def most_devices(self) -> int:
+        """Return how many devices all claims together can be allocated: 32 each (`allocation.devices.results`)."""
+        return MAX_DEVICES * (max(self.claims, default=0) + 1)
+
+    def claim_of(self, ask: int) -> int:
+        """Return the position of an ask's claim among those of the pod."""
+        return self.claims[ask] if self.claims else 0
+
+    def overlaps(self, group: int) -> bool:
+        """Say whether several asks may take the same device: a shareable one, or for admin access in another claim."""
+        found = self.groups[group]
+        return found.shareable or self._is_inspected(found)
+
+    def _is_inspected(self, group: DeviceGroup) -> bool:
+        several = len({self.claim_of(ask) for ask in group.asks}) > 1
+        return several and any(self.asks[ask].admin_access for ask in group.asks)
 
     def covered(self, link: int) -> tuple[tuple[int, ...], ...]:
         """Return, for each reference of a link, the indices of the asks that it covers."""
@@ -105,6 +126,7 @@ def build_problem(
         for device in eligible.seen
     }
     takers: dict[DeviceID, list[int]] = {}
+    claims = _claims(all_asks)
     impossible = set()
     for index, part in enumerate(eligible.asks):
         needed = tuple(n for n, link in must if any(covers(reference, part.ask) for reference in link.requests))
@@ -116,11 +138,19 @@ def build_problem(
         all_asks,
         requests,
         links,
-        _groups(eligible, places, takers, values),
+        _groups(eligible, places, takers, values, claims),
         frozenset(impossible),
         paired,
         tuple(sorted(eligible.books.left.items())),
+        claims,
     )
+
+
+def _claims(all_asks: Sequence[Ask]) -> tuple[int, ...]:
+    """Return the position of each ask's claim, () where there is only one."""
+    parts = [part_of(ask.reference)[0] for ask in all_asks]
+    order = {part: number for number, part in enumerate(dict.fromkeys(parts))}
+    return tuple(order[part] for part in parts) if len(order) > 1 else ()
 
 
 def _offer(
@@ -145,6 +175,7 @@ def _groups(
     places: Mapping[DeviceID, Locality],
     takers: Mapping[DeviceID, list[int]],
     values: Mapping[DeviceID, tuple[Values, ...]],
+    claims: Sequence[int],
 ) -> tuple[DeviceGroup, ...]:
     alike: dict[tuple[object, ...], list[DeviceID]] = {}
     for device in eligible.seen:
@@ -153,7 +184,9 @@ def _groups(
             numa = place.numa_node.value if place.numa_node else None
             root = place.pcie_root.value if place.pcie_root else None
             shared = _is_shared(eligible, device)
-            alone = device if shared or device in eligible.books.coarse else None
+            # What an admin of one claim takes may be taken for another claim too: told apart one by one, like shares.
+            inspected = claims and any(eligible.asks[ask].ask.admin_access for ask in takers[device])
+            alone = device if shared or inspected or device in eligible.books.coarse else None
             draws = eligible.books.draws.get(device, ())
             key = (tuple(takers[device]), values[device], place.kind, typed(numa), typed(root), shared, draws, alone)
             alike.setdefault(key, []).append(device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,6 +13,7 @@ import pulp
 from dra_lab.errors import SolverError
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GOALS
+from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.highs import Outcome
@@ -122,13 +124,13 @@ def is_feasible(problem: AllocationProblem, limits: Limits, *, solver: str = "Hi
 
 def hopeless(problem: AllocationProblem) -> bool:
     """Say whether some request cannot be served by counting alone, which needs no solver."""
-    least = 0
+    least: Counter[int] = Counter()
     for indices in problem.requests:
         needs = [problem.need(ask) for ask in indices if ask not in problem.impossible and _enough(problem, ask)]
         if not needs:
             return True
-        least += min(needs)
-    return least > 32
+        least[problem.claim_of(indices[0])] += min(needs)
+    return max(least.values(), default=0) > MAX_DEVICES
 
 
 def _enough(problem: AllocationProblem, ask: int) -> bool:
@@ -209,10 +211,17 @@ def _overdrawn(model: Model) -> list[list[Any]]:
         drawn = {
             n: amount for n, group in enumerate(model.problem.groups) for key, amount in group.draws if key == counter
         }
-        used = {n: round(pulp.value(model.taken[n]) or 0) for n in drawn}
+        used = {n: round(pulp.value(model.paid[n]) or 0) for n in drawn}
         if sum(drawn[n] * count for n, count in used.items()) > left:
-            excess.append([model.taken[n] for n, count in used.items() if count])
+            excess.append([variable for n, count in used.items() if count for variable in _paying(model, n)])
     return excess
+
+
+def _paying(model: Model, group: int) -> list[Any]:
+    """Return the 0/1 of each time that a group of one device pays now."""
+    if model.problem.groups[group].shareable or not model.problem.overlaps(group):
+        return [model.paid[group]]
+    return [variable for variable in model.takes(group) if variable.varValue]
 
 
 def _read(model: Model) -> tuple[tuple[int, DeviceID], ...]:
@@ -220,12 +229,12 @@ def _read(model: Model) -> tuple[tuple[int, DeviceID], ...]:
     left = {number: list(group.devices) for number, group in enumerate(model.problem.groups)}
     found: list[tuple[int, DeviceID]] = []
     for ask in sorted(model.chosen):
-        for number, group in enumerate(model.problem.groups):
+        for number, devices in left.items():
             variable = model.take.get((ask, number))
             count = int(variable.varValue or 0) if variable is not None else 0
-            found.extend((ask, device) for device in left[number][:count])
-            if not group.shareable:
-                del left[number][:count]
+            found.extend((ask, device) for device in devices[:count])
+            if not model.problem.overlaps(number):
+                del devices[:count]
     return tuple(found)
 
 

@@ -18,9 +18,9 @@ class Model:
     """A PuLP model of one AllocationProblem.
 
     `take[ask, group]` counts the devices that an ask takes of a group, `chosen[ask]` is 1 for the ask that serves its
-    request (the number 1 where there is no choice), `taken[group]` counts the different devices taken, `broken[link]`
-    what a preferred link lost. `subjects` maps every name in the model to what it stands for: PuLP rewrites `-+[] >/`
-    in names to `_`, so names carry an index and nothing else.
+    request (the number 1 where there is no choice), `taken[group]` counts the different devices taken, `paid[group]`
+    how often they pay shared counters, `broken[link]` what a preferred link lost. `subjects` maps every name in the
+    model to what it stands for: PuLP rewrites `-+[] >/` in names to `_`, so names carry an index and nothing else.
     """
 
     def __init__(self, problem: AllocationProblem) -> None:
@@ -30,6 +30,7 @@ class Model:
         self.subjects: dict[str, str] = {}
         self.take: dict[tuple[int, int], Expression] = {}
         self.taken: dict[int, Expression] = {}
+        self.paid: dict[int, Expression] = {}
         self.chosen: dict[int, Expression] = {}
         self.broken: dict[int, Expression] = {}
         for indices in problem.requests:
@@ -50,14 +51,16 @@ class Model:
 
     def _count(self, number: int) -> None:
         mine = self.takes(number)
-        if not self.problem.groups[number].shareable or len(mine) < 2:
-            self.taken[number] = total(mine)
+        if not self.problem.overlaps(number) or len(mine) < 2:
+            self.taken[number] = self.paid[number] = total(mine)
             return
-        # A shared device counts once, however many requests take it.
+        # A device that several requests take counts once.
         seen = self.taken[number] = self.integer("seen", str(self.problem.groups[number].devices[0]), 1)
         for variable in mine:
             self.require(variable <= seen, "seen", str(number))
         self.require(seen <= total(mine), "seen", str(number))
+        # Shares pay with the first of them, a device that is not shareable each time it is taken (rules 60, 61).
+        self.paid[number] = seen if self.problem.groups[number].shareable else total(mine)
 
     def possible(self, ask: int) -> bool:
         """Say whether an ask can be served at all."""

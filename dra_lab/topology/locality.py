@@ -153,6 +153,9 @@ class _Memo:
 def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Locality]:
     pools = gather_pools(cluster, node_name)
     seen: list[PoolDevice | SkippedDevice] = list(devices_on(pools))
+    if cluster.counter_slices:
+        # From 1.37 counters of other nodes are not seen, and no longer hide a pool (dra-semantics 3.2 G3).
+        seen.extend(devices_on(gather_pools(cluster, node_name, counters_everywhere=False)))
     if not all(pool.complete and not pool.invalid for pool in pools):
         seen.extend(_skipped(cluster, node_name, pools))
     devices = {item.id: item.device for item in seen}
