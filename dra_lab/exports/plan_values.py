@@ -77,6 +77,7 @@ def _device(device: DeviceID) -> dict[str, str]:
 
 def _placement(placement: Placement) -> dict[str, Any]:
     return {
+        **({"claim": placement.claim} if placement.claim else {}),
         "request": placement.request,
         "manifestRequest": placement.manifest_request,
         **_device(placement.device),

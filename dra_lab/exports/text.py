@@ -58,7 +58,7 @@ def _devices(plan: Plan, cluster: Cluster) -> list[list[str]]:
         place = here.get(placement.device)
         takes = ", ".join(f"{key} {amount}" for key, amount in placement.consumed.items())
         model = place.label if place else ""
-        rows.append([placement.request, str(placement.device), model, _numa(place), _root(place), takes])
+        rows.append([placement.reference, str(placement.device), model, _numa(place), _root(place), takes])
     return rows
 
 

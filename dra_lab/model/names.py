@@ -10,6 +10,9 @@ PCIE_ROOT = f"{STANDARD_DOMAIN}/pcieRoot"
 NUMA_NODE = f"{STANDARD_DOMAIN}/numaNode"
 PCI_BUS_ID = f"{STANDARD_DOMAIN}/pciBusID"
 
+MARK = ":"
+"""Stands between the name of a claim and that of its request where several claims are one drawing."""
+
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
 
 
@@ -54,3 +57,9 @@ def split_request(reference: str) -> tuple[str, str]:
     """Split `request` or `request/subrequest` into (request, subrequest or "")."""
     request, _, subrequest = reference.partition("/")
     return request, subrequest
+
+
+def part_of(reference: str) -> tuple[str, str]:
+    """Return (claim, reference in that claim) of a joined reference; the claim is "" where nothing was joined."""
+    part, mark, rest = reference.partition(MARK)
+    return (part, rest) if mark else ("", reference)

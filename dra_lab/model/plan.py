@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dra_lab.findings import Finding
-from dra_lab.model.names import DeviceID
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.sketch import ClaimSketch
 
 GOALS: Mapping[str, str] = {
@@ -59,7 +60,7 @@ class GoalValue:
 class Placement:
     """A device chosen for a request.
 
-    `request` is the reference in the drawing (`gpu`, or `gpu/aligned` for an alternative); `manifest_request` the name
+    `request` is the reference in its claim (`gpu`, or `gpu/aligned` for an alternative); `manifest_request` the name
     in the compiled claim (`gpu-0`) where it is known; `consumed` the capacity it takes of a shareable device; `claim`
     the claim it is for, "" where the pod has one.
     """
@@ -69,6 +70,11 @@ class Placement:
     manifest_request: str = ""
     consumed: Mapping[str, str] = field(default_factory=dict)
     claim: str = ""
+
+    @property
+    def reference(self) -> str:
+        """Return the reference in the plan's drawing: `claim:request` where the pod has several claims."""
+        return f"{self.claim}{MARK}{self.request}" if self.claim else self.request
 
 
 class FirstFitStatus(StrEnum):
@@ -149,6 +155,8 @@ class Plan:
 
     `node` is the chosen node, "" when nothing fits; `placements` in request order. `first_fit` is kube-scheduler with
     the compiled manifest, `first_fit_plain` with counts and selectors only, both on `node`; None where not asked.
+    Where the pod has several claims, `claims` holds the drawing of each by name and `sketch` all of them as one, each
+    request as `claim:request`; `allocated_claims` are those of its claims that hold devices already.
     `node_classes` covers every node once. `findings` include those of the cluster that matter for the answer.
     """
 
@@ -166,6 +174,8 @@ class Plan:
     suggestions: tuple[Suggestion, ...] = ()
     findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
+    claims: Mapping[str, ClaimSketch] = field(default_factory=dict)
+    allocated_claims: tuple[ResourceClaim, ...] = ()
 
     @property
     def fits(self) -> bool:
@@ -194,4 +204,4 @@ class Plan:
 
     def chosen(self) -> Mapping[DeviceID, str]:
         """Return the request of every chosen device."""
-        return {placement.device: placement.request for placement in self.placements}
+        return {placement.device: placement.reference for placement in self.placements}

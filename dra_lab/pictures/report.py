@@ -113,7 +113,7 @@ def _requests(plan: Plan) -> str:
     signs, inks = letters(plan.sketch), colours(plan.sketch)
     taken: dict[str, list[str]] = {}
     for placement in plan.placements:
-        taken.setdefault(placement.request.split("/", 1)[0], []).append(str(placement.device))
+        taken.setdefault(placement.reference.split("/", 1)[0], []).append(str(placement.device))
     rows = []
     for request in plan.sketch.requests:
         colour = inks[request.name]

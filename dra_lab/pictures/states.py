@@ -70,7 +70,7 @@ def _taken(first_fit: FirstFit | None) -> Sequence[Placement]:
 
 
 def _by_device(placements: Sequence[Placement]) -> Mapping[DeviceID, str]:
-    return {placement.device: placement.request for placement in placements}
+    return {placement.device: placement.reference for placement in placements}
 
 
 def device_states(

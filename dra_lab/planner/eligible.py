@@ -11,13 +11,12 @@ from functools import cached_property
 from dra_lab.cel.matching import Matching
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.names import DeviceID
+from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.pools import Pool, PoolDevice, devices_on
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.planner.counters import CounterBooks, counter_books
-from dra_lab.planner.joined import part_of
 from dra_lab.scheduler.candidates import pools_of
 from dra_lab.scheduler.capacity import NANO, capacity_use
 from dra_lab.scheduler.gates import Gates, gates_of

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from dra_lab.model.names import MARK, part_of
 from dra_lab.model.sketch import ClaimSketch
 
-MARK = ":"
-"""Stands between the name of a claim and that of its request; no name of Kubernetes has one."""
+__all__ = ["MARK", "join_sketches", "part_of"]
 
 
 def join_sketches(parts: Mapping[str, ClaimSketch], name: str = "joined") -> ClaimSketch:
@@ -25,9 +25,3 @@ def join_sketches(parts: Mapping[str, ClaimSketch], name: str = "joined") -> Cla
             tied = tuple(f"{part}{MARK}{reference}" for reference in link.requests)
             links.append(replace(link, name=f"{part}{MARK}{link.name}", requests=tied))
     return ClaimSketch(name, tuple(requests), tuple(links))
-
-
-def part_of(reference: str) -> tuple[str, str]:
-    """Return (part, reference in that part) of a joined reference; the part is "" where nothing was joined."""
-    part, mark, rest = reference.partition(MARK)
-    return (part, rest) if mark else ("", reference)

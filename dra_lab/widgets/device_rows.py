@@ -61,7 +61,7 @@ def _node_rows(cluster: Cluster, node: str) -> Mapping[DeviceID, tuple[str, ...]
 
 def chosen_devices(plan: Plan | None) -> dict[str, str]:
     """Return the request of every chosen device by its id."""
-    return {str(p.device): p.request.partition("/")[0] for p in (plan.placements if plan is not None else ())}
+    return {str(p.device): p.reference.partition("/")[0] for p in (plan.placements if plan is not None else ())}
 
 
 def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
