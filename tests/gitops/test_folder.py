@@ -1,0 +1,65 @@
+"""Files and folders of manifests."""
+
+import io
+
+import pytest
+from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
+
+from dra_lab.errors import SourceError
+from dra_lab.gitops.folder import read_manifests
+
+
+def test_a_folder_is_read_with_everything_below_it(tmp_path):
+    """Files in folders below count, in the order of their paths; hidden ones and drawings do not."""
+    write(tmp_path / "b", claim=TEMPLATE)
+    write(tmp_path / "a", work=DEPLOYMENT)
+    write(tmp_path / ".git", other=TEMPLATE)
+    (tmp_path / "plan.dralab.yaml").write_text("apiVersion: dra-lab/v1\nkind: Drawing\n")
+    found = read_manifests([tmp_path])
+    assert [document.kind for document in found.documents] == ["Deployment", "ResourceClaimTemplate"]
+
+
+def test_an_object_knows_the_line_of_a_path(tmp_path):
+    """The line is that of the file, also for the second document of it."""
+    write(tmp_path, both=TEMPLATE + "---\n" + DEPLOYMENT)
+    document = read_manifests([tmp_path]).documents[1]
+    line = document.line("spec.template.spec.resourceClaims[0].resourceClaimTemplateName")
+    text = (tmp_path / "both.yaml").read_text().splitlines()[line - 1]
+    assert text.strip() == "resourceClaimTemplateName: pair"
+
+
+def test_the_items_of_a_list_are_objects(tmp_path):
+    """What `kubectl get -o yaml` and kustomize print as a List is taken apart, with lines."""
+    body = "".join(f"  {line}\n" for line in TEMPLATE.splitlines())
+    (tmp_path / "list.yaml").write_text("apiVersion: v1\nkind: List\nitems:\n-" + body[1:])
+    (document,) = read_manifests([tmp_path]).documents
+    assert (document.name, document.line("metadata.name")) == ("pair", 7)
+
+
+def test_json_has_lines_too(tmp_path):
+    """A JSON file is read with the line of each path."""
+    (tmp_path / "pod.json").write_text('{\n "kind": "Pod",\n "apiVersion": "v1",\n "metadata": {\n  "name": "a"}\n}')
+    (document,) = read_manifests([tmp_path]).documents
+    assert document.line("metadata.name") == 5
+
+
+def test_a_broken_file_does_not_hide_the_others(tmp_path):
+    """What cannot be read is told with its line, the rest is there."""
+    write(tmp_path, bad="a: [1\nb: 2\n", good=TEMPLATE)
+    found = read_manifests([tmp_path])
+    assert [document.name for document in found.documents] == ["pair"]
+    assert [(f.rule, f.origin.line) for f in found.findings] == [("file-broken", 2)]
+
+
+def test_standard_input_is_read(monkeypatch):
+    """`kustomize build | dra-lab check CLUSTER -` reads what comes in."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEMPLATE.encode())))
+    assert [document.name for document in read_manifests(["-"]).documents] == ["pair"]
+
+
+@pytest.mark.parametrize("name", ["nothing", "empty"])
+def test_nothing_to_read_is_told(tmp_path, name):
+    """A path without a file, and a folder without a manifest, are errors that name the path."""
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SourceError, match=name):
+        read_manifests([tmp_path / name])
