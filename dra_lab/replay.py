@@ -12,12 +12,16 @@ from typing import Any
 from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Origin
 
+ALLOCATORS = ("first-fit", "ilp")
+"""What can answer an allocation case: kube-scheduler's search, or the planner (does it fit under the rules of 1.37)."""
 
-def replay_file(path: Path) -> Iterator[dict[str, Any]]:
+
+def replay_file(path: Path, allocator: str = "first-fit") -> Iterator[dict[str, Any]]:
     """Yield the answer to every case of a file of NDJSON (plain, `.gz`, or `-` for standard input), in its order.
 
-    The kind of a case is seen from its fields: `expression` is CEL, `slices` is allocation, `object` is validation.
-    Raises SourceError when the file cannot be read and InputError for a line that is no case.
+    The kind of a case is seen from its fields: `expression` is CEL, `slices` is allocation, `object` is validation;
+    `allocator` is one of ALLOCATORS and answers cases of allocation. Raises SourceError when the file cannot be read
+    and InputError for a line that is no case.
     """
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
@@ -26,14 +30,18 @@ def replay_file(path: Path) -> Iterator[dict[str, Any]]:
             case = json.loads(line)
         except ValueError as error:
             raise InputError(f"this is no JSON: {error}", origin=Origin(str(path), line=number)) from None
-        yield _answer(case, Origin(str(path), line=number))
+        yield _answer(case, Origin(str(path), line=number), allocator)
 
 
-def _answer(case: Any, origin: Origin) -> dict[str, Any]:
+def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
     if isinstance(case, Mapping) and "expression" in case:
         from dra_lab.cel.replay import replay_cel
 
         return replay_cel(case)
+    if isinstance(case, Mapping) and "slices" in case and allocator == "ilp":
+        from dra_lab.planner.replay import replay_feasibility
+
+        return replay_feasibility(case)
     if isinstance(case, Mapping) and "slices" in case:
         from dra_lab.scheduler.replay import replay_allocation
 

@@ -17,6 +17,12 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "cases", metavar="CASES", type=Path, help="a file of NDJSON, plain or .gz, or - for standard input"
     )
+    parser.add_argument(
+        "--allocator",
+        choices=("first-fit", "ilp"),
+        default="first-fit",
+        help="who answers cases of allocation: kube-scheduler's first fit (default), or the planner, with a proof",
+    )
     parser.set_defaults(run=run)
 
 
@@ -24,6 +30,6 @@ def run(options: argparse.Namespace) -> int:
     """Print an answer a case, a line each."""
     from dra_lab.replay import replay_file
 
-    for answer in replay_file(options.cases):
+    for answer in replay_file(options.cases, options.allocator):
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
     return FITS

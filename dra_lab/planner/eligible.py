@@ -215,6 +215,8 @@ def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state:
         return Stage.IN_USE
     if use is None or (item.device.consumes_counters and not rules.gates.partitionable_devices):
         return Stage.CAPACITY
+    if _gives_up(item):
+        return Stage.CAPACITY
     left = state.remaining.get(item.id, {})
     if any(amount > left[key] for key, amount in use.items() if key in left):
         # Capacity that the device would have with nobody on it is in use, capacity that it never has is missing.
@@ -223,6 +225,14 @@ def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state:
     if item.id in state.books.barred:
         return Stage.IN_USE if state.books.barred[item.id] else Stage.CAPACITY
     return Stage.FREE
+
+
+def _gives_up(item: PoolDevice) -> bool:
+    """Say whether kube-scheduler gives up the pod once it picks a device: `nodeSelector` of several terms (3.12)."""
+    own = item.device if item.slice.spec.per_device_node_selection else item.slice.spec
+    if own.node_name is not None or item.device.binds_to_node or own.node_selector is None:
+        return False
+    return len(own.node_selector.node_selector_terms) != 1
 
 
 def _tolerated(rules: Rules, ask: Ask, item: PoolDevice) -> bool:

@@ -25,7 +25,9 @@ STEP_LIMIT = 5_000_000
 TIME_LIMIT = 10.0
 
 
-class _Case(msgspec.Struct, frozen=True):
+class RecordedCase(msgspec.Struct, frozen=True):
+    """A recorded case: `claims` are those of one pod in its order, `allocated` are other claims that hold devices."""
+
     id: str
     slices: tuple[ResourceSlice, ...] = ()
     classes: tuple[DeviceClass, ...] = ()
@@ -33,6 +35,19 @@ class _Case(msgspec.Struct, frozen=True):
     allocated: tuple[ResourceClaim, ...] = ()
     nodes: tuple[Node, ...] = ()
     features: dict[str, bool] = {}
+
+    @property
+    def cluster(self) -> Cluster:
+        """Return the cluster of the case."""
+        return Cluster(self.slices, self.classes, self.nodes, self.allocated)
+
+
+def read_case(case: Mapping[str, Any]) -> RecordedCase:
+    """Return a recorded case from its document. Raises ManifestError for one of another form."""
+    try:
+        return msgspec.convert(case, RecordedCase)
+    except msgspec.ValidationError as error:
+        raise ManifestError(f"this is no recorded allocation case: {error}") from error
 
 
 def replay_allocation(
@@ -45,13 +60,10 @@ def replay_allocation(
     gate is given. A search that stops at a limit (steps, seconds a node) answers with an error. Raises ManifestError
     for a case of another form.
     """
-    try:
-        read = msgspec.convert(case, _Case)
-    except msgspec.ValidationError as error:
-        raise ManifestError(f"this is no recorded allocation case: {error}") from error
+    read = read_case(case)
     release = KubernetesRelease(RECORDED_RELEASE, read.features)
     gates = gates_of(release, list_attributes=release.enabled("DRAListTypeAttributes"))
-    cluster = Cluster(read.slices, read.classes, read.nodes, read.allocated)
+    cluster = read.cluster
     results = {}
     for node in read.nodes:
         limits = Limits(step_limit, time_limit)

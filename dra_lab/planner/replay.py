@@ -1,0 +1,113 @@
+"""Replays recorded cases of the allocator with the planner: which claims fit on which node, proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from dra_lab.cel.matching import Matching
+from dra_lab.errors import DraLabError
+from dra_lab.model.allocation import AllocationResult
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.claims import pod_sketch
+from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
+from dra_lab.planner.problem import build_problem
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.refuse import refuse_claim, refuse_devices
+from dra_lab.planner.solve import Solution, hopeless, solve_problem
+from dra_lab.scheduler.candidates import held_devices, pools_of, view_node
+from dra_lab.scheduler.capacity import to_nano
+from dra_lab.scheduler.limits import AttemptAborted
+from dra_lab.scheduler.placing import Taken
+from dra_lab.scheduler.replay import read_case
+from dra_lab.scheduler.requests import claim_needs
+from dra_lab.scheduler.result import allocation_result
+from dra_lab.topology.locality import localities
+
+INTENDED = "1.37"
+"""The release whose rules are the intended ones: the known defects of 1.36.2 are gone (dra-semantics 5.3)."""
+
+_GATES_OF_1_36 = {"DRADeviceTaintRules": False, "DRAFractionalCapacityRange": False}
+_FEWEST_RANKS = ("alternatives",)
+
+
+def intended_release(features: Mapping[str, bool]) -> KubernetesRelease:
+    """Return the intended rules with the gates of a case that was recorded from 1.36: `features` over its defaults."""
+    return KubernetesRelease(INTENDED, {**_GATES_OF_1_36, **features})
+
+
+def replay_feasibility(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a recorded allocation case: `{"id", "results": {node: {"allocation", "error", "proof"}}}`.
+
+    `allocation` is one AllocationResult a claim that keeps all rules of 1.37, with the lowest ranks of alternatives, or
+    None. `proof` says why the answer holds: `allocation` (it is there to be checked), `count` (too few devices may
+    serve a request), `solver` (no solution of the model), "" where `error` says why there is no answer. What would make
+    kube-scheduler give up the pod is not asked here. Raises ManifestError for a case of another form.
+    """
+    read = read_case(case)
+    rules = recorded_rules(read.cluster, read.claims, intended_release(read.features))
+    return {"id": read.id, "results": {node.name: _answer(rules, node.name, read.claims) for node in read.nodes}}
+
+
+def recorded_rules(cluster: Cluster, claims: tuple[ResourceClaim, ...], release: KubernetesRelease) -> Rules:
+    """Return the rules for the claims of one pod, each constraint at exactly its attribute."""
+    return Rules(cluster, pod_sketch(claims), release, Matching(cluster, release))
+
+
+def solve_node(rules: Rules, node_name: str) -> tuple[Solution, str, NodeEligibility]:
+    """Return an allocation of the claims on one node or the proof that there is none, and what was eligible.
+
+    The second value is the proof's name (see `replay_feasibility`). Raises UnsupportedFeature, SolverError.
+    """
+    refuse_claim(rules.sketch)
+    found = eligibility(rules, node_name)
+    refuse_devices(rules, found)
+    problem = build_problem(rules.sketch, found, localities(rules.cluster, node_name), paired=False)
+    if hopeless(problem):
+        return Solution(infeasible=True), "count", found
+    solution = solve_problem(problem, _FEWEST_RANKS, Limits())
+    return solution, "solver" if solution.infeasible else "allocation", found
+
+
+def _answer(rules: Rules, node_name: str, claims: tuple[ResourceClaim, ...]) -> dict[str, Any]:
+    try:
+        if not rules.sketch.requests:
+            results = tuple(AllocationResult() for _ in claims)
+            return {"allocation": list(map(msgspec.to_builtins, results)), "error": "", "proof": "allocation"}
+        solution, proof, found = solve_node(rules, node_name)
+        if solution.taken is None:
+            return {"allocation": None, "error": "", "proof": proof}
+        results = allocations(rules, found, claims, solution)
+    except (DraLabError, AttemptAborted) as error:
+        return {"allocation": None, "error": str(error), "proof": ""}
+    return {"allocation": list(map(msgspec.to_builtins, results)), "error": "", "proof": proof}
+
+
+def allocations(
+    rules: Rules, found: NodeEligibility, claims: tuple[ResourceClaim, ...], solution: Solution
+) -> tuple[AllocationResult, ...]:
+    """Return what a solution writes into `status.allocation` of every claim.
+
+    Raises AttemptAborted for a device whose node selector has more than one term (dra-semantics 3.12).
+    """
+    gates = rules.gates
+    pools = pools_of(rules.cluster, found.node, gates)
+    view = view_node(rules.cluster, found.node, pools, held_devices(rules.cluster, gates), gates)
+    candidates = {candidate.id: candidate for candidate in view.candidates}
+    needs = [claim_needs(number, claim, view, gates) for number, claim in enumerate(claims)]
+    every = [need for claim in needs for request in claim.requests for need in request]
+    taken: list[list[Taken]] = [[] for _ in claims]
+    chosen: dict[tuple[int, int], int] = {}
+    for ask, device in sorted(solution.taken or (), key=lambda pair: (pair[0], candidates[pair[1]].index)):
+        need, part = every[ask], found.asks[ask]
+        uses = {key: to_nano(amount) for key, amount in part.uses[device].items()} if device in part.uses else None
+        taken[need.claim].append(Taken(need, candidates[device], uses))
+        names = [request[0].request for request in needs[need.claim].requests]
+        chosen[need.claim, names.index(need.request)] = part.ask.rank
+    return tuple(
+        allocation_result(claim, number, taken[number], chosen, found.node, gates) for number, claim in enumerate(needs)
+    )
