@@ -323,7 +323,8 @@ def _goal_values(held: _Held) -> Iterator[Finding]:
         "roots": _spanned([place for place in chosen if place.kind in ("gpu", "nic")], "pcieRoot"),
     }
     for goal in held.plan.goals:
-        if goal.value != values[goal.goal]:
+        # What is left for other replicas (`damage`) is not decided by these devices alone.
+        if goal.goal in values and goal.value != values[goal.goal]:
             yield _broken("goal", goal.goal, f"the plan says {goal.value}, its devices have {values[goal.goal]}")
 
 

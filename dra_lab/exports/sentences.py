@@ -72,8 +72,8 @@ def _proof(plan: Plan) -> str:
     return f"best so far, not proven ({', '.join(open_goals)})" if open_goals else "best so far, not proven"
 
 
-def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None) -> Iterator[str]:
-    """Yield the values of the goals that mean something for this claim, in words."""
+def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None, *, only: bool = False) -> Iterator[str]:
+    """Yield the values of the goals that mean something for this claim, in words; `only` those that differ are given."""
     value = {goal.goal: goal.value for goal in goals}
     if value.get("alternatives"):
         yield f"alternatives' ranks {value['alternatives']}"
@@ -83,6 +83,8 @@ def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None) -
         yield _number(value["numa"], "NUMA node")
     if value.get("roots"):
         yield _number(value["roots"], "root")
+    if only and value.get("damage"):
+        yield f"{value['damage']} fewer of the same claim fit beside it"
     if "unpaired" in value:
         yield from _paired(plan, value["unpaired"], cluster)
 
@@ -121,7 +123,7 @@ def _taken(plan: Plan, found: FirstFit, cluster: Cluster | None) -> str:
     worse = regret(plan, found)
     if not worse:
         return "as good"
-    return ", ".join(_values(plan, tuple(g for g in found.goals if g.goal in worse), cluster)) or "worse"
+    return ", ".join(_values(plan, tuple(g for g in found.goals if g.goal in worse), cluster, only=True)) or "worse"
 
 
 def regret(plan: Plan, found: FirstFit) -> dict[str, int]:

@@ -17,8 +17,18 @@ GOALS: Mapping[str, str] = {
     "numa": "NUMA nodes spanned",
     "unpaired": "GPUs without a NIC of their own at their PCIe root",
     "roots": "PCIe roots spanned by GPUs and NICs",
+    "damage": "fewer replicas of the same claim that still fit on the node",
 }
-"""The goals for one claim on one node, most important first, all minimised (design 5, goals 2 to 6)."""
+"""The goals for one claim on one node, most important first, all minimised (design 5, goals 2 to 7).
+
+Goal 1 (replicas placed) and goal 8 (nodes used) are those of fleets: a claim is one replica on one node. `damage` is
+how many fewer replicas of the same claim fit on the node, every preferred link kept, once this one is there.
+"""
+
+FIXED_GOALS = ("alternatives", "preferences")
+"""The goals that come first whatever a person prefers; the others may be put in any order."""
+
+DAMAGE = "damage"
 
 
 class PlanStatus(StrEnum):

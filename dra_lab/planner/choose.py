@@ -2,42 +2,60 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from dra_lab.model.plan import GoalValue, NodeClass, NodeFit
+from dra_lab.model.plan import DAMAGE, GoalValue, NodeClass, NodeFit
 from dra_lab.planner.patterns import Patterns
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.replicas import Count, Others, has_damage
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import Solution, is_feasible, solve_problem
 
 _TELL_EVERY = 20
+_MOST_DAMAGED = 24
+_DAMAGE_SECONDS = 1.0
 
 
 @dataclass
 class Choice:
-    """The decision: `node` is "" where nothing fits; `decided` says that no undecided node could be better."""
+    """The decision: `node` is "" where nothing fits; `decided` says that no undecided node could be better.
+
+    Nodes are told apart by the goals that stand before `damage`: with those `decided` is about. `ended` says the same
+    of `damage` and the goals after it, for which only nodes that are equally good until then are looked at.
+    """
 
     node: str = ""
     solution: Solution = field(default_factory=Solution)
     classes: tuple[NodeClass, ...] = ()
     decided: bool = False
+    ended: bool = True
+    counts: dict[str, Count] = field(default_factory=dict)
 
 
 @dataclass
 class _Search:
     scan: Scan
     order: tuple[str, ...]
+    whole: tuple[str, ...]
     limits: Limits
     solver: str
     pinned: str
+    counts: dict[str, Count] = field(default_factory=dict)
     solutions: list[tuple[EqualNodes, str, Solution]] = field(default_factory=list)
     idle: dict[Hashable, bool | None] = field(default_factory=dict)
 
 
 def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: str, pinned: str = "") -> Choice:
-    """Solve each class of equal nodes once and choose; nodes that are proven worse are not solved to the end."""
-    search = _Search(scan, order, limits, solver, pinned)
+    """Solve each class of equal nodes once and choose; nodes that are proven worse are not solved to the end.
+
+    The goals up to `damage` decide which nodes are best; `damage` and what follows it chooses among these, as many of
+    them as a second allows.
+    """
+    whole = order if has_damage(scan.sketch) else tuple(goal for goal in order if goal != DAMAGE)
+    order = whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole
+    search = _Search(scan, order, whole, limits, solver, pinned)
     patterns = Patterns(scan, order, limits, solver)
     patterns.prepare()
     best: Solution | None = None
@@ -64,20 +82,21 @@ def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: s
 
 def _conclude(search: _Search, best: Solution | None) -> Choice:
     winners = [
-        (name != search.pinned, name, found)
-        for equal, name, found in search.solutions
+        (name, found)
+        for _, name, found in search.solutions
         if best is not None and (found.values == best.values and found.taken is not None and not found.worse)
     ]
-    node, solution = "", Solution()
+    node, solution, ended = "", Solution(), True
     if search.pinned:
         solution = next((found for _, name, found in search.solutions if name == search.pinned), Solution())
-        node = search.pinned if solution.taken is not None else ""
+        if solution.taken is not None:
+            node, solution, ended = _to_the_end(search, [(search.pinned, solution)])
     elif winners:
-        _, node, solution = min(winners, key=lambda winner: (not winner[2].proven, winner[1]))
-    if solution.copied:
-        solution = solve_problem(search.scan.problem(node), search.order, search.limits, solver=search.solver)
+        node, solution, ended = _to_the_end(search, sorted(winners, key=lambda row: (not row[1].proven, row[0])))
     fits = [(equal, _fit(found, best, name == node), found) for equal, name, found in search.solutions]
-    classes = [_node_class(search, *row) for row in fits]
+    # What is known of the node that is chosen is known of the nodes that are equal to it.
+    whole = {id(found): solution for _, name, found in search.solutions if name == node}
+    classes = [_node_class(search, equal, fit, found, whole.get(id(found), found)) for equal, fit, found in fits]
     if search.scan.unseen:
         classes.append(NodeClass(search.scan.unseen, NodeFit.UNKNOWN))
     rivals = [found for _, name, found in search.solutions if name != node and not search.pinned]
@@ -85,7 +104,62 @@ def _conclude(search: _Search, best: Solution | None) -> Choice:
     if not node and search.pinned:
         decided = solution.infeasible
     seen = search.scan.complete or (search.pinned and search.pinned not in search.scan.unseen)
-    return Choice(node, solution, tuple(sorted(classes, key=lambda c: c.nodes)), decided and bool(seen))
+    return Choice(
+        node, solution, tuple(sorted(classes, key=lambda c: c.nodes)), decided and bool(seen), ended, search.counts
+    )
+
+
+def _to_the_end(search: _Search, winners: list[tuple[str, Solution]]) -> tuple[str, Solution, bool]:
+    """Solve nodes that are equally good for all goals, in this order; return the best and whether it is surely that.
+
+    Without a proof of the goals before `damage`, it and the goals after it are left undecided.
+    """
+    rest = search.whole[len(search.order) :]
+    name, found = winners[0]
+    if not found.proven or not (rest or found.copied):
+        return name, found, not rest
+    best: tuple[str, Solution] | None = None
+    began = time.monotonic()
+    for number, (name, known) in enumerate(winners):
+        spent = number >= _MOST_DAMAGED or time.monotonic() - began > _DAMAGE_SECONDS
+        if best is not None and (spent or search.limits.reached):
+            return *best, False
+        solved = _solve_whole(search, name, known, None if best is None else best[1])
+        if best is None or (not solved.worse and solved.values < best[1].values):
+            best = (name, solved)
+        if not best[1].proven:
+            return *best, False
+        if not rest or (rest == (DAMAGE,) and _least(best[1])):
+            break
+    assert best is not None
+    return *best, True
+
+
+def _solve_whole(search: _Search, name: str, known: Solution, best: Solution | None) -> Solution:
+    solved = solve_problem(
+        search.scan.problem(name),
+        search.whole,
+        _telling_the_rest(search) if best is None else replace(search.limits, report=None),
+        solver=search.solver,
+        best=None if best is None else best.values,
+        least=known.values,
+        others=Others(search.scan, name, search.limits, search.solver, search.counts),
+    )
+    return known if solved.taken is None and not known.copied else solved
+
+
+def _telling_the_rest(search: _Search) -> Limits:
+    """Return the limits with a report that leaves out the goals that were told before."""
+    report = search.limits.report
+    if report is None:
+        return search.limits
+    return replace(search.limits, report=lambda step: None if step.stage in search.order else report(step))
+
+
+def _least(solution: Solution) -> bool:
+    """Say whether no node can do less damage: a replica that keeps its preferences takes the place of one such."""
+    values = {stage.goal: stage.value for stage in solution.stages}
+    return solution.proven and values[DAMAGE] == int(not values["preferences"] and values[DAMAGE] > 0)
 
 
 def _fit(found: Solution, best: Solution | None, chosen: bool) -> NodeFit:  # noqa: FBT001 - one bit of the table
@@ -100,8 +174,8 @@ def _fit(found: Solution, best: Solution | None, chosen: bool) -> NodeFit:  # no
     return NodeFit.BEST if chosen else NodeFit.UNKNOWN
 
 
-def _node_class(search: _Search, equal: EqualNodes, fit: NodeFit, found: Solution) -> NodeClass:
-    goals = tuple(GoalValue(stage.goal, stage.value, stage.bound, stage.proven) for stage in found.stages)
+def _node_class(search: _Search, equal: EqualNodes, fit: NodeFit, found: Solution, whole: Solution) -> NodeClass:
+    goals = tuple(GoalValue(stage.goal, stage.value, stage.bound, stage.proven) for stage in whole.stages)
     return NodeClass(equal.nodes, fit, _fits_idle(search, equal, found), goals)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 from dra_lab.authoring.compile import CompiledClaim
-from dra_lab.errors import UnsupportedFeature
+from dra_lab.errors import Cancelled, UnsupportedFeature
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
@@ -24,15 +25,18 @@ def compare_first_fit(
     order: Sequence[str],
     *,
     time_limit: float = 10.0,
-) -> FirstFit:
+    cancel: threading.Event | None = None,
+) -> FirstFit | None:
     """Return what first fit takes for a compiled claim on one node, with the goals' values of it.
 
     A search that was cut off, that meets a rule it does not know, or that would give up the pod, is reported as such
-    and has no placements.
+    and has no placements; None comes back once `cancel` is set.
     """
     claim = ResourceClaim(metadata=ObjectMeta(name="plan"), spec=compiled.spec)
     try:
-        verdict = first_fit(cluster, node_name, [claim], release, time_limit=time_limit)
+        verdict = first_fit(cluster, node_name, [claim], release, time_limit=time_limit, cancel=cancel)
+    except Cancelled:
+        return None
     except UnsupportedFeature as error:
         # The planner looks at the devices that match, the scheduler at all: what it cannot know there is not known.
         return FirstFit(FirstFitStatus.STOPPED, (), (), str(error), 0, recorded=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from dra_lab.model.plan import DAMAGE
 from dra_lab.planner.places import PlaceValue
 from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, DeviceGroup
 from dra_lab.planner.variables import Expression, Model, total
@@ -19,9 +20,12 @@ class Objective:
     floor: int = 0
 
 
-def objectives(model: Model, order: Sequence[str]) -> tuple[Objective, ...]:
-    """Return the goals in order of importance, adding the variables that they need to the model."""
-    return tuple(_GOALS[goal](model) for goal in order)
+def objectives(model: Model, order: Sequence[str], *, damage: int = 0) -> tuple[Objective, ...]:
+    """Return the goals in order of importance, adding the variables that they need to the model.
+
+    The goal `damage` is about replicas that are not in the model: it stands for the number given, the most it can be.
+    """
+    return tuple(Objective(goal, damage) if goal == DAMAGE else _GOALS[goal](model) for goal in order)
 
 
 def _alternatives(model: Model) -> Objective:

@@ -15,7 +15,7 @@ from dra_lab.authoring.suggestions import suggest
 from dra_lab.errors import InputError, SolverError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import GOALS, FirstFit, GoalValue, Placement, Plan, PlanStatus, Suggestion
+from dra_lab.model.plan import DAMAGE, FIXED_GOALS, GOALS, FirstFit, GoalValue, Placement, Plan, PlanStatus, Suggestion
 from dra_lab.model.quantity import format_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, check_sketch
@@ -37,7 +37,6 @@ from dra_lab.topology.locality import localities
 if TYPE_CHECKING:
     from dra_lab.planner.choose import Choice
 
-_FIXED = ("alternatives", "preferences")
 _FIRST_FIT_SECONDS = 3.0
 _LEAST_SECONDS = 0.05
 _MOST_NODES = 200
@@ -106,8 +105,8 @@ def goal_order(goals: Sequence[str]) -> tuple[str, ...]:
     """Return all goals: the fixed first two, those given, the rest. Raises InputError for an unknown one."""
     for goal in goals:
         if goal not in GOALS:
-            raise InputError(f"goal {goal!r} is not known; use {', '.join(g for g in GOALS if g not in _FIXED)}")
-    return tuple(dict.fromkeys((*_FIXED, *goals, *GOALS)))
+            raise InputError(f"goal {goal!r} is not known; use {', '.join(g for g in GOALS if g not in FIXED_GOALS)}")
+    return tuple(dict.fromkeys((*FIXED_GOALS, *goals, *GOALS)))
 
 
 def _fitting(work: _Work) -> Plan:
@@ -125,7 +124,8 @@ def _fitting(work: _Work) -> Plan:
         *binding_findings(scan, node, inner),
         *first_fit_findings(scale, node, fits[0]),
     )
-    proven = work.choice.decided and work.choice.solution.proven
+    goals = _goals(work, scale, inner)
+    proven = work.choice.decided and work.choice.ended and work.choice.solution.proven
     return Plan(
         PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
         work.sketch,
@@ -133,7 +133,7 @@ def _fitting(work: _Work) -> Plan:
         str(scan.release),
         node,
         tuple(_drawn(work, placement) for placement in inner),
-        _goals(work, scale, inner),
+        goals,
         work.choice.classes,
         _renamed(work, fits[0]),
         _renamed(work, fits[1]),
@@ -164,18 +164,33 @@ def _drawn(work: _Work, placement: Placement) -> Placement:
 
 def _goals(work: _Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
     """Return the goals with their proofs; the values are recounted from the placements, not taken from the solver."""
-    goals = []
-    for counted, stage in zip(
-        value_placements(scale, placements, work.order), work.choice.solution.stages, strict=True
-    ):
-        if counted.value != stage.value:
+    stages = {stage.goal: stage for stage in work.choice.solution.stages}
+    counted = {value.goal: value for value in value_placements(scale, placements, work.order)}
+    if DAMAGE in work.order and (lost := _damage(work, placements)) is not None:
+        counted[DAMAGE] = lost
+    goals, decided = [], work.choice.decided
+    for goal in (goal for goal in work.order if goal in counted):
+        decided = decided and (goal != DAMAGE or work.choice.ended)
+        value, stage = counted[goal], stages.get(goal)
+        if stage is not None and (stage.proven or goal != DAMAGE) and value.value != stage.value:
             raise SolverError(
-                f"goal {counted.goal!r}: the solver says {stage.value}, the placements have {counted.value}; "
+                f"goal {goal!r}: the solver says {stage.value}, the placements have {value.value}; "
                 "please report the claim and the cluster"
             )
-        proven = stage.proven and work.choice.decided
-        goals.append(replace(counted, bound=stage.bound if work.choice.decided else None, proven=proven))
+        bound = stage.bound if decided and stage is not None else None
+        goals.append(replace(value, bound=bound, proven=decided and stage is not None and stage.proven))
     return tuple(goals)
+
+
+def _damage(work: _Work, placements: Sequence[Placement]) -> GoalValue | None:
+    """Return how many fewer replicas fit after some placements, None where that is not known or not counted."""
+    from dra_lab.planner.replicas import Others, has_damage
+
+    if not has_damage(work.scan.sketch) or work.limits.reached:
+        return None
+    others = Others(work.scan, work.choice.node, work.limits, work.solver, work.choice.counts)
+    (least, most), after = others.before, others.after(placements)
+    return GoalValue(DAMAGE, most - after[0]) if (least, after[0]) == (most, after[1]) else None
 
 
 def _first_fit(work: _Work, compiled: CompiledClaim, scale: Scale) -> FirstFit | None:
@@ -184,9 +199,15 @@ def _first_fit(work: _Work, compiled: CompiledClaim, scale: Scale) -> FirstFit |
     left = work.limits.left
     seconds = _FIRST_FIT_SECONDS if left is None else max(_LEAST_SECONDS, min(left, _FIRST_FIT_SECONDS))
     work.limits.tell("first fit", "what kube-scheduler would take on this node")
-    return compare_first_fit(
-        work.scan.cluster, work.choice.node, compiled, work.scan.release, scale, work.order, time_limit=seconds
+    cluster, node, release = work.scan.cluster, work.choice.node, work.scan.release
+    found = compare_first_fit(
+        cluster, node, compiled, release, scale, work.order, time_limit=seconds, cancel=work.limits.cancel
     )
+    if found is None or not found.placements or DAMAGE not in work.order:
+        return found
+    lost = _damage(work, found.placements)
+    goals = {goal.goal: goal for goal in (*found.goals, *([lost] if lost else []))}
+    return replace(found, goals=tuple(goals[goal] for goal in work.order if goal in goals))
 
 
 def _renamed(work: _Work, found: FirstFit | None) -> FirstFit | None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import pulp
 
 from dra_lab.errors import SolverError
-from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import GOALS
+from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.engine import minimise
@@ -20,7 +18,11 @@ from dra_lab.planner.highs import Outcome
 from dra_lab.planner.objectives import Objective, objectives
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.recount import Taken, overbooked, read_taken
 from dra_lab.planner.variables import Model, total
+
+if TYPE_CHECKING:
+    from dra_lab.planner.replicas import Others
 
 _SEARCH_WEIGHT = 5
 
@@ -44,7 +46,7 @@ class Solution:
     are then not decided); `copied` that it is known from equal hardware and `taken` does not name this node's devices.
     """
 
-    taken: tuple[tuple[int, DeviceID], ...] | None = None
+    taken: Taken | None = None
     stages: tuple[StageResult, ...] = ()
     infeasible: bool = False
     worse: bool = False
@@ -63,7 +65,11 @@ class Solution:
 
 @dataclass
 class _Run:
-    """One staged solve while it goes on."""
+    """One staged solve while it goes on.
+
+    `others` knows of further replicas on the node (goal `damage`); once they are in the model, the claim's own asks are
+    the first `mine`.
+    """
 
     model: Model
     goals: tuple[Objective, ...]
@@ -72,7 +78,9 @@ class _Run:
     best: tuple[int, ...] | None
     least: tuple[int, ...] = ()
     done: list[StageResult] = field(default_factory=list)
-    have: tuple[tuple[int, DeviceID], ...] | None = None
+    have: Taken | None = None
+    others: Others | None = None
+    mine: int | None = None
 
 
 def solve_problem(
@@ -83,25 +91,28 @@ def solve_problem(
     solver: str = "HiGHS",
     best: tuple[int, ...] | None = None,
     least: tuple[int, ...] = (),
+    others: Others | None = None,
 ) -> Solution:
     """Find the best allocation of one claim on one node, goal by goal, with a proof for each.
 
     `order` names the goals, most important first; `best` are values that another node reached: the solve ends as soon
     as this node is proven worse; `least` are values known to be unbeatable (a proof where they are reached). It ends at
     the first goal that is not proven; the later goals then carry the value that the allocation found has, unproven.
-    Raises SolverError when the solver fails.
+    The goal `damage` needs `others`; without, it is left out. Raises SolverError when the solver fails.
     """
     if hopeless(problem):
         return Solution(infeasible=True)
     model = build_model(Model(problem))
-    run = _Run(model, objectives(model, order), solver, limits, best, least)
+    order = [goal for goal in order if goal != DAMAGE or others is not None]
+    goals = objectives(model, order, damage=others.most if others is not None else 0)
+    run = _Run(model, goals, solver, limits, best, least, others=others)
     outcome = _first(run)
     if outcome.infeasible:
         return Solution(infeasible=True)
     if outcome.value is None:
         return Solution()
-    for position, objective in enumerate(run.goals):
-        if not _stage(run, position, objective):
+    for position, goal in enumerate(order):
+        if not (_damage(run) if goal == DAMAGE else _stage(run, position, run.goals[position])):
             break
         if best is not None and run.done[-1].value != best[position]:
             if run.done[-1].value > best[position]:
@@ -159,12 +170,55 @@ def _stage(run: _Run, position: int, objective: Objective) -> bool:
             raise SolverError(f"the solver lost its own solution at goal {objective.goal!r}; try the solver CBC")
         bound = max(floor, outcome.bound) if outcome.bound is not None else floor
         value = min(value, outcome.value) if outcome.value is not None else value
-    proven = bound is not None and bound >= value
-    run.done.append(StageResult(objective.goal, value, bound, proven))
-    run.limits.tell(objective.goal, f"{GOALS[objective.goal]}: {_say(value, bound, proven=proven)}", value, bound)
+    proven = _conclude(run, objective.goal, value, bound)
     if proven and position + 1 < len(run.goals):
         run.model.require(objective.expression <= value, "goal", objective.goal)
     return proven
+
+
+def _conclude(run: _Run, goal: str, value: int, bound: int | None) -> bool:
+    proven = bound is not None and bound >= value
+    run.done.append(StageResult(goal, value, bound, proven))
+    run.limits.tell(goal, f"{GOALS[goal]}: {_say(value, bound, proven=proven)}", value, bound)
+    return proven
+
+
+def _damage(run: _Run) -> bool:
+    """Goal 7: as many further replicas as can be beside this one, the goals before kept; from the most downwards.
+
+    Where this one keeps every preferred link it is one of those that fit, so that it does a damage of 1 at least.
+    """
+    assert run.others is not None
+    least, most = run.others.before
+    kept = any(stage.goal == "preferences" and not stage.value for stage in run.done)
+    floor = int(kept and most > 0)
+    if run.others.plain or most > run.others.limit:
+        return _conclude(run, DAMAGE, floor if run.others.plain else run.others.most, floor)
+    for count in range(most - floor, 0, -1):
+        outcome = _beside(run, count)
+        if not outcome.infeasible:
+            after = count if outcome.value is not None else 0
+            return _conclude(run, DAMAGE, most - after, max(floor, least - count))
+    return _conclude(run, DAMAGE, most, max(floor, least))
+
+
+def _beside(run: _Run, count: int) -> Outcome:
+    """Look for an allocation with the values reached so far beside which a number of replicas fits; keep it if so."""
+    assert run.others is not None
+    problem = run.others.beside(count)
+    model = build_model(Model(problem))
+    own = run.others.own(model)
+    order = [goal.goal for goal in run.goals]
+    goals = objectives(own, order, damage=run.others.most)
+    reached = {stage.goal: stage.value for stage in run.done}
+    for goal in goals:
+        if goal.goal in reached:
+            model.require(goal.expression == reached[goal.goal], "goal", goal.goal)
+    trial = replace(run, model=model, goals=goals, mine=len(own.problem.asks))
+    outcome = _minimise(trial, 0, DAMAGE)
+    if outcome.value is not None:
+        run.model, run.goals, run.have, run.mine = model, goals, trial.have, trial.mine
+    return outcome
 
 
 def _say(value: int, bound: int | None, *, proven: bool) -> str:
@@ -180,62 +234,12 @@ def _minimise(run: _Run, expression: Any, goal: str, have: int | None = None) ->
             for variable in run.model.lp.variables():
                 variable.varValue = kept.get(variable)
             return outcome
-        excess = _overbooked(run.model)
+        excess = overbooked(run.model)
         if not excess:
-            run.have = _read(run.model)
+            run.have = tuple(row for row in read_taken(run.model) if run.mine is None or row[0] < run.mine)
             return outcome
         for variables in excess:
             run.model.require(total(variables) <= len(variables) - 1, "capacity", goal)
-
-
-def _overbooked(model: Model) -> list[list[Any]]:
-    """Return, for each shared device whose capacity is exceeded in exact arithmetic, the takes that exceed it."""
-    excess = []
-    for number, group in enumerate(model.problem.groups):
-        takers = [ask for ask in group.asks if (ask, number) in model.take and model.take[ask, number].varValue]
-        uses = dict(group.uses)
-        for key, left in group.remaining:
-            if len(takers) > 1 and sum((dict(uses[ask]).get(key, Fraction()) for ask in takers), Fraction()) > left:
-                excess.append([model.take[ask, number] for ask in takers])
-                break
-    return [*excess, *_overdrawn(model)]
-
-
-def _overdrawn(model: Model) -> list[list[Any]]:
-    """Return, for each shared counter that is exceeded in exact arithmetic, the takes that exceed it.
-
-    Amounts that the solver cannot hold exactly belong to groups of one device (counters.COARSE): taken or not.
-    """
-    excess = []
-    for counter, left in model.problem.counters:
-        drawn = {
-            n: amount for n, group in enumerate(model.problem.groups) for key, amount in group.draws if key == counter
-        }
-        used = {n: round(pulp.value(model.paid[n]) or 0) for n in drawn}
-        if sum(drawn[n] * count for n, count in used.items()) > left:
-            excess.append([variable for n, count in used.items() if count for variable in _paying(model, n)])
-    return excess
-
-
-def _paying(model: Model, group: int) -> list[Any]:
-    """Return the 0/1 of each time that a group of one device pays now."""
-    if model.problem.groups[group].shareable or not model.problem.overlaps(group):
-        return [model.paid[group]]
-    return [variable for variable in model.takes(group) if variable.varValue]
-
-
-def _read(model: Model) -> tuple[tuple[int, DeviceID], ...]:
-    """Return the devices taken: from each group in kube-scheduler's order, asks in the claim's order."""
-    left = {number: list(group.devices) for number, group in enumerate(model.problem.groups)}
-    found: list[tuple[int, DeviceID]] = []
-    for ask in sorted(model.chosen):
-        for number, devices in left.items():
-            variable = model.take.get((ask, number))
-            count = int(variable.varValue or 0) if variable is not None else 0
-            found.extend((ask, device) for device in devices[:count])
-            if not model.problem.overlaps(number):
-                del devices[:count]
-    return tuple(found)
 
 
 def _values(goals: Sequence[Objective]) -> dict[str, int]:

@@ -30,7 +30,10 @@ class Scale:
 
 
 def value_placements(scale: Scale, placements: Sequence[Placement], order: Sequence[str]) -> tuple[GoalValue, ...]:
-    """Return the goals' values of placements in the given order of goals; nothing is proven by it."""
+    """Return the goals' values of placements in the given order of goals; nothing is proven by it.
+
+    `damage` is left out: it is about other replicas, not about these devices (`replicas.Others`).
+    """
     chosen = tuple(dict.fromkeys(placement.device for placement in placements))
     numa = _spanned(scale, chosen, NUMA_KINDS, "numaNode")
     roots = _spanned(scale, chosen, ROOT_KINDS, "pcieRoot")
@@ -41,7 +44,7 @@ def value_placements(scale: Scale, placements: Sequence[Placement], order: Seque
         "unpaired": (_unpaired(scale, chosen), roots[1]),
         "roots": roots,
     }
-    return tuple(GoalValue(goal, found[goal][0], unknown=found[goal][1]) for goal in order)
+    return tuple(GoalValue(goal, found[goal][0], unknown=found[goal][1]) for goal in order if goal in found)
 
 
 def broken_links(scale: Scale, placements: Sequence[Placement]) -> tuple[str, ...]:

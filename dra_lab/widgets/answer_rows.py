@@ -40,6 +40,7 @@ _COUNTED = {
     "numa": ("NUMA node", "NUMA nodes"),
     "unpaired": ("GPU unpaired", "GPUs unpaired"),
     "roots": ("root", "roots"),
+    "damage": ("replica fewer fits beside it", "replicas fewer fit beside it"),
 }
 MANIFEST = ("kube-scheduler:", "What kube-scheduler takes on this node with this manifest")
 PLAIN = ("without links:", "What kube-scheduler takes on this node with counts and selectors only")
@@ -152,6 +153,8 @@ def _label(goal: str) -> str:
 
 
 def _value(goal: GoalValue, kinds: dict[str, int]) -> str | None:
+    if goal.goal == "damage":
+        return None  # the Goals tab tells it; the strip is for where the devices are
     if goal.goal in ("alternatives", "preferences"):
         return str(goal.value) if goal.value else None
     if goal.goal == "unpaired":

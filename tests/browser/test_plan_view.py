@@ -53,7 +53,7 @@ def test_tabs_by_keyboard_show_goals_and_devices(planner):
     planner.tab("YAML").focus()
     planner.page.keyboard.press("ArrowRight")
     rows = planner.tabs.locator(".dra-goals tbody tr")
-    assert rows.count() == 5
+    assert rows.count() == 6
     assert rows.filter(has_text="NUMA nodes").locator("td").all_text_contents()[:4] == ["1", "proven", "1", "2"]
     planner.page.keyboard.press("End")
     assert planner.tab("Devices").get_attribute("aria-selected") == "true"

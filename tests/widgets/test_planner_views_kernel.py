@@ -162,7 +162,7 @@ def test_the_answer_strip_has_sentence_figures_and_proof(session):
 def test_goals_stand_beside_what_kube_scheduler_reaches(session):
     """Every goal has a row with its proof and both comparisons."""
     rows = {row["goal"]: row for row in PlanView(session).goals}
-    assert list(rows) == ["alternatives", "preferences", "numa", "unpaired", "roots"]
+    assert list(rows) == ["alternatives", "preferences", "numa", "unpaired", "roots", "damage"]
     assert (rows["numa"]["best"], rows["numa"]["manifest"], rows["numa"]["plain"]) == (1, "1", "2")
     assert rows["numa"]["better"] == "1 better than without links"
     assert all(row["proven"] for row in rows.values())

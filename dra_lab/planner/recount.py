@@ -1,0 +1,64 @@
+"""What the variables of a solved model say: which devices are taken, and what only rounding let pass."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pulp
+
+from dra_lab.model.names import DeviceID
+from dra_lab.planner.variables import Model
+
+Taken = tuple[tuple[int, DeviceID], ...]
+"""(index of the ask, device) in the claim's order."""
+
+
+def overbooked(model: Model) -> list[list[Any]]:
+    """Return, for each shared device whose capacity is exceeded in exact arithmetic, the takes that exceed it."""
+    excess = []
+    for number, group in enumerate(model.problem.groups):
+        takers = [ask for ask in group.asks if (ask, number) in model.take and model.take[ask, number].varValue]
+        uses = dict(group.uses)
+        for key, left in group.remaining:
+            if len(takers) > 1 and sum((dict(uses[ask]).get(key, Fraction()) for ask in takers), Fraction()) > left:
+                excess.append([model.take[ask, number] for ask in takers])
+                break
+    return [*excess, *_overdrawn(model)]
+
+
+def _overdrawn(model: Model) -> list[list[Any]]:
+    """Return, for each shared counter that is exceeded in exact arithmetic, the takes that exceed it.
+
+    Amounts that the solver cannot hold exactly belong to groups of one device (counters.COARSE): taken or not.
+    """
+    excess = []
+    for counter, left in model.problem.counters:
+        drawn = {
+            n: amount for n, group in enumerate(model.problem.groups) for key, amount in group.draws if key == counter
+        }
+        used = {n: round(pulp.value(model.paid[n]) or 0) for n in drawn}
+        if sum(drawn[n] * count for n, count in used.items()) > left:
+            excess.append([variable for n, count in used.items() if count for variable in _paying(model, n)])
+    return excess
+
+
+def _paying(model: Model, group: int) -> list[Any]:
+    """Return the 0/1 of each time that a group of one device pays now."""
+    if model.problem.groups[group].shareable or not model.problem.overlaps(group):
+        return [model.paid[group]]
+    return [variable for variable in model.takes(group) if variable.varValue]
+
+
+def read_taken(model: Model) -> Taken:
+    """Return the devices taken: from each group in kube-scheduler's order, asks in the claim's order."""
+    left = {number: list(group.devices) for number, group in enumerate(model.problem.groups)}
+    found: list[tuple[int, DeviceID]] = []
+    for ask in sorted(model.chosen):
+        for number, devices in left.items():
+            variable = model.take.get((ask, number))
+            count = int(variable.varValue or 0) if variable is not None else 0
+            found.extend((ask, device) for device in devices[:count])
+            if not model.problem.overlaps(number):
+                del devices[:count]
+    return tuple(found)

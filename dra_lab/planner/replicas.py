@@ -1,0 +1,242 @@
+"""Further replicas of a claim on one node: how many fit, now, beside an allocation, and after one (goal `damage`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as changed
+from fractions import Fraction
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from dra_lab.model.cluster import AllocatedDevices
+from dra_lab.model.plan import Placement
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.sketch import ClaimSketch, How, asks
+from dra_lab.planner.eligible import eligibility, is_shareable
+from dra_lab.planner.explain import place_counts
+from dra_lab.planner.joined import MARK, part_of
+from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem, pairwise_share
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.scan import Scan
+from dra_lab.planner.solve import is_feasible
+from dra_lab.planner.variables import Model
+from dra_lab.topology.locality import localities
+
+MOST_REPLICAS = 32
+"""Replicas that are modelled beside one another; where more could fit, their number stays unproven."""
+
+_NO_LIMIT = 10_000
+
+Count = tuple[int, int]
+"""How many replicas fit: at least, at most."""
+
+
+def has_damage(sketch: ClaimSketch) -> bool:
+    """Say whether the goal `damage` is counted: `adminAccess` takes nothing away, so that claims with it have none."""
+    return not any(ask.admin_access for request in sketch.requests for ask in asks(request))
+
+
+@dataclass
+class Others:
+    """The further replicas of a scan's claim on one node, every preferred link of theirs being kept.
+
+    `memo` is shared by the nodes of one scan. A replica that asks for all devices needs each of them, as in 1.37.
+    """
+
+    scan: Scan
+    node: str
+    limits: Limits
+    solver: str = "HiGHS"
+    memo: dict[str, Count] = field(default_factory=dict)
+    limit: int = MOST_REPLICAS
+
+    @property
+    def before(self) -> Count:
+        """Return how many replicas fit as things are."""
+        if self.node not in self.memo:
+            self.memo[self.node] = self._count(None)
+        return self.memo[self.node]
+
+    @property
+    def most(self) -> int:
+        """Return a number that the damage cannot exceed: an unshared device that is gone costs one replica at most."""
+        one = self._build([self._kept], None)
+        if any(group.shareable for group in one.groups):
+            return self.before[1]
+        devices = sum(max((one.need(ask) for ask in indices), default=0) for indices in one.requests)
+        return min(self.before[1], devices)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Say whether the requests have nothing in common: then dividing counts is exact, and one replica costs one."""
+        return is_plain(self._build([self._kept], None))
+
+    def after(self, placements: Sequence[Placement]) -> Count:
+        """Return how many replicas fit once some devices are taken."""
+        return self._count(self._held(placements))
+
+    def beside(self, count: int) -> AllocationProblem:
+        """Return the problem of this claim and a number of further replicas together."""
+        return self._build([self.scan.sketch, *[self._kept] * count], None)
+
+    def own(self, model: Model) -> Model:
+        """Return the part of a model made from `beside` that is the claim itself, for its goals."""
+        return _Own(model, _first(model.problem, self.scan.sketch))
+
+    @cached_property
+    def _kept(self) -> ClaimSketch:
+        links = tuple(replace(link, must=True) for link in self.scan.sketch.links)
+        return replace(self.scan.sketch, links=links)
+
+    def _build(self, sketches: Sequence[ClaimSketch], held: AllocatedDevices | None) -> AllocationProblem:
+        joined = _numbered(sketches)
+        rules = changed(self.scan.rules, sketch=joined)
+        found = eligibility(rules if held is None else changed(rules, held=held), self.node)
+        return build_problem(joined, found, localities(self.scan.cluster, self.node), paired=self.scan.paired)
+
+    def _count(self, held: AllocatedDevices | None) -> Count:
+        one = self._build([self._kept], held)
+        most = most_replicas(one)
+        if is_plain(one):
+            return most, most
+        return count_replicas(lambda count: self._feasible(count, held), most)
+
+    def _feasible(self, count: int, held: AllocatedDevices | None) -> bool | None:
+        return is_feasible(self._build([self._kept] * count, held), self.limits, solver=self.solver)
+
+    def _held(self, placements: Sequence[Placement]) -> AllocatedDevices:
+        """Return what is in use once the placements are."""
+        held, devices = self.scan.rules.allocated, self.scan.devices(self.node)
+        exclusive, shares = dict(held.exclusive), dict(held.shares)
+        consumed = {device: dict(amounts) for device, amounts in held.consumed.items()}
+        for placement in placements:
+            device = placement.device
+            if device not in devices or not is_shareable(devices[device], self.scan.rules):
+                exclusive[device] = "this plan"
+                continue
+            shares[device] = (*shares.get(device, ()), "this plan")
+            mine = consumed.setdefault(device, {})
+            for key, amount in placement.consumed.items():
+                mine[key] = mine.get(key, Fraction()) + parse_quantity(amount)
+        return AllocatedDevices(exclusive, shares, consumed)
+
+
+def count_replicas(feasible: Callable[[int], bool | None], most: int) -> Count:
+    """Return how many replicas fit, tried from `most` downwards; where a try is not decided, only bounds."""
+    if most > MOST_REPLICAS:
+        return 0, most
+    for count in range(most, 0, -1):
+        found = feasible(count)
+        if found is not False:
+            return (count if found else 0), count
+    return 0, 0
+
+
+def most_replicas(problem: AllocationProblem) -> int:
+    """Return a number of replicas of a claim that cannot be exceeded: by the devices of each request, and each link.
+
+    `problem` is that of one replica. Counts places only, which needs no solver.
+    """
+    bounds = [_served(problem, indices) for indices in problem.requests]
+    for index, link in enumerate(problem.links):
+        parts = problem.covered(index)
+        single = all(len(part) == 1 and len(_ways(problem, part[0])) == 1 for part in parts)
+        if not link.must or not single or link.how is How.APART or any(p[0] in problem.impossible for p in parts):
+            continue
+        asked = [part[0] for part in parts]
+        needs = [problem.need(ask) for ask in asked]
+        share = pairwise_share(needs) if link.how is How.PAIRWISE else (1, tuple(needs))
+        if share is None or not all(needs):
+            return 0
+        shareable = any(group.shareable for group in problem.groups if set(group.asks) & set(asked))
+        if not shareable:
+            at = place_counts(problem, index, asked)
+            groups = sum(min(c[ask] // size for ask, size in zip(asked, share[1], strict=True)) for c in at.values())
+            bounds.append(groups // share[0])
+    return min(bounds, default=0)
+
+
+def is_plain(problem: AllocationProblem) -> bool:
+    """Say whether every request has devices of its own, one way to be served, and no link or counter in its way."""
+    several = any(ask.count > 1 for ask in problem.asks) and any(group.shareable for group in problem.groups)
+    alone = all(len(group.asks) == 1 and not group.draws for group in problem.groups)
+    single = all(len(indices) == 1 for indices in problem.requests)
+    return alone and single and not (several or problem.links or any(ask.all_devices for ask in problem.asks))
+
+
+def _served(problem: AllocationProblem, indices: Sequence[int]) -> int:
+    able = [ask for ask in indices if ask not in problem.impossible and problem.need(ask) > 0]
+    return sum(sum(_slots(group, ask) for group in problem.groups) // problem.need(ask) for ask in able)
+
+
+def _slots(group: DeviceGroup, ask: int) -> int:
+    """Return how often an ask can be served from a group."""
+    if ask not in group.asks:
+        return 0
+    if not group.shareable:
+        return group.size
+    uses, left = dict(dict(group.uses)[ask]), dict(group.remaining)
+    times = [int(left[key] // amount) for key, amount in uses.items() if key in left and amount > 0]
+    return min(times, default=_NO_LIMIT)
+
+
+def _ways(problem: AllocationProblem, ask: int) -> tuple[int, ...]:
+    return next(indices for indices in problem.requests if ask in indices)
+
+
+def _numbered(sketches: Sequence[ClaimSketch]) -> ClaimSketch:
+    """Return several pods as one drawing: each claim of each pod is a claim of its own to the planner."""
+    requests, links = [], []
+    for number, sketch in enumerate(sketches):
+        requests += [replace(request, name=_name(request.name, number)) for request in sketch.requests]
+        for link in sketch.links:
+            tied = tuple(_name(reference, number) for reference in link.requests)
+            links.append(replace(link, name=_name(link.name, number), requests=tied))
+    return ClaimSketch("replicas", tuple(requests), tuple(links))
+
+
+def _name(name: str, number: int) -> str:
+    part, rest = part_of(name)
+    return f"{part}~{number}{MARK}{rest}"
+
+
+def _first(problem: AllocationProblem, sketch: ClaimSketch) -> AllocationProblem:
+    """Return the part of a problem that belongs to the first of several pods."""
+    requests = problem.requests[: len(sketch.requests)]
+    own = max(index for indices in requests for index in indices) + 1
+    links = problem.links[: len(sketch.links)]
+    groups = tuple(
+        changed(
+            group,
+            asks=tuple(ask for ask in group.asks if ask < own),
+            places=group.places[: len(links)],
+            uses=tuple((ask, uses) for ask, uses in group.uses if ask < own),
+        )
+        for group in problem.groups
+    )
+    return changed(
+        problem,
+        asks=problem.asks[:own],
+        requests=requests,
+        links=links,
+        groups=groups,
+        impossible=frozenset(ask for ask in problem.impossible if ask < own),
+        claims=problem.claims[:own],
+    )
+
+
+class _Own(Model):
+    """The variables of one pod in a model of several; what is added goes into that model."""
+
+    def __init__(self, whole: Model, problem: AllocationProblem) -> None:
+        self.problem = problem
+        self.lp, self.subjects = whole.lp, whole.subjects
+        own = len(problem.asks)
+        self.take = {key: variable for key, variable in whole.take.items() if key[0] < own}
+        self.chosen = {ask: chosen for ask, chosen in whole.chosen.items() if ask < own}
+        self.broken = {link: lost for link, lost in whole.broken.items() if link < len(problem.links)}
+        self.taken, self.paid = {}, {}
+        for number in range(len(problem.groups)):
+            self._count(number)

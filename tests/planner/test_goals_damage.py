@@ -1,0 +1,52 @@
+"""The goal `damage` and the order of goals, against trying every allocation of every replica."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from exhaustive_damage import ExhaustiveDamage
+from exhaustive_plans import random_cluster, random_fleet, random_sketch
+
+from dra_lab.checks.plans import check_plan
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner import make_plan
+from dra_lab.planner.plan_claim import goal_order
+
+RELEASE = KubernetesRelease("1.36")
+CASES = int(os.environ.get("DRA_LAB_RANDOM_DAMAGE", "60"))
+ORDERS = ((), ("damage",), ("roots", "damage", "numa"))
+
+
+@pytest.mark.parametrize("start", range(0, CASES, 15))
+def test_damage_is_brute_force(start):
+    """Every goal, `damage` wherever it stands, has the value that trying all replicas finds.
+
+    `DRA_LAB_RANDOM_DAMAGE` is the number of cases.
+    """
+    for seed in range(start, start + 15):
+        rng = random.Random(f"damage {seed}")
+        cluster, sketch = random_cluster(rng), random_sketch(rng)
+        goals = ORDERS[seed % len(ORDERS)]
+        plan = make_plan(cluster, sketch, release=RELEASE, goals=goals)
+        expected = ExhaustiveDamage(cluster, sketch).best(goal_order(goals)).values
+        found = tuple(goal.value for goal in plan.goals) if plan.fits else None
+        assert found == expected, f"seed {seed}: {found} instead of {expected}"
+        assert plan.status is (PlanStatus.OPTIMAL if plan.fits else PlanStatus.INFEASIBLE), f"seed {seed}"
+        assert check_plan(cluster, plan, RELEASE) == (), f"seed {seed}"
+
+
+def test_the_node_is_the_one_with_the_least_damage():
+    """Of nodes that are equally good for the goals before, the one with the least damage is taken, then the first."""
+    for seed in range(CASES // 3):
+        rng = random.Random(f"damage fleet {seed}")
+        cluster, sketch = random_fleet(rng, 3), random_sketch(rng)
+        goals = ORDERS[seed % len(ORDERS)]
+        plan = make_plan(cluster, sketch, release=RELEASE, goals=goals)
+        order = goal_order(goals)
+        values = {node: ExhaustiveDamage(cluster, sketch, node).best(order).values for node in cluster.node_names}
+        best = min((value for value in values.values() if value is not None), default=None)
+        assert plan.node == ("" if best is None else min(n for n, v in values.items() if v == best)), f"seed {seed}"
+        assert not plan.fits or tuple(goal.value for goal in plan.goals) == best, f"seed {seed}"
