@@ -10,6 +10,7 @@ from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.counters import COARSE
 from dra_lab.planner.places import PlaceValue
 from dra_lab.planner.problem import pairwise_share, partner_links
+from dra_lab.planner.stages import Tie
 from dra_lab.planner.variables import Expression, Model, total
 
 _MOST_COMBINATIONS = 512
@@ -25,6 +26,7 @@ def build_model(problem_model: Model) -> Model:
     add_shared_capacity(model)
     add_shared_counters(model)
     add_device_limit(model)
+    add_node_selectors(model)
     merged: set[int] = set()
     for number, link in enumerate(model.problem.links):
         if link.how is How.TOGETHER:
@@ -121,6 +123,25 @@ def add_device_limit(model: Model) -> None:
         mine = [variable for (ask, _), variable in model.take.items() if model.problem.claim_of(ask) == claim]
         if sum(variable.upBound for variable in mine) > MAX_DEVICES:
             model.require(total(mine) <= MAX_DEVICES, "limit", f"claim {claim}")
+
+
+def add_node_selectors(model: Model) -> None:
+    """`nodeSelector` of several terms: only after a device of the claim that ties it to the node (dra-semantics 3.12).
+
+    kube-scheduler goes through a claim's devices, writes `allocation.nodeSelector` from the first that ties it to the
+    node, and gives up the pod at one of several terms before that. Where such devices are, each is a group of its own.
+    """
+    problem = model.problem
+    for (ask, number), variable in model.take.items():
+        if problem.groups[number].tie is Tie.TERMS:
+            before = total(
+                other
+                for (a, n), other in model.take.items()
+                if problem.groups[n].tie is Tie.NODE
+                and problem.claim_of(a) == problem.claim_of(ask)
+                and (a, n) < (ask, number)
+            )
+            model.require(variable <= before, "node-selector", str(problem.groups[number].devices[0]))
 
 
 def add_together(model: Model, link: int) -> None:

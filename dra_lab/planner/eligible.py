@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property
 
@@ -17,23 +16,13 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.planner.counters import CounterBooks, counter_books
+from dra_lab.planner.stages import Stage, Tie, tie_of, why_not_all
 from dra_lab.scheduler.candidates import pools_of
 from dra_lab.scheduler.capacity import NANO, capacity_use
 from dra_lab.scheduler.gates import Gates, gates_of
 
 Amounts = Mapping[str, Fraction]
 """Capacity by key, exactly as published."""
-
-
-class Stage(IntEnum):
-    """The tests that a device passes before an ask may take it, in the order in which they are told to people."""
-
-    CLASS = 0
-    SELECTOR = 1
-    TAINT = 2
-    IN_USE = 3
-    CAPACITY = 4
-    FREE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +56,7 @@ class NodeEligibility:
     """All asks on one node; `seen` are the devices that passed class and selectors of some ask.
 
     `remaining` is what is left of capacity, `books` what is left of shared counters; `lists` says whether list-typed
-    attributes count (gate DRAListTypeAttributes).
+    attributes count (gate DRAListTypeAttributes); `ties` is empty unless some device has a node selector of many terms.
     """
 
     node: str
@@ -77,6 +66,7 @@ class NodeEligibility:
     pools: tuple[Pool, ...] = ()
     books: CounterBooks = field(default_factory=CounterBooks)
     lists: bool = False
+    ties: Mapping[DeviceID, Tie] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -141,7 +131,9 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
         if any(part.stages.get(item.id, Stage.CLASS) > Stage.SELECTOR for part in found)
     }
     left = {i: a for i, a in remaining.items() if i in seen}
-    return NodeEligibility(node_name, found, seen, left, pools, books, rules.lists)
+    ties = {item.id: tie_of(item) for item in devices if item.slice.spec.node_name is None and item.id in seen}
+    ties = ties if Tie.TERMS in ties.values() else {}
+    return NodeEligibility(node_name, found, seen, left, pools, books, rules.lists, ties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +173,7 @@ def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
         if use is not None and is_shareable(item.device, rules):
             uses[item.id] = use
     listed = _listed(rules, ask, state, stages) if ask.all_devices else ()
-    blocked = _gate(rules, ask) or _blocked(ask, stages, listed, errors, state.pools)
+    blocked = _gate(rules, ask) or why_not_all(ask, stages, listed, errors, state.pools)
     return AskEligibility(ask, stages, uses, listed, tuple(errors), blocked)
 
 
@@ -215,8 +207,6 @@ def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state:
         return Stage.IN_USE
     if use is None or (item.device.consumes_counters and not rules.gates.partitionable_devices):
         return Stage.CAPACITY
-    if _gives_up(item):
-        return Stage.CAPACITY
     left = state.remaining.get(item.id, {})
     if any(amount > left[key] for key, amount in use.items() if key in left):
         # Capacity that the device would have with nobody on it is in use, capacity that it never has is missing.
@@ -225,14 +215,6 @@ def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state:
     if item.id in state.books.barred:
         return Stage.IN_USE if state.books.barred[item.id] else Stage.CAPACITY
     return Stage.FREE
-
-
-def _gives_up(item: PoolDevice) -> bool:
-    """Say whether kube-scheduler gives up the pod once it picks a device: `nodeSelector` of several terms (3.12)."""
-    own = item.device if item.slice.spec.per_device_node_selection else item.slice.spec
-    if own.node_name is not None or item.device.binds_to_node or own.node_selector is None:
-        return False
-    return len(own.node_selector.node_selector_terms) != 1
 
 
 def _tolerated(rules: Rules, ask: Ask, item: PoolDevice) -> bool:
@@ -274,29 +256,4 @@ def _gate(rules: Rules, ask: Ask) -> str:
         return f"it sets adminAccess, which Kubernetes {rules.release} gives up on (DRAAdminAccess is off)"
     if "/" in ask.reference and not rules.release.enabled("DRAPrioritizedList"):
         return f"it has alternatives, which Kubernetes {rules.release} gives up on (DRAPrioritizedList is off)"
-    return ""
-
-
-def _blocked(
-    ask: Ask,
-    stages: Mapping[DeviceID, Stage],
-    listed: tuple[DeviceID, ...],
-    errors: list[tuple[DeviceID, str, str]],
-    pools: tuple[Pool, ...],
-) -> str:
-    if not ask.all_devices:
-        return ""
-    broken = next((pool for pool in pools if pool.invalid or not pool.complete), None)
-    if broken is not None:
-        why = broken.invalid or "not all of its slices are there"
-        name = f"{broken.driver}/{broken.name}"
-        return f"pool {name} is not complete ({why}), and a request for all devices needs every pool"
-    if errors:
-        return f"a selector fails on {errors[0][0]}, and a request for all devices looks at every device"
-    if not listed:
-        return "no device matches, and a request for all devices needs at least one"
-    stuck = next((device for device in listed if stages[device] is not Stage.FREE), None)
-    if stuck is not None:
-        words = {Stage.TAINT: "tainted", Stage.IN_USE: "in use"}.get(stages[stuck], "short of capacity")
-        return f"{stuck} is {words}, and a request for all devices needs every one of the {len(listed)} that match"
     return ""

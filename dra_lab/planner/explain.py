@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link
-from dra_lab.planner.eligible import AskEligibility, NodeEligibility, Stage
+from dra_lab.planner.eligible import AskEligibility, NodeEligibility
 from dra_lab.planner.places import PlaceValue
 from dra_lab.planner.problem import AllocationProblem, pairwise_share
+from dra_lab.planner.stages import Stage
 
 _RULES = (
     ("class", Stage.SELECTOR, "are of class {device_class}"),

@@ -10,6 +10,7 @@ from functools import cached_property
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.places import LIST
 from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.stages import Tie
 
 _ROUNDS = 2
 
@@ -56,17 +57,18 @@ def fingerprint(problem: AllocationProblem, free: Sequence[int] | None = None) -
     to the number that the claim can take), capacity, counters. Names of devices and places are not. Places are numbered
     in the order of a sort that does not look at their names; where that sort ties, equal nodes may get different
     fingerprints, never unequal nodes the same one. At the place of a link where lists are, and in counters, names stay
-    as they are. `free` gives other sizes of the groups.
+    as they are. `free` gives other sizes of the groups. Where the order of the devices counts (Tie.TERMS), it is kept.
     """
+    ordered = any(group.tie is Tie.TERMS for group in problem.groups)
     most = _most(problem)
     sizes = [group.size for group in problem.groups] if free is None else free
     listed = _listed(problem)
     rows: list[Hashable] = []
     places: list[tuple[Hashable, ...]] = []
-    for group, size in zip(problem.groups, sizes, strict=True):
+    for at, (group, size) in enumerate(zip(problem.groups, sizes, strict=True)):
         if size:
             raw = tuple(group.places[link] for link in listed)
-            shared = (group.shareable, group.remaining, group.uses, group.draws)
+            shared = (group.shareable, group.remaining, group.uses, group.draws, group.tie, at if ordered else 0)
             rows.append((group.asks, group.kind, min(size, most), *shared, raw))
             single = (v[0] if v and link not in listed else None for link, v in enumerate(group.places))
             places.append((*single, group.numa, group.root))

@@ -11,6 +11,7 @@ from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, How, Link, cover
 from dra_lab.planner.counters import Counter, Draws
 from dra_lab.planner.eligible import AskEligibility, NodeEligibility
 from dra_lab.planner.places import PlaceValue, Values, place_values, typed
+from dra_lab.planner.stages import Tie
 from dra_lab.topology.locality import Locality
 
 NUMA_KINDS = ("gpu", "nic", "cpu")
@@ -23,7 +24,7 @@ class DeviceGroup:
 
     `asks` are indices into the problem's asks that may take them; `places` holds the values at each link's place (():
     not known); a shareable device is a group of its own, `remaining` what is left of it and `uses` what each ask takes;
-    `draws` is what each device takes of shared counters.
+    `draws` is what each device takes of shared counters, `tie` how it ties the claim to nodes.
     """
 
     devices: tuple[DeviceID, ...]
@@ -36,6 +37,7 @@ class DeviceGroup:
     remaining: tuple[tuple[str, Fraction], ...] = ()
     uses: tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...] = ()
     draws: Draws = ()
+    tie: Tie = Tie.SELECTOR
 
     @property
     def size(self) -> int:
@@ -185,9 +187,12 @@ def _groups(
             shared = _is_shared(eligible, device)
             # What an admin of one claim takes may be taken for another claim too: told apart one by one, like shares.
             inspected = claims and any(eligible.asks[ask].ask.admin_access for ask in takers[device])
-            alone = device if shared or inspected or device in eligible.books.coarse else None
+            tied = bool(eligible.ties)
+            alone = device if shared or inspected or tied or device in eligible.books.coarse else None
             draws = eligible.books.draws.get(device, ())
-            key = (tuple(takers[device]), values[device], place.kind, typed(numa), typed(root), shared, draws, alone)
+            tie = eligible.ties.get(device, Tie.NODE if tied else Tie.SELECTOR)
+            rules = (shared, draws, tie, alone)
+            key = (tuple(takers[device]), values[device], place.kind, typed(numa), typed(root), *rules)
             alike.setdefault(key, []).append(device)
     return tuple(_group(eligible, key, devices) for key, devices in alike.items())
 
@@ -197,13 +202,13 @@ def _is_shared(eligible: NodeEligibility, device: DeviceID) -> bool:
 
 
 def _group(eligible: NodeEligibility, key: tuple[object, ...], devices: list[DeviceID]) -> DeviceGroup:
-    indices, values, kind, numa, root, shared, draws, _ = key
+    indices, values, kind, numa, root, shared, draws, tie, _ = key
     members = tuple(devices)
     if not shared:
-        return DeviceGroup(members, indices, values, kind, numa, root, draws=draws)  # type: ignore[arg-type]
+        return DeviceGroup(members, indices, values, kind, numa, root, draws=draws, tie=tie)  # type: ignore[arg-type]
     uses = tuple((i, tuple(sorted(eligible.asks[i].uses[members[0]].items()))) for i in indices)  # type: ignore[attr-defined]
     left = tuple(sorted(eligible.remaining.get(members[0], {}).items()))
-    return DeviceGroup(members, indices, values, kind, numa, root, True, left, uses, draws)  # type: ignore[arg-type]
+    return DeviceGroup(members, indices, values, kind, numa, root, True, left, uses, draws, tie)  # type: ignore[arg-type]
 
 
 def pairwise_share(counts: Sequence[int]) -> tuple[int, tuple[int, ...]] | None:

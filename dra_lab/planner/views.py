@@ -14,6 +14,7 @@ from dra_lab.model.pools import Pool, PoolDevice, devices_on
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
 from dra_lab.planner.counters import consumption, counted_pools
+from dra_lab.planner.stages import Tie, tie_of
 from dra_lab.scheduler.candidates import pools_of
 from dra_lab.scheduler.gates import gates_of
 
@@ -124,6 +125,7 @@ class ClusterViews:
                 self.cluster.taints_of(item.id, device, rules=rules),
                 (bool(device.allow_multiple_allocations), bool(device.binding_conditions)),
                 tuple(use.compatibility_groups for use in device.consumes_counters),
+                Tie.NODE if item.slice.spec.node_name else tie_of(item),
             ),
         )
 

@@ -1,0 +1,69 @@
+"""How far a device comes with an ask, and what keeps an ask for all devices from being served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import Pool, PoolDevice
+from dra_lab.model.sketch import Ask
+
+
+class Stage(IntEnum):
+    """The tests that a device passes before an ask may take it, in the order in which they are told to people."""
+
+    CLASS = 0
+    SELECTOR = 1
+    TAINT = 2
+    IN_USE = 3
+    CAPACITY = 4
+    FREE = 5
+
+
+class Tie(IntEnum):
+    """What ties a claim that takes a device to nodes: the node itself, one selector or none, a selector of many terms.
+
+    kube-scheduler gives up the pod when it meets a device with many terms before one that ties to the node (3.12).
+    """
+
+    SELECTOR = 0
+    NODE = 1
+    TERMS = 2
+
+
+def tie_of(item: PoolDevice) -> Tie:
+    """Return what ties a claim that takes a device to nodes: `nodeName`, `bindsToNode`, `nodeSelector` (rule 77)."""
+    own = item.device if item.slice.spec.per_device_node_selection else item.slice.spec
+    if own.node_name is not None or item.device.binds_to_node:
+        return Tie.NODE
+    return Tie.SELECTOR if own.node_selector is None or len(own.node_selector.node_selector_terms) == 1 else Tie.TERMS
+
+
+def why_not_all(
+    ask: Ask,
+    stages: Mapping[DeviceID, Stage],
+    listed: Sequence[DeviceID],
+    errors: Sequence[tuple[DeviceID, str, str]],
+    pools: Sequence[Pool],
+) -> str:
+    """Return why an ask with `allocationMode` All cannot be served (dra-semantics 3.6), "" where nothing is known.
+
+    `listed` are the devices that All means, `errors` those on which a selector fails.
+    """
+    if not ask.all_devices:
+        return ""
+    broken = next((pool for pool in pools if pool.invalid or not pool.complete), None)
+    if broken is not None:
+        why = broken.invalid or "not all of its slices are there"
+        name = f"{broken.driver}/{broken.name}"
+        return f"pool {name} is not complete ({why}), and a request for all devices needs every pool"
+    if errors:
+        return f"a selector fails on {errors[0][0]}, and a request for all devices looks at every device"
+    if not listed:
+        return "no device matches, and a request for all devices needs at least one"
+    stuck = next((device for device in listed if stages[device] is not Stage.FREE), None)
+    if stuck is not None:
+        words = {Stage.TAINT: "tainted", Stage.IN_USE: "in use"}.get(stages[stuck], "short of capacity")
+        return f"{stuck} is {words}, and a request for all devices needs every one of the {len(listed)} that match"
+    return ""
