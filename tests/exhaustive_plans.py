@@ -31,6 +31,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity, DeviceTaint
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import PlanStatus
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
@@ -40,6 +41,20 @@ GPU, NIC, CPU = "gpu.nvidia.com", "dra.net", "dra.cpu"
 ROOT, NUMA, TAG = "resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode", "x.example/tag"
 RDMA = 'device.attributes["dra.net"].rdma == true'
 KINDS = {GPU: "gpu", NIC: "nic", CPU: "cpu"}
+COUNTED = ("alternatives", "preferences", "numa", "unpaired", "roots")
+"""The goals of the devices that are taken; what remains for others (`damage`) is tried elsewhere."""
+
+
+def counted(goals) -> tuple[int, ...]:
+    """Return the values of the goals that are tried here."""
+    return tuple(goal.value for goal in goals if goal.goal in COUNTED)
+
+
+def proven(plan) -> bool:
+    """Say whether the goals that are tried here are proven, or the misfit is."""
+    if not plan.fits:
+        return plan.status is PlanStatus.INFEASIBLE
+    return all(goal.proven for goal in plan.goals if goal.goal in COUNTED)
 
 
 def text(value: str) -> DeviceAttribute:
@@ -335,5 +350,6 @@ class Exhaustive:
         }
 
     def best(self, order: tuple[str, ...]) -> Best:
+        order = tuple(goal for goal in order if goal in COUNTED)
         found = (tuple(self.goals(picked)[goal] for goal in order) for picked in self.allocations())
         return Best(min(found, default=None))
