@@ -16,6 +16,7 @@ from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import release_of_kubelet
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.workloads import Pod
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class AllocatedDevices:
 class Cluster:
     """A snapshot: ResourceSlices, DeviceClasses, Nodes, ResourceClaims, DeviceTaintRules, and where they came from.
 
+    `pods` are those that use claims, as far as pods were read; planning does not need them.
     `name` is what the person gave (`sample:eks-p4d`, a path); `read_at` is an ISO time or "" for samples; `findings`
     is what the reader noticed; `claims_known` is False where no claims were read, so that devices in use are unknown.
     """
@@ -53,6 +55,7 @@ class Cluster:
     read_at: str = ""
     findings: tuple[Finding, ...] = ()
     claims_known: bool = True
+    pods: tuple[Pod, ...] = ()
 
     @cached_property
     def class_by_name(self) -> Mapping[str, DeviceClass]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import field
+
 from dra_lab.model.nodes import NodeValue, ObjectMeta
 
 
@@ -47,8 +49,67 @@ class PodSpec(NodeValue, frozen=True):
     restart_policy: str = ""
 
 
+class PodResourceClaimStatus(NodeValue, frozen=True):
+    """`status.resourceClaimStatuses[]`: the claim that was made for an entry of `spec.resourceClaims`."""
+
+    name: str
+    resource_claim_name: str | None = None
+
+
+class PodExtendedResourceClaimStatus(NodeValue, frozen=True):
+    """`status.extendedResourceClaimStatus` (KEP-5004): the claim that stands for extended resources of the pod."""
+
+    resource_claim_name: str = ""
+    request_mappings: tuple[dict[str, str], ...] = ()
+
+
+class ResourceHealth(NodeValue, frozen=True):
+    """`allocatedResourcesStatus[].resources[]` (KEP-4680); `resource_id` is a CDI name or `driver/pool/device`."""
+
+    resource_id: str = field(default="", name="resourceID")
+    health: str = ""
+
+
+class ResourceStatus(NodeValue, frozen=True):
+    """`allocatedResourcesStatus[]` of a container; `name` is `claim:<claim>/<request>` or `claim:<claim>`."""
+
+    name: str
+    resources: tuple[ResourceHealth, ...] = ()
+
+
+class ContainerStatus(NodeValue, frozen=True):
+    """`status.containerStatuses[]`: the health of its devices."""
+
+    name: str = ""
+    allocated_resources_status: tuple[ResourceStatus, ...] = ()
+
+
+class PodStatus(NodeValue, frozen=True):
+    """`status` of a pod: which claims are its own, and how its devices are."""
+
+    phase: str = ""
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+    extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
 class Pod(NodeValue, frozen=True):
     """A pod: what planning needs of it."""
 
     metadata: ObjectMeta
     spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def claim_names(self) -> tuple[str, ...]:
+        """Return the names of the pod's ResourceClaims in its namespace, as far as they are known, without doubles."""
+        made = {entry.name: entry.resource_claim_name for entry in self.status.resource_claim_statuses}
+        names = [entry.resource_claim_name or made.get(entry.name) for entry in self.spec.resource_claims]
+        extended = self.status.extended_resource_claim_status
+        return tuple(dict.fromkeys(name for name in (*names, extended and extended.resource_claim_name) if name))
+
+    @property
+    def uses_claims(self) -> bool:
+        """Say whether the pod asks for claims, or has one that stands for its extended resources."""
+        return bool(self.spec.resource_claims) or self.status.extended_resource_claim_status is not None

@@ -11,6 +11,7 @@ from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.workloads import Pod
 
 KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json"
 """The command that writes everything that is needed into one file."""
@@ -40,6 +41,7 @@ def assemble(documents: Documents, name: str, *, read_at: str = "") -> Cluster:
         read_at,
         tuple(findings),
         known,
+        tuple(pod for pod in _of(kept, Pod) if pod.uses_claims),
     )
 
 
