@@ -23,10 +23,13 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
 
 
 def add_claim(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """Declare CLUSTER, --claim, --node and --release."""
+    """Declare CLUSTER, --claim, --node, --goals and --release."""
     add_cluster(parser)
     parser.add_argument("--claim", required=required, metavar="FILE", help=CLAIM_HELP)
     parser.add_argument("--node", default="", metavar="NAME", help="plan on this node only")
+    parser.add_argument(
+        "--goals", default="", metavar="GOAL,...", help="goals that come first, after alternatives and preferences"
+    )
     parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
 
 
@@ -40,6 +43,7 @@ def session_of(options: argparse.Namespace) -> Any:
         release=options.release,
         time_limit=getattr(options, "time_limit", None) or 60.0,
         node=options.node,
+        goals=tuple(goal.strip() for goal in options.goals.split(",") if goal.strip()),
     )
 
 

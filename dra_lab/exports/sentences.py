@@ -73,7 +73,7 @@ def _proof(plan: Plan) -> str:
 
 
 def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None, *, only: bool = False) -> Iterator[str]:
-    """Yield the values of the goals that mean something for this claim, in words; `only` those that differ are given."""
+    """Yield the values of the goals that mean something for this claim, in words; `only` where it differs."""
     value = {goal.goal: goal.value for goal in goals}
     if value.get("alternatives"):
         yield f"alternatives' ranks {value['alternatives']}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.names import MARK, DeviceID
+from dra_lab.model.reasons import Reasons
 from dra_lab.model.sketch import ClaimSketch
 
 GOALS: Mapping[str, str] = {
@@ -29,6 +31,14 @@ FIXED_GOALS = ("alternatives", "preferences")
 """The goals that come first whatever a person prefers; the others may be put in any order."""
 
 DAMAGE = "damage"
+
+
+def goal_order(goals: Sequence[str]) -> tuple[str, ...]:
+    """Return all goals in order of importance: FIXED_GOALS, those given, the rest. Raises InputError for others."""
+    for goal in goals:
+        if goal not in GOALS:
+            raise InputError(f"goal {goal!r} is not known; use {', '.join(g for g in GOALS if g not in FIXED_GOALS)}")
+    return tuple(dict.fromkeys((*FIXED_GOALS, *goals, *GOALS)))
 
 
 class PlanStatus(StrEnum):
@@ -167,7 +177,8 @@ class Plan:
     the compiled manifest, `first_fit_plain` with counts and selectors only, both on `node`; None where not asked.
     Where the pod has several claims, `claims` holds the drawing of each by name and `sketch` all of them as one, each
     request as `claim:request`; `allocated_claims` are those of its claims that hold devices already.
-    `node_classes` covers every node once. `findings` include those of the cluster that matter for the answer.
+    `node_classes` covers every node once. `reasons` is there for a claim that fits nowhere: counts, conflicts and
+    relaxations behind the sentences of `shortfalls`. `findings` include those of the cluster that matter.
     """
 
     status: PlanStatus
@@ -184,6 +195,7 @@ class Plan:
     suggestions: tuple[Suggestion, ...] = ()
     findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
+    reasons: Reasons | None = None
     claims: Mapping[str, ClaimSketch] = field(default_factory=dict)
     allocated_claims: tuple[ResourceClaim, ...] = ()
 

@@ -15,7 +15,7 @@ from dra_lab.authoring.suggestions import suggest
 from dra_lab.errors import InputError, SolverError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import DAMAGE, FIXED_GOALS, GOALS, FirstFit, GoalValue, Placement, Plan, PlanStatus, Suggestion
+from dra_lab.model.plan import DAMAGE, FirstFit, GoalValue, Placement, Plan, PlanStatus, Suggestion, goal_order
 from dra_lab.model.quantity import format_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, check_sketch
@@ -24,6 +24,7 @@ from dra_lab.planner.eligible import Rules, eligibility
 from dra_lab.planner.plan_findings import (
     binding_findings,
     claim_findings,
+    failure_shortfalls,
     first_fit_findings,
     placement_findings,
 )
@@ -56,9 +57,10 @@ def make_plan(
 ) -> Plan:
     """Return the best allocation of a drawing on a cluster, proven goal by goal, or why it does not fit.
 
-    The node is the one with the best values, then the first by name; `node` pins one. `goals` reorders the goals after
-    `alternatives` and `preferences`. At the end of `time_limit` (seconds) or when `cancel` is set, the best answer so
-    far comes back, marked as not proven; with none at all the status is STOPPED. `progress` is called from this thread.
+    The node is the one with the best values, then the first by name; `node` pins one. `goals` puts goals in front of
+    the others, after `alternatives` and `preferences` (`model.plan.goal_order`). At the end of `time_limit` (seconds)
+    or when `cancel` is set, the best answer so far comes back, marked as not proven; with none at all the status is
+    STOPPED. `progress` is called from this thread.
     Raises SketchError for an inconsistent drawing, InputError for an unknown node or goal, CelCompileError for a
     selector that does not compile, UnsupportedFeature for a rule of DRA that is not known here yet, SolverError.
     """
@@ -99,14 +101,6 @@ class _Work:
     limits: Limits
     solver: str
     choice: Choice
-
-
-def goal_order(goals: Sequence[str]) -> tuple[str, ...]:
-    """Return all goals: the fixed first two, those given, the rest. Raises InputError for an unknown one."""
-    for goal in goals:
-        if goal not in GOALS:
-            raise InputError(f"goal {goal!r} is not known; use {', '.join(g for g in GOALS if g not in FIXED_GOALS)}")
-    return tuple(dict.fromkeys((*FIXED_GOALS, *goals, *GOALS)))
 
 
 def _fitting(work: _Work) -> Plan:
@@ -231,9 +225,20 @@ def _misfit(work: _Work, pinned: str) -> Plan:
     if not proven:
         return plan
     from dra_lab.planner.misfit import explain_misfit
+    from dra_lab.planner.reasons import Question, find_reasons
+    from dra_lab.planner.relaxations import as_suggestions
 
     shortfalls = explain_misfit(work.scan, work.limits, solver=work.solver, pinned=pinned)
-    return replace(plan, shortfalls=shortfalls, suggestions=_suggestions(work))
+    idle = tuple(name for name in plan.fitting_idle_nodes if not pinned or name == pinned)
+    question = Question(work.cluster, work.sketch, work.scan, work.limits, work.solver, pinned, idle)
+    suggestions = _suggestions(work)
+    reasons = find_reasons(question, shortfalls, suggestions)
+    return replace(
+        plan,
+        shortfalls=(*failure_shortfalls(reasons.failures), *shortfalls),
+        suggestions=as_suggestions(reasons.relaxations, suggestions),
+        reasons=reasons,
+    )
 
 
 def _suggestions(work: _Work) -> tuple[Suggestion, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement
+from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Shortfall
+from dra_lab.model.reasons import SelectorFailure
 from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
-from dra_lab.planner.scan import Scan, failing_devices
+from dra_lab.planner.funnel import selector_failures
+from dra_lab.planner.scan import Scan
 from dra_lab.planner.values import Scale, broken_links
 from dra_lab.topology.locality import localities
 
@@ -23,25 +23,35 @@ def claim_findings(scan: Scan) -> Iterator[Finding]:
 
 
 def _selector_errors(scan: Scan) -> Iterator[Finding]:
-    failing: dict[tuple[str, str, str], list[DeviceID]] = defaultdict(list)
-    for reference, (device, expression, message) in failing_devices(scan):
-        failing[reference, expression, message].append(device)
-    for (reference, expression, message), devices in failing.items():
-        more = f" and {len(devices) - 1} more" if len(devices) > 1 else ""
+    for failure in selector_failures(scan):
         yield Finding(
-            "selector-run-time-error",
-            Severity.ERROR,
-            reference,
-            f"a selector fails on {devices[0]}{more}: {message}. kube-scheduler gives up the whole pod when it meets "
-            "such a device",
-            _guard(expression),
+            "selector-run-time-error", Severity.ERROR, failure.request, _gives_up(failure), _guard_advice(failure)
         )
 
 
-def _guard(expression: str) -> str:
-    name = expression.split(" ", 1)[0].strip("!(")
-    if name.startswith("device.attributes[") and "." in name:
-        return f"Guard it: has({name}) && ({expression})"
+def failure_shortfalls(failures: Sequence[SelectorFailure]) -> tuple[Shortfall, ...]:
+    """Return the reasons that stop the pod wherever it would fit: selectors that fail on devices."""
+    return tuple(
+        Shortfall("selector-error", f.request, _sentence_case(_gives_up(f)), 0, len(f.devices), "", _guard_advice(f))
+        for f in failures
+    )
+
+
+def _gives_up(failure: SelectorFailure) -> str:
+    more = f" and {len(failure.devices) - 1} more" if len(failure.devices) > 1 else ""
+    return (
+        f"a selector fails on {failure.devices[0]}{more}: {failure.message.rstrip('.')}. kube-scheduler gives up the "
+        "whole pod when it meets such a device"
+    )
+
+
+def _sentence_case(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _guard_advice(failure: SelectorFailure) -> str:
+    if failure.guarded:
+        return f"Guard it: {failure.guarded}"
     return "Guard it with has(...) && ..., or put a test of device.driver in front"
 
 

@@ -124,13 +124,19 @@ def solve_problem(
     return Solution(run.have, (*run.done, *late))
 
 
-def is_feasible(problem: AllocationProblem, limits: Limits, *, solver: str = "HiGHS") -> bool | None:
-    """Say whether there is any allocation; None when time or a person ended the search before it was known."""
+def find_allocation(problem: AllocationProblem, limits: Limits, *, solver: str = "HiGHS") -> Solution:
+    """Find any allocation, or the proof that there is none; neither when time or a person ended the search."""
     if hopeless(problem):
-        return False
+        return Solution(infeasible=True)
     run = _Run(build_model(Model(problem)), (), solver, limits, None)
     outcome = _minimise(run, 0, "feasibility")
-    return False if outcome.infeasible else None if outcome.value is None else True
+    return Solution(run.have if outcome.value is not None else None, infeasible=outcome.infeasible)
+
+
+def is_feasible(problem: AllocationProblem, limits: Limits, *, solver: str = "HiGHS") -> bool | None:
+    """Say whether there is any allocation; None when time or a person ended the search before it was known."""
+    found = find_allocation(problem, limits, solver=solver)
+    return False if found.infeasible else None if found.taken is None else True
 
 
 def hopeless(problem: AllocationProblem) -> bool:

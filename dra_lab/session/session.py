@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 from dra_lab.errors import Cancelled, DraLabError, InputError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import Plan
+from dra_lab.model.plan import FIXED_GOALS, Plan, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
 from dra_lab.session.drawing_file import DrawingFile
@@ -44,6 +44,7 @@ class Session:
         sketch: ClaimSketch | None = None,
         release: str = "",
         node: str = "",
+        goals: Sequence[str] = (),
         time_limit: float | None = 30.0,
     ) -> None:
         """Read what is given, restore the drawing's file if there is one, and begin to plan."""
@@ -75,6 +76,9 @@ class Session:
             drawing = msgspec.structs.replace(drawing, release=KubernetesRelease(release).version)
         if node:
             drawing = msgspec.structs.replace(drawing, node=node)
+        if goals:
+            goal_order(goals)
+            drawing = msgspec.structs.replace(drawing, goals=tuple(goals))
         self.drawing = drawing
         self.history: History[ClaimSketch] = History(drawing.sketch)
         self.cluster = self._first_cluster(cluster)
@@ -156,6 +160,17 @@ class Session:
             raise InputError(f"there is no node {node!r} in {self.cluster.name}")
         self.drawing = msgspec.structs.replace(self.drawing, node=node)
         self._drawing_changed()
+
+    def order_goals(self, goals: Sequence[str] = ()) -> None:
+        """Put goals in front of the others, after the fixed first two; none for the usual order. Raises InputError.
+
+        The order is part of the drawing and is kept in its file.
+        """
+        order = goal_order(goals)
+        named = () if order == goal_order(()) else order[len(FIXED_GOALS) :]
+        if named != self.drawing.goals:
+            self.drawing = msgspec.structs.replace(self.drawing, goals=named)
+            self._drawing_changed()
 
     def light(self, subject: str) -> None:
         """Light up a request or a device everywhere; "" for nothing."""

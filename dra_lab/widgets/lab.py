@@ -99,6 +99,10 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         """Return the answer to the present drawing; waits for it (at most `time_limit` seconds of solving)."""
         return self.session.plan(time_limit=time_limit)
 
+    def order_goals(self, *goals: str) -> None:
+        """Put goals in front of the others (`lab.order_goals("roots", "numa")`); none for the usual order."""
+        self.session.order_goals(goals)
+
     def load(self, source: str | Path | Cluster) -> None:
         """Take another cluster and keep the drawing. Raises like `load_cluster`, keeping the present one."""
         self.session.load(source)

@@ -1,0 +1,135 @@
+"""Reasons: why a claim fits on no node, as data: counts after each test, what cannot hold together, what would help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dra_lab.model.names import DeviceID
+from dra_lab.model.sketch import ClaimSketch
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelStep:
+    """One test and how many devices are left after it.
+
+    `test` is `published`, `class`, `class-selector`, `selector`, `gate`, `taint`, `in-use`, `capacity` or `link`;
+    `text` the selector as written, the name of the class or of the link, else "".
+    """
+
+    test: str
+    count: int
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """The devices of a node that are left for one request after each test, in the order of the tests.
+
+    `request` is the request or alternative, `needed` the devices that it takes (all that match, where it asks for all);
+    `nodes` counts the nodes with the same figures, of which `node` is the first; `failing` the devices on which a
+    selector fails at run time.
+    """
+
+    request: str
+    needed: int
+    node: str
+    nodes: int
+    steps: tuple[FunnelStep, ...]
+    failing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A part of a drawing: a `request`, a `selector` of it (`text` is the expression) or a must-`link`."""
+
+    kind: str
+    subject: str
+    text: str = ""
+    position: int = 0
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return (
+            f"{self.kind} {self.text} of {self.subject}" if self.kind == "selector" else f"{self.kind} {self.subject}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Parts of a drawing that cannot hold together: without any one of them, the others can.
+
+    `node` is where, "" for every node of the cluster; `minimal` is False where the time did not suffice to leave out
+    every part that is not needed, `smallest` True where it is proven that no set has fewer parts.
+    """
+
+    elements: tuple[Element, ...]
+    node: str = ""
+    minimal: bool = True
+    smallest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """One change to the drawing, tried over the cluster.
+
+    `kind` is `link`, `level`, `count`, `capacity`, `selector`, `taint`, `idle` or `suggestion`; `fitting` counts the
+    nodes on which the claim then fits, None where it was not tried for lack of time; `undecided` those that time left
+    open; `example` is the first fitting node, `sketch` the changed drawing, None where nothing is to be drawn.
+    """
+
+    kind: str
+    subject: str
+    title: str
+    fitting: int | None = None
+    total: int = 0
+    undecided: int = 0
+    example: str = ""
+    sketch: ClaimSketch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scarcity:
+    """Whether the devices for one request are too few, or enough but scattered.
+
+    `kind` is `shortage` (fewer free in the cluster than one node needs), `fragmentation` (enough are free, but no node
+    has them) or `enough` (a node has them, so something else is in the way); `most` are those on `node`.
+    """
+
+    request: str
+    kind: str
+    needed: int
+    free: int
+    most: int
+    node: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorFailure:
+    """A selector that fails on devices when it is evaluated: kube-scheduler then gives up the whole pod.
+
+    `guarded` is the same selector in a form that fails on none of these devices, "" where none was found.
+    """
+
+    request: str
+    expression: str
+    devices: tuple[DeviceID, ...]
+    message: str
+    guarded: str = ""
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Everything that was found out about a claim that fits nowhere; the sentences are the plan's `shortfalls`.
+
+    `nearest` is the node that lacks least; `failures` come first because they stop the pod wherever it would fit.
+    `complete` is False where the time did not suffice for all of it: what was not tried says so itself.
+    """
+
+    nearest: str = ""
+    failures: tuple[SelectorFailure, ...] = ()
+    funnels: tuple[Funnel, ...] = ()
+    scarcity: tuple[Scarcity, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    relaxations: tuple[Relaxation, ...] = ()
+    complete: bool = True

@@ -1,0 +1,125 @@
+"""The smallest set of requests, selectors and links that cannot hold together, found by leaving out and trying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from itertools import combinations
+
+from msgspec.structs import replace
+
+from dra_lab.model.claims import DeviceRequest, DeviceSelector
+from dra_lab.model.names import split_request
+from dra_lab.model.reasons import Conflict, Element
+from dra_lab.model.sketch import ClaimSketch, How, Link, asks
+
+Fits = Callable[[ClaimSketch], bool | None]
+"""Says whether a drawing fits, None where that is not known."""
+
+_MOST_TRIES = 120
+
+
+def elements(sketch: ClaimSketch) -> tuple[Element, ...]:
+    """Return the parts of a drawing that can stand in its way: must-links, the requests' own selectors, requests."""
+    links = [Element("link", link.name) for link in sketch.links if link.must]
+    selectors = [
+        Element("selector", ask.reference, text, position)
+        for request in sketch.requests
+        for ask in asks(request)
+        for position, text in enumerate(ask.selectors)
+    ]
+    return (*links, *selectors, *(Element("request", request.name) for request in sketch.requests))
+
+
+def only(sketch: ClaimSketch, kept: Collection[Element]) -> ClaimSketch:
+    """Return a drawing with only some of its elements; preferences and configuration are left out.
+
+    A link or selector of a request that is gone goes with it; a pairwise link that ties fewer than two requests, too.
+    """
+    names = {element.subject for element in kept if element.kind == "request"}
+    links = {element.subject for element in kept if element.kind == "link"}
+    texts = {(element.subject, element.position) for element in kept if element.kind == "selector"}
+    requests = tuple(_filtered(request, texts) for request in sketch.requests if request.name in names)
+    tied = (_retied(link, names) for link in sketch.links if link.name in links)
+    return ClaimSketch(sketch.name, requests, tuple(link for link in tied if link is not None))
+
+
+def _filtered(request: DeviceRequest, texts: Collection[tuple[str, int]]) -> DeviceRequest:
+    def left(selectors: tuple[DeviceSelector, ...], reference: str) -> tuple[DeviceSelector, ...]:
+        written = [selector for selector in selectors if selector.cel is not None]
+        return tuple(selector for position, selector in enumerate(written) if (reference, position) in texts)
+
+    if request.exactly is not None:
+        part = request.exactly
+        return replace(request, exactly=replace(part, selectors=left(part.selectors, request.name)))
+    subs = tuple(replace(s, selectors=left(s.selectors, f"{request.name}/{s.name}")) for s in request.first_available)
+    return replace(request, first_available=subs)
+
+
+def _retied(link: Link, names: Collection[str]) -> Link | None:
+    tied = tuple(end for end in link.requests if split_request(end)[0] in names)
+    if not tied or (link.how is How.PAIRWISE and len(tied) < 2):
+        return None
+    return replace(link, requests=tied)
+
+
+def find_conflict(sketch: ClaimSketch, fits: Fits, node: str = "") -> Conflict | None:
+    """Return parts of a drawing that do not fit together though all but any one of them do; None where it fits.
+
+    A deletion filter: each part is left out for good if the rest still does not fit. `smallest` is True when all
+    smaller sets were tried as well, at most 120 of them. What `fits` cannot say counts as needed, and `minimal` is
+    then False.
+    """
+    left, sure = list(elements(sketch)), True
+    if fits(only(sketch, left)) is not False:
+        return None
+    for element in tuple(left):
+        rest = [other for other in left if other != element]
+        found = fits(only(sketch, rest))
+        if found is False:
+            left = [other for other in rest if _stands(other, rest)]
+        sure = sure and found is not None
+    # A request for all devices asks for more without its selectors: there the filter alone is no proof.
+    sure = sure and all(fits(only(sketch, [o for o in left if o != element])) is True for element in left)
+    smaller = _smaller(sketch, left, fits) if len(left) > 1 else tuple(left)
+    if smaller is None:
+        return Conflict(_told(left), node, sure)
+    return Conflict(_told(smaller), node, minimal=True, smallest=True) if sure else Conflict(_told(left), node, sure)
+
+
+def _stands(element: Element, rest: Sequence[Element]) -> bool:
+    """Say whether a selector's request is still there."""
+    request = split_request(element.subject)[0]
+    return element.kind != "selector" or any(o.kind == "request" and o.subject == request for o in rest)
+
+
+def _smaller(sketch: ClaimSketch, found: Sequence[Element], fits: Fits) -> tuple[Element, ...] | None:
+    """Return a set with the fewest parts, `found` itself where none has fewer, None where there are too many to try."""
+    every = elements(sketch)
+    tried = 0
+    for size in range(1, len(found)):
+        for chosen in combinations(every, size):
+            if not all(_closed(sketch, element, chosen) for element in chosen):
+                continue
+            tried += 1
+            answer = fits(only(sketch, chosen)) if tried <= _MOST_TRIES else None
+            if answer is None:
+                return None
+            if answer is False:
+                return chosen
+    return tuple(found)
+
+
+def _closed(sketch: ClaimSketch, element: Element, chosen: Sequence[Element]) -> bool:
+    """Say whether the requests that a selector or link is about are chosen as well: without them it says nothing."""
+    there = {other.subject for other in chosen if other.kind == "request"}
+    if element.kind == "request":
+        return True
+    if element.kind == "selector":
+        return split_request(element.subject)[0] in there
+    link = next(link for link in sketch.links if link.name == element.subject)
+    return any(split_request(end)[0] in there for end in link.requests)
+
+
+def _told(found: Sequence[Element]) -> tuple[Element, ...]:
+    order = {"request": 0, "selector": 1, "link": 2}
+    return tuple(sorted(found, key=lambda element: (order[element.kind], element.subject, element.position)))

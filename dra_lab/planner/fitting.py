@@ -1,0 +1,117 @@
+"""On how many nodes a drawing fits, whatever the goals: what a change to a drawing brings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from dra_lab.authoring.expand import expand
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.eligible import Rules, eligibility
+from dra_lab.planner.problem import AllocationProblem, build_problem
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.refuse import refuse_claim
+from dra_lab.planner.scan import EqualNodes, Scan, scan_nodes
+from dra_lab.planner.solve import Solution, find_allocation
+from dra_lab.planner.views import views_of
+from dra_lab.topology.locality import localities
+
+Pattern = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """Nodes on which a drawing fits, of all that were asked; `undecided` are those that time left open."""
+
+    nodes: int = 0
+    total: int = 0
+    undecided: int = 0
+    example: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Tries drawings on one cluster; `node` restricts it to one node ("" for all). `cluster` has every class."""
+
+    cluster: Cluster
+    release: KubernetesRelease
+    limits: Limits
+    solver: str = "HiGHS"
+    node: str = ""
+
+    def rules(self, sketch: ClaimSketch) -> Rules:
+        """Return the rules of a drawing, as it is planned. Raises UnsupportedFeature."""
+        refuse_claim(sketch)
+        expanded = expand(sketch, self.cluster, self.release).sketch
+        return Rules(self.cluster, expanded, self.release, views_of(self.cluster, self.release).matching)
+
+    def fits_on(self, sketch: ClaimSketch, node: str) -> bool | None:
+        """Say whether a drawing fits on one node; None where time ended the search."""
+        if not sketch.requests:
+            return True
+        rules = self.rules(sketch)
+        found = eligibility(rules, node)
+        problem = build_problem(rules.sketch, found, localities(self.cluster, node), paired=False)
+        solved = find_allocation(problem, self.limits, solver=self.solver)
+        return True if solved.taken is not None else False if solved.infeasible else None
+
+    def fits_somewhere(self, sketch: ClaimSketch) -> bool | None:
+        """Say whether a drawing fits on any of the nodes; None where time ended the search."""
+        if not sketch.requests or self.node:
+            return self.fits_on(sketch, self.node)
+        found = self.fitting(sketch, enough=1)
+        return True if found.nodes else None if found.undecided else False
+
+    def fitting(self, sketch: ClaimSketch, *, enough: int = 0) -> Fitting:
+        """Count the nodes on which a drawing fits; stops once `enough` are found (0: counts all)."""
+        if self.node:
+            fits = self.fits_on(sketch, self.node)
+            return Fitting(int(fits is True), 1, int(fits is None), self.node if fits else "")
+        scan = scan_nodes(self.rules(sketch), self.limits)
+        known = _Known(scan, self.limits, self.solver)
+        nodes, undecided, example = 0, len(scan.unseen), ""
+        for equal in scan.classes:
+            fits = known.fits(equal)
+            undecided += len(equal.nodes) if fits is None else 0
+            if fits:
+                nodes += len(equal.nodes)
+                example = min(example or equal.nodes[0], equal.nodes[0])
+            if enough and nodes >= enough:
+                break
+        return Fitting(nodes, len(self.cluster.node_names), undecided, example)
+
+
+class _Known:
+    """What one node's answer says about the others of the same hardware."""
+
+    def __init__(self, scan: Scan, limits: Limits, solver: str) -> None:
+        self.scan, self.limits, self.solver = scan, limits, solver
+        self.uses = Counter(equal.layout for equal in scan.classes if equal.layout >= 0)
+        self.empty: dict[int, bool] = {}
+        self.patterns: dict[int, set[Pattern]] = {}
+
+    def fits(self, equal: EqualNodes) -> bool | None:
+        """Say whether the claim fits on the nodes of a class."""
+        layout = equal.layout
+        if layout >= 0 and self.uses[layout] > 1:
+            if layout not in self.empty:
+                solved = self._solve(self.scan.layouts[layout].problem, layout)
+                self.empty[layout] = solved.infeasible
+            if self.empty[layout]:
+                return False
+            if any(all(equal.free[group] >= n for group, n in p) for p in self.patterns.get(layout, ())):
+                return True
+        solved = self._solve(self.scan.problem(equal.nodes[0]), layout)
+        return True if solved.taken is not None else False if solved.infeasible else None
+
+    def _solve(self, problem: AllocationProblem, layout: int) -> Solution:
+        solved = find_allocation(problem, self.limits, solver=self.solver)
+        if solved.taken is not None and layout >= 0:
+            groups = self.scan.layouts[layout].group_of
+            devices = self.scan.views.view(problem.node).devices
+            at = {item.id: groups[position] for position, item in enumerate(devices)}
+            counted = Counter(at[device] for device in {device for _, device in solved.taken})
+            self.patterns.setdefault(layout, set()).add(tuple(sorted(counted.items())))
+        return solved

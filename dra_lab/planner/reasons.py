@@ -1,0 +1,118 @@
+"""Reasons for a claim that fits nowhere, within a stated time: counts, conflicts, and every relaxation tried."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Shortfall, Suggestion
+from dra_lab.model.reasons import Conflict, Reasons, Relaxation
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.conflict import find_conflict
+from dra_lab.planner.eligible import eligibility
+from dra_lab.planner.fitting import Trial
+from dra_lab.planner.funnel import funnels, scarcity, selector_failures
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.relaxations import changes, try_changes
+from dra_lab.planner.scan import Scan
+from dra_lab.planner.stages import Stage
+
+SECONDS = 3.0
+"""How long reasons are looked for at most after it is known that the claim does not fit."""
+
+_CONFLICT_SHARE = 0.4
+
+
+@dataclass(frozen=True)
+class Question:
+    """A claim that fits nowhere: its drawing as given, its scan, and what helps by the rules of `authoring`."""
+
+    cluster: Cluster
+    sketch: ClaimSketch
+    scan: Scan
+    limits: Limits
+    solver: str
+    pinned: str = ""
+    idle: tuple[str, ...] = ()
+
+
+def find_reasons(
+    question: Question, shortfalls: Sequence[Shortfall], suggestions: Sequence[Suggestion], *, seconds: float = SECONDS
+) -> Reasons:
+    """Return the reasons; what the time did not suffice for is marked as not tried, and `complete` is False then."""
+    scan, limits = question.scan, question.limits
+    end = time.monotonic() + seconds
+    within = _until(limits, end)
+    limits.tell("reasons", "counting what passes each test")
+    classes = [equal for equal in scan.classes if not question.pinned or question.pinned in equal.nodes]
+    told, all_told = funnels(scan, classes, within)
+    nearest = question.pinned or next((s.node for s in shortfalls if s.node), classes[0].nodes[0] if classes else "")
+    found = Reasons(
+        nearest,
+        selector_failures(scan),
+        told,
+        () if question.pinned else scarcity(scan, within),
+        complete=all_told,
+    )
+    limits.tell("reasons", "looking for what cannot hold together")
+    conflicts, tried = _conflicts(question, nearest, _until(limits, end - (1 - _CONFLICT_SHARE) * seconds))
+    trial = Trial(scan.cluster, scan.release, within, question.solver, question.pinned)
+    relaxed = try_changes(trial, _all_changes(question, classes[0].nodes[0] if classes else "", nearest, suggestions))
+    every = tried and all(change.fitting is not None for change in relaxed)
+    return replace(found, conflicts=conflicts, relaxations=relaxed, complete=found.complete and every)
+
+
+def _until(limits: Limits, end: float) -> Limits:
+    deadline = end if limits.deadline is None else min(end, limits.deadline)
+    return replace(limits, deadline=deadline)
+
+
+def _conflicts(question: Question, nearest: str, limits: Limits) -> tuple[tuple[Conflict, ...], bool]:
+    """Return what cannot hold together on the nearest node, and in the cluster where that is another set."""
+    scan = question.scan
+    trial = Trial(scan.cluster, scan.release, limits, question.solver)
+    here = find_conflict(question.sketch, lambda sketch: trial.fits_on(sketch, nearest), nearest) if nearest else None
+    found = [here] if here is not None else []
+    if not question.pinned and not limits.reached:
+        everywhere = find_conflict(question.sketch, trial.fits_somewhere)
+        if everywhere is not None:
+            found.append(everywhere)
+    return tuple(found), not limits.reached
+
+
+def _all_changes(
+    question: Question, first: str, nearest: str, suggestions: Sequence[Suggestion]
+) -> tuple[Relaxation, ...]:
+    total = 1 if question.pinned else len(question.scan.cluster.node_names)
+    offered = [Relaxation("suggestion", "", s.title, sketch=s.sketch) for s in suggestions if s.sketch is not None]
+    own = list(changes(question.sketch, _taints(question, nearest or first)))
+    known = [change.sketch for change in offered]
+    found = [*offered, *(change for change in own if change.sketch not in known)]
+    if question.idle:
+        title = "Wait until the devices in use are freed"
+        count = 1 if question.pinned else len(question.idle)
+        found.append(Relaxation("idle", "", title, count, total, 0, question.idle[0]))
+    return tuple(found)
+
+
+def _taints(question: Question, node: str) -> dict[str, tuple[str, ...]]:
+    """Return, for each request, the keys of the taints that keep devices of a node away from it."""
+    if not node:
+        return {}
+    rules = question.scan.rules
+    looked = eligibility(rules, node)
+    found = {}
+    with_rules = rules.release.enabled("DRADeviceTaintRules")
+    for part in looked.asks:
+        tainted = [device for device, stage in part.stages.items() if stage is Stage.TAINT]
+        keys = [
+            taint.key
+            for device in tainted
+            for taint in rules.cluster.taints_of(device, looked.seen[device], rules=with_rules)
+            if taint.effect in ("NoSchedule", "NoExecute")
+        ]
+        if keys:
+            found[part.ask.reference] = tuple(dict.fromkeys(keys))
+    return found

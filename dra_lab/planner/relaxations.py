@@ -1,0 +1,184 @@
+"""What could be relaxed: single changes to a drawing, each tried over the cluster and its gain told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from msgspec.structs import replace
+
+from dra_lab.authoring.links import LEVEL_WORDS
+from dra_lab.errors import DraLabError
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    DeviceRequest,
+    DeviceToleration,
+)
+from dra_lab.model.plan import Suggestion
+from dra_lab.model.quantity import format_quantity, parse_quantity
+from dra_lab.model.reasons import Relaxation
+from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link, asks
+from dra_lab.planner.conflict import elements, only
+from dra_lab.planner.fitting import Trial
+
+
+def changes(sketch: ClaimSketch, taints: dict[str, tuple[str, ...]]) -> Iterator[Relaxation]:
+    """Yield every single change, not tried yet, the least painful first.
+
+    In this order: a must-link preferred, weakened to each coarser level; a taint tolerated (`taints` names the keys in
+    the way of each request); one device or pair less, half the capacity; a selector left out.
+    """
+    for link in sketch.links:
+        if link.must:
+            yield from _link_changes(sketch, link)
+    for request, keys in taints.items():
+        for key in keys:
+            yield Relaxation(
+                "taint", request, f"Tolerate the taint {key!r} in {request}", sketch=_tolerating(sketch, request, key)
+            )
+    yield from _count_changes(sketch)
+    yield from _capacity_changes(sketch)
+    every = elements(sketch)
+    preferred = tuple(link for link in sketch.links if not link.must)
+    for element in every:
+        if element.kind == "selector":
+            rest = only(sketch, [other for other in every if other != element])
+            left = replace(rest, links=tuple(link for link in sketch.links if link in preferred or link in rest.links))
+            title = f"Leave out the selector {element.text} of {element.subject}"
+            yield Relaxation("selector", element.subject, title, sketch=replace(left, config=sketch.config))
+
+
+def _link_changes(sketch: ClaimSketch, link: Link) -> Iterator[Relaxation]:
+    title = f"Prefer {link.name!r} instead of demanding it"
+    yield Relaxation("link", link.name, title, sketch=_with_link(sketch, replace(link, must=False)))
+    if link.is_level and link.how is not How.APART:
+        for level in LEVELS[LEVELS.index(link.where) + 1 :]:
+            words = f"Relax {link.name!r} to the {LEVEL_WORDS[level]}"
+            yield Relaxation("level", link.name, words, sketch=_with_link(sketch, replace(link, where=level)))
+
+
+def _with_link(sketch: ClaimSketch, changed: Link) -> ClaimSketch:
+    return replace(sketch, links=tuple(changed if link.name == changed.name else link for link in sketch.links))
+
+
+def _tolerating(sketch: ClaimSketch, reference: str, key: str) -> ClaimSketch:
+    toleration = DeviceToleration(key=key, operator="Exists")
+    ask = next(ask for request in sketch.requests for ask in asks(request) if ask.reference == reference)
+    return _with_part(sketch, reference, tolerations=(*ask.tolerations, toleration))
+
+
+def _count_changes(sketch: ClaimSketch) -> Iterator[Relaxation]:
+    """Yield one device less of a request, or of all requests that are paired with it one group less."""
+    done: set[str] = set()
+    counts = {request.name: asks(request)[0].count for request in sketch.requests if request.exactly is not None}
+    for name in counts:
+        tied = _paired_with(sketch, name)
+        if name in done or not all(end in counts for end in tied):
+            continue
+        done |= tied
+        groups = min(counts[end] for end in tied)
+        if groups < 2 or any(counts[end] % groups for end in tied):
+            continue
+        less = {end: counts[end] // groups * (groups - 1) for end in counts if end in tied}
+        words = " and ".join(f"{end} ×{count}" for end, count in less.items())
+        changed = sketch
+        for end, count in less.items():
+            changed = _with_part(changed, end, count=count)
+        yield Relaxation("count", ", ".join(less), f"Ask for {words}", sketch=changed)
+
+
+def _paired_with(sketch: ClaimSketch, name: str) -> set[str]:
+    found = {name}
+    while True:
+        more = {
+            end
+            for link in sketch.links
+            if link.how is How.PAIRWISE and found & set(link.requests)
+            for end in link.requests
+        }
+        if more <= found:
+            return found
+        found |= more
+
+
+def _capacity_changes(sketch: ClaimSketch) -> Iterator[Relaxation]:
+    for request in sketch.requests:
+        for ask in asks(request):
+            for key, text in ask.capacity.items():
+                half = Fraction(int(parse_quantity(text) / 2))
+                if half < 1:
+                    continue
+                amounts = {**ask.capacity, key: format_quantity(half)}
+                less = CapacityRequirements(requests=amounts)
+                changed = _with_part(sketch, ask.reference, capacity=less)
+                title = f"Ask {ask.reference} for half the {key}: {amounts[key]}"
+                yield Relaxation("capacity", ask.reference, title, sketch=changed)
+
+
+def _with_part(sketch: ClaimSketch, reference: str, **members: Any) -> ClaimSketch:
+    def changed(request: DeviceRequest) -> DeviceRequest:
+        if request.exactly is not None:
+            same = request.name == reference
+            return replace(request, exactly=replace(request.exactly, **members)) if same else request
+        subs = tuple(
+            replace(sub, **members) if reference in (request.name, f"{request.name}/{sub.name}") else sub
+            for sub in request.first_available
+        )
+        return replace(request, first_available=subs)
+
+    return replace(sketch, requests=tuple(changed(request) for request in sketch.requests))
+
+
+def try_changes(trial: Trial, found: Sequence[Relaxation]) -> tuple[Relaxation, ...]:
+    """Try changes one after the other until the time is up; those that were not tried have no number of nodes."""
+    return tuple(_tried(trial, change) for change in found)
+
+
+def _tried(trial: Trial, change: Relaxation) -> Relaxation:
+    if trial.limits.reached or change.sketch is None:
+        return change
+    trial.limits.tell("relaxations", f"trying: {change.title}")
+    try:
+        fit = trial.fitting(change.sketch)
+    except DraLabError:
+        return change  # a rule that the planner does not know: nothing is claimed about it
+    return changed_to(change, fit.nodes, fit.total, fit.undecided, fit.example)
+
+
+def changed_to(change: Relaxation, nodes: int, total: int, undecided: int, example: str) -> Relaxation:
+    """Return a change with what it brings; nothing is said where no node was decided."""
+    known = None if undecided == total else nodes
+    return Relaxation(
+        change.kind, change.subject, change.title, known, total, undecided, example if known else "", change.sketch
+    )
+
+
+def gain_words(change: Relaxation) -> str:
+    """Say what a change brings: `fits on 12 of 40 nodes`."""
+    if change.fitting is None:
+        return "not tried, the time was up"
+    more = f" ({change.undecided} more not decided)" if change.undecided else ""
+    if not change.fitting:
+        return f"alone it is not enough: it fits on no node{more}"
+    return f"it then fits on {change.fitting} of {change.total} nodes{more}"
+
+
+def as_suggestions(tried: Sequence[Relaxation], known: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
+    """Return suggestions with what each brings, first those that help, in their order; what is no help is left out.
+
+    `known` are the suggestions that were among the changes tried: their own words are kept.
+    """
+    told = {id(suggestion.sketch): suggestion for suggestion in known if suggestion.sketch is not None}
+    rows: list[tuple[int, Suggestion]] = []
+    for change in tried:
+        own = told.get(id(change.sketch))
+        detail = gain_words(change)
+        detail = f"{detail[0].upper()}{detail[1:]}."
+        if own is not None:
+            rank = 0 if change.fitting else 1 if change.fitting is None else 2
+            rows.append((rank, Suggestion(own.title, f"{detail} {own.detail}", own.source, own.selectors, own.sketch)))
+        elif change.fitting:
+            rows.append((0, Suggestion(change.title, detail, sketch=change.sketch)))
+    rows += [(2, suggestion) for suggestion in known if suggestion.sketch is None]
+    return tuple(suggestion for _, suggestion in sorted(rows, key=lambda row: row[0]))
