@@ -92,9 +92,12 @@ def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
     from dra_lab.cel.guard import guarded
     from dra_lab.cel.matching import knows_lists
 
-    found: dict[tuple[str, str, str], list[DeviceID]] = {}
+    found: dict[tuple[str, str], list[DeviceID]] = {}
+    messages: dict[tuple[str, str], str] = {}
     for reference, (device, expression, message) in failing_devices(scan):
-        found.setdefault((reference, expression, message), []).append(device)
+        # The message names its device: that of the first stands for all.
+        messages.setdefault((reference, expression), message)
+        found.setdefault((reference, expression), []).append(device)
     wanted = {device for devices in found.values() for device in devices}
     published = {
         item.id: item.device for view in scan.views.nodes.values() for item in view.devices if item.id in wanted
@@ -105,10 +108,10 @@ def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
             reference,
             expression,
             tuple(devices),
-            message,
+            messages[reference, expression],
             guarded(expression, [(device.driver, published[device]) for device in devices], lists=lists),
         )
-        for (reference, expression, message), devices in found.items()
+        for (reference, expression), devices in found.items()
     )
 
 

@@ -38,12 +38,10 @@ class Question:
     idle: tuple[str, ...] = ()
 
 
-def find_reasons(
-    question: Question, shortfalls: Sequence[Shortfall], suggestions: Sequence[Suggestion], *, seconds: float = SECONDS
-) -> Reasons:
+def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestions: Sequence[Suggestion]) -> Reasons:
     """Return the reasons; what the time did not suffice for is marked as not tried, and `complete` is False then."""
     scan, limits = question.scan, question.limits
-    end = time.monotonic() + seconds
+    end = time.monotonic() + SECONDS
     within = _until(limits, end)
     limits.tell("reasons", "counting what passes each test")
     classes = [equal for equal in scan.classes if not question.pinned or question.pinned in equal.nodes]
@@ -57,7 +55,7 @@ def find_reasons(
         complete=all_told,
     )
     limits.tell("reasons", "looking for what cannot hold together")
-    conflicts, tried = _conflicts(question, nearest, _until(limits, end - (1 - _CONFLICT_SHARE) * seconds))
+    conflicts, tried = _conflicts(question, nearest, _until(limits, end - (1 - _CONFLICT_SHARE) * SECONDS))
     trial = Trial(scan.cluster, scan.release, within, question.solver, question.pinned)
     relaxed = try_changes(trial, _all_changes(question, classes[0].nodes[0] if classes else "", nearest, suggestions))
     every = tried and all(change.fitting is not None for change in relaxed)

@@ -1,0 +1,220 @@
+"""The reasons behind a misfit are true: counts, conflicts, relaxations and guarded selectors, each tried again here."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace as changed
+
+import pytest
+from exhaustive_plans import Exhaustive, random_cluster, random_fleet, random_sketch
+from msgspec.structs import replace
+
+from dra_lab.cel.guard import guarded
+from dra_lab.cel.selector import compile_selector
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab.model.device import DeviceTaint
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner import make_plan
+from dra_lab.planner.conflict import only
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster
+
+RELEASE = KubernetesRelease("1.36")
+
+
+def misfits(count: int, nodes: int = 0) -> list[tuple[object, ClaimSketch, Plan]]:
+    """Return random claims that fit nowhere, with their plans."""
+    found = []
+    for seed in range(10_000):
+        rng = random.Random(f"why {nodes} {seed}")
+        cluster = random_fleet(rng, nodes) if nodes else random_cluster(rng)
+        sketch = random_sketch(rng)
+        plan = make_plan(cluster, sketch, release=RELEASE)
+        if plan.status is PlanStatus.INFEASIBLE:
+            found.append((cluster, sketch, plan))
+        if len(found) == count:
+            return found
+    raise AssertionError("too few random claims do not fit")
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """Thirty claims that do not fit on one node."""
+    return misfits(30)
+
+
+@pytest.fixture(scope="module")
+def fleets():
+    """Twelve claims that fit on none of four nodes."""
+    return misfits(12, 4)
+
+
+def fits(cluster, sketch: ClaimSketch) -> bool:
+    """Say by brute force whether a drawing fits on some node."""
+    return any(Exhaustive(cluster, sketch, name).best(("numa",)).values is not None for name in cluster.node_names)
+
+
+def has_all(sketch: ClaimSketch) -> bool:
+    parts = [p for r in sketch.requests for p in ([r.exactly] if r.exactly else r.first_available)]
+    return any(part.allocation_mode == "All" for part in parts)
+
+
+def test_a_conflict_does_not_fit_and_is_minimal(alone, fleets):
+    """The parts named do not fit together, and do once any one of them is left out (by brute force)."""
+    told = 0
+    for cluster, sketch, plan in (*alone, *fleets):
+        for conflict in plan.reasons.conflicts:
+            here = cluster
+            if conflict.node:
+                mine = tuple(s for s in cluster.slices if s.spec.node_name == conflict.node)
+                here = changed(cluster, slices=mine)
+            assert not fits(here, only(sketch, conflict.elements)), conflict
+            if conflict.minimal:
+                told += 1
+                for element in conflict.elements:
+                    rest = [other for other in conflict.elements if other != element]
+                    assert not rest or fits(here, only(sketch, rest)), (conflict, element)
+            else:
+                assert has_all(sketch), "only a request for all devices makes a set that cannot be shown minimal"
+    assert told > 30
+
+
+def test_a_smallest_conflict_has_no_smaller_one(alone):
+    """Where the set is said to be the smallest, no set with one part less fails (by brute force)."""
+    from itertools import combinations
+
+    from dra_lab.planner.conflict import elements
+
+    for cluster, sketch, plan in alone[:15]:
+        for conflict in (c for c in plan.reasons.conflicts if c.smallest and not c.node):
+            for chosen in combinations(elements(sketch), len(conflict.elements) - 1):
+                requests = {e.subject for e in chosen if e.kind == "request"}
+                if requests and not has_all(sketch):
+                    assert fits(cluster, only(sketch, chosen)), (conflict, chosen)
+
+
+def test_the_gain_of_every_relaxation_is_what_brute_force_counts(alone, fleets):
+    """Each change was tried: the number of nodes on which the changed drawing fits is right, also where it is none."""
+    tried = 0
+    for cluster, _, plan in (*alone, *fleets):
+        for change in plan.reasons.relaxations:
+            if change.sketch is None or change.kind == "taint":  # the brute force knows no tolerations
+                continue
+            names = cluster.node_names
+            fitting = [n for n in names if Exhaustive(cluster, change.sketch, n).best(("numa",)).values is not None]
+            assert (change.fitting, change.total) == (len(fitting), len(names)), change
+            assert change.example == (fitting[0] if fitting else "")
+            tried += 1
+    assert tried > 40
+
+
+def test_a_taint_in_the_way_is_named_and_tolerated():
+    """A request that only a taint stops fits once the taint is tolerated."""
+    cluster = load_cluster("sample:eks-p4d")
+    slices = tuple(
+        replace(s, spec=replace(s.spec, devices=tuple(map(_sick, s.spec.devices or ())))) for s in cluster.slices
+    )
+    request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=1))
+    sketch = ClaimSketch(requests=(request,))
+    plan = make_plan(changed(cluster, slices=slices), sketch, release=RELEASE)
+    offer = next(change for change in plan.reasons.relaxations if change.kind == "taint")
+    assert offer.title == "Tolerate the taint 'sick' in gpu"
+    assert offer.fitting == len(make_plan(cluster, sketch, release=RELEASE).fitting_nodes)
+
+
+def _sick(device):
+    return replace(device, taints=(DeviceTaint(key="sick", effect="NoSchedule"),))
+
+
+def test_funnels_count_what_brute_force_counts(alone):
+    """After class, selectors, taints and use, exactly the devices are left that may be taken."""
+    for cluster, sketch, plan in alone:
+        brute = Exhaustive(cluster, sketch)
+        asks = {ask.reference: ask for ask in brute.ways}
+        assert {funnel.request for funnel in plan.reasons.funnels} == set(asks)
+        for funnel in plan.reasons.funnels:
+            ask = asks[funnel.request]
+            last = {step.test: step.count for step in funnel.steps}
+            matching = [device for device in brute.devices if brute.matches(ask, device)]
+            assert last["published"] == len(brute.devices)
+            assert last["taint"] == sum(
+                not any(t.effect in ("NoSchedule", "NoExecute") for t in brute.devices[d].taints) for d in matching
+            )
+            assert last["capacity"] == sum(brute.usable(d) and brute.holds(ask, d) for d in matching)
+            counts = [step.count for step in funnel.steps]
+            assert counts == sorted(counts, reverse=True)
+
+
+def test_shortage_and_fragmentation_are_told_apart():
+    """Enough GPUs that no node has together are scattered; more than the cluster has are short."""
+    cluster = load_cluster("sample:eks-p4d")
+
+    def gpus(count: int):
+        request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=count))
+        return make_plan(cluster, ClaimSketch(requests=(request,)), release=RELEASE).reasons.scarcity[0]
+
+    nine, twenty = gpus(9), gpus(20)
+    assert (nine.kind, nine.free, nine.most) == ("fragmentation", 18, 8)
+    assert nine.message.startswith("Request gpu: 18 GPUs are free, no node has 9")
+    assert (twenty.kind, twenty.message) == (
+        "shortage",
+        "Request gpu needs 20 GPUs; 18 are free in the whole cluster",
+    )
+
+
+def test_the_sample_that_does_not_fit_is_explained():
+    """Five pairs on p4d: the NICs with RDMA are the conflict, and leaving the selector out fits on three nodes."""
+    plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
+    (conflict, everywhere) = plan.reasons.conflicts
+    assert [(e.kind, e.subject) for e in conflict.elements] == [("request", "nic"), ("selector", "nic")]
+    assert everywhere.elements == conflict.elements
+    assert conflict.smallest
+    gains = {change.title: change.fitting for change in plan.reasons.relaxations}
+    assert gains["Ask for gpu ×4 and nic ×4"] == 1
+    assert gains["Prefer 'pairs' instead of demanding it"] == 0
+    best = plan.suggestions[0]
+    assert "fits on" in best.detail
+    assert make_plan(load_cluster("sample:eks-p4d"), best.sketch, release=RELEASE).fits
+
+
+def test_what_was_not_tried_says_so(monkeypatch):
+    """Without any time nothing is claimed: no number of nodes, not complete."""
+    monkeypatch.setattr("dra_lab.planner.reasons.SECONDS", 0.0)
+    plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
+    assert plan.status is PlanStatus.INFEASIBLE
+    assert not plan.reasons.complete
+    tried = [change for change in plan.reasons.relaxations if change.sketch is not None]
+    assert {change.fitting for change in tried} == {None}
+
+
+def test_a_failing_selector_comes_first_with_a_guarded_form():
+    """An attribute that only some devices have: the devices, and a selector that means the same and fails nowhere."""
+    cluster = load_cluster("sample:eks-p4d")
+    sketch = read_sketch("sample:eks-p4d/five-pairs")
+    text = 'device.attributes["dra.net"].nosuch == true'
+    nic = sketch.requests[1]
+    selectors = (DeviceSelector(cel=CELDeviceSelector(expression=text)),)
+    bad = replace(
+        sketch, requests=(sketch.requests[0], replace(nic, exactly=replace(nic.exactly, selectors=selectors)))
+    )
+    plan = make_plan(cluster, bad, release=RELEASE)
+    (failure,) = plan.reasons.failures
+    assert plan.shortfalls[0].rule == "selector-error"
+    assert failure.guarded == f'has(device.attributes["dra.net"].nosuch) && ({text})'
+    assert failure.guarded in plan.shortfalls[0].advice
+    assert plan.findings[0].rule == "selector-run-time-error"
+
+
+def test_a_guard_keeps_the_meaning():
+    """On a device that has everything the guarded form says what the selector says; on one that lacks it, no."""
+    cluster = load_cluster("sample:eks-p4d")
+    text = 'device.attributes["dra.net"].rdma == true'
+    devices = [(s.spec.driver, d) for s in cluster.slices for d in s.spec.devices or ()]
+    without = [(driver, d) for driver, d in devices if driver != "dra.net"]
+    guard = compile_selector(guarded(text, without))
+    plain = compile_selector(text)
+    for driver, device in devices:
+        expected = driver == "dra.net" and plain.matches(driver, device)
+        assert guard.matches(driver, device) is expected
