@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dra_lab.findings import Finding
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall
 from dra_lab.model.sketch import ClaimSketch
+
+UNPLACED = "unplaced"
+NODES = "nodes"
+
+FLEET_GOALS: Mapping[str, str] = {
+    UNPLACED: "replicas without a place",
+    "alternatives": "alternatives' ranks (sum)",
+    "preferences": "preferred links broken",
+    "numa": "NUMA nodes spanned (sum over replicas)",
+    "unpaired": "GPUs without a NIC of their own at their PCIe root",
+    "roots": "PCIe roots spanned by GPUs and NICs (sum over replicas)",
+    NODES: "nodes used",
+}
+"""The goals of a fleet, most important first, all minimised (design 5); each is a sum over the placed replicas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +57,9 @@ class FleetPlan:
     no place) first, then the goals of one claim, then `nodes` (nodes used). All are minimised; `bound` is the least
     value that could still exist, the goals before it being kept, and `proven` says that no better one does. `status` is
     OPTIMAL only when every goal is proven, FEASIBLE when one is not, INFEASIBLE when it is proven that not one replica
-    fits, STOPPED when it was ended before any answer. `first_fit` is kube-scheduler with the same replicas (see
-    `planner.fleet`), None where not asked.
+    fits (with `objective` "nodes": that not all of them do), STOPPED when it was ended before any answer. `first_fit`
+    is kube-scheduler with the same replicas (see `planner.fleet`), None where not asked. `parts` are the seconds of
+    each part of the work (`scan`, `patterns`, `master`, `first fit`), `states` the number of distinct node states.
     """
 
     status: PlanStatus
@@ -57,6 +72,9 @@ class FleetPlan:
     shortfalls: tuple[Shortfall, ...] = ()
     findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
+    objective: str = "replicas"
+    parts: Mapping[str, float] = field(default_factory=dict)
+    states: int = 0
 
     @property
     def proven(self) -> bool:
@@ -74,6 +92,131 @@ class FleetPlan:
         """Return the nodes that are used, sorted."""
         return tuple(sorted({replica.node for replica in self.replicas}))
 
+    @property
+    def on_node(self) -> Mapping[str, tuple[Replica, ...]]:
+        """Return the replicas of every node that is used, by its name."""
+        found: dict[str, list[Replica]] = {}
+        for replica in self.replicas:
+            found.setdefault(replica.node, []).append(replica)
+        return {node: tuple(found[node]) for node in sorted(found)}
+
     def goal(self, name: str) -> GoalValue | None:
         """Return a goal with its bound, or None where the plan has none of that name."""
         return next((g for g in self.goals if g.goal == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class RoomOnNodes:
+    """How many more replicas each of some equal nodes holds; `bound` is the most it could, equal where it is proven."""
+
+    nodes: tuple[str, ...]
+    each: int
+    bound: int
+
+    @property
+    def proven(self) -> bool:
+        """Say whether no more fit."""
+        return self.each >= self.bound
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many more replicas of a workload fit, now or after a plan.
+
+    `count` replicas surely fit together, more than `bound` cannot. `classes` covers every node once: nodes with equal
+    state together; where devices are seen from several nodes, each such set of nodes stands as one class whose numbers
+    hold for all of it together (`together`).
+    """
+
+    workload: str
+    count: int
+    bound: int
+    classes: tuple[RoomOnNodes, ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        """Say whether the number is exact."""
+        return self.count >= self.bound
+
+
+@dataclass(frozen=True, slots=True)
+class LargestJob:
+    """The largest job of a claim that still fits.
+
+    `scale` is the largest whole multiple of the claim's requests (counts and capacities times `scale`) that one pod can
+    have on some node, 0 where not even the claim fits; `scale_bound` is the most it could be; `sketch` is the claim at
+    that scale and `node` a node that holds it. `replicas` is how many pods with the claim as drawn can start together,
+    at most `replicas_bound`.
+    """
+
+    claim: str
+    scale: int
+    scale_bound: int
+    replicas: int
+    replicas_bound: int
+    node: str = ""
+    sketch: ClaimSketch | None = None
+    seconds: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        """Say whether both numbers are exact."""
+        return self.scale >= self.scale_bound and self.replicas >= self.replicas_bound
+
+
+@dataclass(frozen=True, slots=True)
+class StrandedKind:
+    """Free capacity of one kind: `free` of it, `usable` by aligned claims, and surely no more of it than `bound`.
+
+    Devices are counted by kind (`gpu`, `nic`, `other`), CPUs in whole CPUs. `stranded` is what no aligned claim can use
+    in the best packing; at least `least` of it is stranded for certain.
+    """
+
+    kind: str
+    free: int
+    usable: int
+    bound: int
+
+    @property
+    def stranded(self) -> int:
+        """Return the aligned capacity that no claim can use."""
+        return self.free - self.usable
+
+    @property
+    def least(self) -> int:
+        """Return what is stranded for certain."""
+        return self.free - self.bound
+
+    @property
+    def proven(self) -> bool:
+        """Say whether no packing uses more."""
+        return self.usable >= self.bound
+
+
+@dataclass(frozen=True, slots=True)
+class StrandedNodes:
+    """What is stranded on each of some equal nodes."""
+
+    nodes: tuple[str, ...]
+    kinds: tuple[StrandedKind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stranded:
+    """Fragmentation: aligned capacity that no claim can use, on each node and in all.
+
+    For every kind by itself: `free` less the most that replicas of the given claims, any number of each and every link
+    kept as a must, can use of it at once.
+    """
+
+    claims: tuple[str, ...]
+    kinds: tuple[StrandedKind, ...]
+    nodes: tuple[StrandedNodes, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        """Say whether every number is exact."""
+        return all(kind.proven for kind in self.kinds)

@@ -68,7 +68,7 @@ def add_exclusive_devices(model: Model) -> None:
     """`allowMultipleAllocations` unset: a device is taken once, over all claims of a pod.
 
     `adminAccess` looks away from what earlier claims of the pod took, never from its own claim, and later claims do not
-    look away from it (dra-semantics 3.5, C1).
+    look away from it (dra-semantics 3.5, C1). What it took holds up no other pod: such results allocate nothing (3.14).
     """
     problem = model.problem
     for number, group in enumerate(problem.groups):
@@ -83,7 +83,8 @@ def add_exclusive_devices(model: Model) -> None:
         model.require(total(model.takes(number, alone)) <= 1, "exclusive", str(group.devices[0]))
         for claim in dict.fromkeys(problem.claim_of(ask) for ask in admin):
             mine = [ask for ask in admin if problem.claim_of(ask) == claim]
-            later = [ask for ask in alone if problem.claim_of(ask) >= claim]
+            pod = problem.pod_of(mine[0])
+            later = [ask for ask in alone if problem.claim_of(ask) >= claim and problem.pod_of(ask) == pod]
             model.require(total(model.takes(number, [*mine, *later])) <= 1, "exclusive", str(group.devices[0]))
 
 

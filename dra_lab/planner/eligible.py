@@ -73,7 +73,8 @@ class NodeEligibility:
 class Rules:
     """What decides eligibility besides the node: the claim, the release's gates, and what is in use.
 
-    `idle` looks at the cluster as if no claim held a device; `held` replaces what was read as held.
+    `idle` looks at the cluster as if no claim held a device; `held` replaces what was read as held; `replicas` is how
+    many pods alike may stand on one node at once: what is more than one of them can use must still be told apart.
     """
 
     cluster: Cluster
@@ -82,6 +83,7 @@ class Rules:
     matching: Matching
     idle: bool = False
     held: AllocatedDevices | None = None
+    replicas: int = 1
 
     @property
     def allocated(self) -> AllocatedDevices:
@@ -122,7 +124,7 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     consumable = rules.gates.consumable_capacity
     remaining = {item.id: _remaining(rules, item) for item in devices if item.device.capacity} if consumable else {}
     shared = {item.id for item in devices if item.id in rules.allocated.shares and is_shareable(item.device, rules)}
-    books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared), rules.claims)
+    books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared), rules.claims * rules.replicas)
     state = _State(devices, remaining, pools, books)
     found = tuple(_ask(rules, ask, state) for ask in rules.asks)
     seen = {

@@ -50,8 +50,17 @@ def thinned(layout: Layout, held: Collection[int]) -> tuple[int, ...]:
     return tuple(left)
 
 
-def fingerprint(problem: AllocationProblem, free: Sequence[int] | None = None) -> Hashable:
-    """Return a value that two problems share only if one is the other with its places renamed.
+def fingerprint(problem: AllocationProblem, free: Sequence[int] | None = None, replicas: int = 1) -> Hashable:
+    """Return a value that two problems share only if one is the other with its places renamed; see `canonical`."""
+    return canonical(problem, free, replicas)[0]
+
+
+def canonical(
+    problem: AllocationProblem, free: Sequence[int] | None = None, replicas: int = 1
+) -> tuple[Hashable, tuple[int, ...]]:
+    """Return a problem's fingerprint and its groups in the fingerprint's order.
+
+    Two problems share a fingerprint only if one is the other with its places renamed, group by group in this order.
 
     Everything the model is built from is in it: who may take what, equality of values at every place, kinds, sizes (up
     to the number that the claim can take), capacity, counters. Names of devices and places are not. Places are numbered
@@ -60,15 +69,17 @@ def fingerprint(problem: AllocationProblem, free: Sequence[int] | None = None) -
     as they are. `free` gives other sizes of the groups. Where the order of the devices counts (Tie.TERMS), it is kept.
     """
     ordered = any(group.tie is Tie.TERMS for group in problem.groups)
-    most = _most(problem)
+    most = _most(problem) * replicas
     sizes = [group.size for group in problem.groups] if free is None else free
     listed = _listed(problem)
     rows: list[Hashable] = []
+    kept: list[int] = []
     places: list[tuple[Hashable, ...]] = []
     for at, (group, size) in enumerate(zip(problem.groups, sizes, strict=True)):
         if size:
             raw = tuple(group.places[link] for link in listed)
             shared = (group.shareable, group.remaining, group.uses, group.draws, group.tie, at if ordered else 0)
+            kept.append(at)
             rows.append((group.asks, group.kind, min(size, most), *shared, raw))
             single = (v[0] if v and link not in listed else None for link, v in enumerate(group.places))
             places.append((*single, group.numa, group.root))
@@ -78,7 +89,8 @@ def fingerprint(problem: AllocationProblem, free: Sequence[int] | None = None) -
     names: dict[tuple[int, Hashable], int] = {}
     counts: Counter[int] = Counter()
     table = []
-    for index in sorted(range(len(rows)), key=colours.__getitem__):
+    order = sorted(range(len(rows)), key=colours.__getitem__)
+    for index in order:
         numbers: list[int | None] = []
         for dimension, value in enumerate(places[index]):
             if value is None:
@@ -89,7 +101,8 @@ def fingerprint(problem: AllocationProblem, free: Sequence[int] | None = None) -
                 counts[dimension] += 1
             numbers.append(names[dimension, value])
         table.append((rows[index], tuple(numbers)))
-    return (tuple(table), problem.impossible, problem.paired, _all_needs(problem), problem.counters)
+    whole = (tuple(table), problem.impossible, problem.paired, _all_needs(problem), problem.counters)
+    return whole, tuple(kept[index] for index in order)
 
 
 def _listed(problem: AllocationProblem) -> tuple[int, ...]:

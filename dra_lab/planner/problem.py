@@ -52,7 +52,7 @@ class AllocationProblem:
     `requests` lists the indices of each request's asks, of which one is to be served; `impossible` are asks that cannot
     be served here whatever is taken; `paired` says whether the claim asks for both GPUs and NICs (goal `unpaired`);
     `counters` is what is left of the shared counters that the groups draw on; `claims` is the position of each ask's
-    claim in the pod (): one claim.
+    claim in the pod (): one claim; `pods` is the pod of each ask where several pods stand on the node ().
     """
 
     node: str
@@ -64,6 +64,7 @@ class AllocationProblem:
     paired: bool = False
     counters: tuple[tuple[Counter, int], ...] = ()
     claims: tuple[int, ...] = ()
+    pods: tuple[int, ...] = ()
 
     @property
     def most_devices(self) -> int:
@@ -73,6 +74,10 @@ class AllocationProblem:
     def claim_of(self, ask: int) -> int:
         """Return the position of an ask's claim among those of the pod."""
         return self.claims[ask] if self.claims else 0
+
+    def pod_of(self, ask: int) -> int:
+        """Return the position of an ask's pod among those on the node."""
+        return self.pods[ask] if self.pods else 0
 
     def overlaps(self, group: int) -> bool:
         """Say whether several asks may take the same device: a shareable one, or for admin access in another claim."""

@@ -42,7 +42,8 @@ class Scan:
     """What looking at the nodes found.
 
     `classes` are in the order of their first nodes; `idle_nodes` maps an idle fingerprint to a node that has it;
-    `paired` says whether the claim asks for both GPUs and NICs; `complete` is False when the scan was ended early.
+    `paired` says whether the claim asks for both GPUs and NICs; `complete` is False when the scan was ended early;
+    `states` holds the layout of each node and what is free of its groups, where a layout tells that (else -1, ()).
     """
 
     rules: Rules
@@ -54,6 +55,7 @@ class Scan:
     matched: dict[str, int] = field(default_factory=dict)
     complete: bool = True
     unseen: tuple[str, ...] = ()
+    states: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
 
     @property
     def cluster(self) -> Cluster:
@@ -153,15 +155,17 @@ class _Sorter:
         self._prints: dict[tuple[int, tuple[int, ...]], Hashable] = {}
         self._idle: dict[tuple[int, ...], Hashable] = {}
         self._states: dict[Hashable, Hashable] = {}
+        self._replicas = scan.rules.replicas
         self._each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
 
     def add(self, shape: tuple[int, ...], name: str) -> None:
         """Put one node into its class."""
         self.seen.add(name)
         if shape not in self._idle:
-            self._idle[shape] = fingerprint(self.scan.problem(name, idle=True))
+            self._idle[shape] = fingerprint(self.scan.problem(name, idle=True), replicas=self._replicas)
             self.scan.idle_nodes.setdefault(self._idle[shape], name)
         now, layout, free = self._now(shape, name)
+        self.scan.states[name] = (layout, free)
         key = (now, self._idle[shape])
         self.nodes.setdefault(key, []).append(name)
         known = self.classes.get(key)
@@ -183,7 +187,7 @@ class _Sorter:
             left = tuple(sorted(left_of(self.scan.cluster, counted, held).items()))
             state = (shape, frozenset(alone), shared, left)
             if state not in self._states:
-                self._states[state] = fingerprint(self.scan.problem(name))
+                self._states[state] = fingerprint(self.scan.problem(name), replicas=self._replicas)
             return self._states[state], -1, ()
         layout = self._layouts.get((shape, shared))
         if layout is None:
@@ -191,7 +195,8 @@ class _Sorter:
             self.scan.layouts.append(self._layout(name))
         free = thinned(self.scan.layouts[layout], alone)
         if (layout, free) not in self._prints:
-            self._prints[layout, free] = fingerprint(self.scan.layouts[layout].problem, free)
+            problem = self.scan.layouts[layout].problem
+            self._prints[layout, free] = fingerprint(problem, free, self._replicas)
         return self._prints[layout, free], layout, free
 
     def _layout(self, name: str) -> Layout:
