@@ -144,7 +144,7 @@ class DriverProfile:
 def known_drivers() -> tuple[str, ...]:
     """Return the names of the drivers with a data file, sorted."""
     names = (entry.name.removesuffix(".yaml") for entry in _data().iterdir() if entry.name.endswith(".yaml"))
-    return tuple(sorted(name for name in names if name != "machines"))
+    return tuple(sorted(name for name in names if name not in ("device_plugins", "machines")))
 
 
 def profile(driver: str) -> DriverProfile:

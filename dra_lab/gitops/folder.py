@@ -21,11 +21,15 @@ STANDARD_INPUT = "standard input"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One object as written: `value` its fields, `origin` its file and place, `line(path)` the line of a path in it."""
+    """One object as written: `value` its fields, `origin` its file and place, `line(path)` the line of a path in it.
+
+    `inside` leads to the object in its document, where that is a list of objects (`items[0]`).
+    """
 
     value: Mapping[str, Any]
     origin: Origin
     line: Callable[[str], int]
+    inside: str = ""
 
     @property
     def kind(self) -> str:
@@ -91,19 +95,19 @@ def _documents(name: str, text: str) -> Iterator[Document]:
         yield from _objects(document.value, Origin(name, document.number, line=document.line()), document.line)
 
 
-def _objects(value: Any, origin: Origin, line: Callable[[str], int]) -> Iterator[Document]:
+def _objects(value: Any, origin: Origin, line: Callable[[str], int], inside: str = "") -> Iterator[Document]:
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _objects(item, origin, _inside(line, f"[{index}]"))
+            yield from _objects(item, origin, line, f"{inside}[{index}]")
         return
     if not isinstance(value, Mapping) or is_drawing(value):
         return
     items = value.get("items")
     if isinstance(items, list) and str(value.get("kind")).endswith("List"):
         for index, item in enumerate(items):
-            yield from _objects(item, origin, _inside(line, f"items[{index}]"))
+            yield from _objects(item, origin, line, f"{inside}.items[{index}]".lstrip("."))
         return
-    yield Document(value, origin, line)
+    yield Document(value, origin, _inside(line, inside) if inside else line, inside)
 
 
 def _inside(line: Callable[[str], int], step: str) -> Callable[[str], int]:

@@ -1,0 +1,73 @@
+"""`dra-lab migrate`: workloads that ask device plugins become workloads with claims."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from dra_lab.cli.options import CLUSTER_HELP, FITS, NOT, Commands
+from dra_lab.errors import InputError
+from dra_lab.findings import Severity
+from dra_lab.model.release import RELEASES, KubernetesRelease
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    text = "turn workloads that ask for nvidia.com/gpu: 8 and the like into workloads with claims"
+    parser = commands.add_parser("migrate", help=text)
+    parser.add_argument("cluster", metavar="CLUSTER", help=CLUSTER_HELP)
+    parser.add_argument("files", metavar="FILE", nargs="+", help="files or folders with workloads, or -")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
+    parser.add_argument(
+        "--keep-resource-name",
+        action="store_true",
+        help="leave the workloads as they are; a DeviceClass serves their resource name (extendedResourceName)",
+    )
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="NAME=DEVICECLASS",
+        help="the class that takes the place of a resource; may be given several times",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="also over files that a person changed")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Migrate, write the files, print their paths; findings on standard error."""
+    from dra_lab.exports.files import write_files
+    from dra_lab.gitops.folder import read_manifests
+    from dra_lab.gitops.keep_names import keep_names
+    from dra_lab.gitops.migrate import migrate
+    from dra_lab.sources import load_cluster
+
+    cluster = load_cluster(options.cluster)
+    release = KubernetesRelease(options.release or cluster.default_release)
+    manifests = read_manifests(options.files)
+    classes = _classes(options.map)
+    if options.keep_resource_name:
+        found = keep_names(manifests, cluster, release, device_classes=classes)
+    else:
+        found = migrate(manifests, device_classes=classes)
+    for finding in found.findings:
+        print(finding, file=sys.stderr)
+    if not found.texts:
+        print("nothing to migrate: no container asks for a resource that is known here", file=sys.stderr)
+    else:
+        for path in write_files(options.output, found.texts, overwrite=options.overwrite):
+            print(path)
+    wrong = any(finding.severity is Severity.ERROR for finding in found.findings)
+    return NOT if wrong or any(f.rule == "resource-not-migrated" for f in found.findings) else FITS
+
+
+def _classes(pairs: list[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        name, sign, device_class = pair.partition("=")
+        if not (name and sign and device_class):
+            raise InputError(f"--map {pair!r}: write it as NAME=DEVICECLASS, for example vendor.com/nic=dranet")
+        found[name] = device_class
+    return found

@@ -1,0 +1,64 @@
+"""A person's YAML file with a few values changed: comments, order and quotes stay."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from dra_lab.errors import ManifestError
+from dra_lab.findings import Origin
+
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+_INDENTED_ITEM = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\n(?:[ ]*#[^\n]*\n|[ ]*\n)*( *)- ", re.MULTILINE)
+
+
+class YamlFile:
+    """The documents of a text, to be changed in place and written again."""
+
+    def __init__(self, text: str, source: str = "") -> None:
+        """Parse a text. Raises ManifestError when it is no YAML."""
+        self._yaml = YAML(typ="rt")
+        self._yaml.preserve_quotes = True
+        self._yaml.width = 2**20
+        self._yaml.explicit_start = text.lstrip().startswith("---")
+        if _indents_items(text):
+            self._yaml.indent(mapping=2, sequence=4, offset=2)
+        try:
+            self._documents: list[Any] = [d for d in self._yaml.load_all(text) if d is not None]
+        except (YAMLError, ValueError) as error:
+            raise ManifestError(f"this is no valid YAML: {error}", origin=Origin(source)) from None
+
+    def at(self, document: int, path: str) -> Any:
+        """Return the mapping or list at a path of a document (from 1). Raises KeyError or IndexError."""
+        value = self._documents[document - 1]
+        for index, key in _STEP.findall(path):
+            value = value[int(index)] if index else value[key]
+        return value
+
+    def text(self) -> str:
+        """Return the documents as text."""
+        out = io.StringIO()
+        self._yaml.dump_all(self._documents, out)
+        return out.getvalue()
+
+
+def remove_keys(parent: Any, name: str, keys: frozenset[str]) -> None:
+    """Remove keys from the mapping `parent[name]`, and that mapping where nothing is left in it."""
+    found = parent.get(name)
+    if not isinstance(found, Mapping):
+        return
+    for key in [key for key in found if key in keys]:
+        del found[key]  # type: ignore[attr-defined]
+    if not found:
+        del parent[name]
+
+
+def _indents_items(text: str) -> bool:
+    """Say whether most lists of a text stand deeper than the key that they belong to."""
+    deeper = [len(item) > len(key) for key, item in _INDENTED_ITEM.findall(text)]
+    return sum(deeper) * 2 > len(deeper)

@@ -1,0 +1,77 @@
+"""From device plugins to DRA without a change to the workload: a DeviceClass serves its resource name (KEP-5004)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from dra_lab.authoring.classes import device_class_of, with_documented_classes
+from dra_lab.authoring.names import object_name
+from dra_lab.drivers import documented_class
+from dra_lab.drivers.device_plugins import PluginResource
+from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.gitops.folder import Manifests
+from dra_lab.gitops.migrate import Migration, known_requests
+from dra_lab.gitops.pods import pod_templates
+from dra_lab.gitops.what_changes import what_changes_by_name
+from dra_lab.manifests.documents import encode
+from dra_lab.manifests.yaml_text import dump_yaml
+from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.release import KubernetesRelease
+
+
+def keep_names(
+    manifests: Manifests,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    *,
+    device_classes: Mapping[str, str] | None = None,
+) -> Migration:
+    """Return the DeviceClasses that serve the resource names which workloads ask for; the workloads stay as they are.
+
+    A class of the cluster that serves a name already is left alone. Where the class is there and serves no name, it
+    comes back with the name added; a resource that is narrower than its class (a MIG profile) gets a class of its own.
+    """
+    findings: list[Finding] = []
+    texts: dict[str, str] = {}
+    served = {c.spec.extended_resource_name for c in cluster.classes}
+    for document in manifests.documents:
+        for pod in pod_templates(document):
+            asked = known_requests(pod, device_classes or {}, findings)
+            for resource in {request.resource: known for request, known in asked}.values():
+                if resource.resource in served:
+                    continue
+                made = _class(resource, cluster, findings)
+                texts[f"deviceclass-{made.name}.yaml"] = dump_yaml(encode(made))
+            if asked:
+                findings += what_changes_by_name(pod, [request for request, _ in asked], release)
+    return Migration(texts, sort_findings((*manifests.findings, *findings)))
+
+
+def _class(resource: PluginResource, cluster: Cluster, findings: list[Finding]) -> DeviceClass:
+    own = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in resource.selectors)
+    base = with_documented_classes(cluster).class_by_name.get(resource.device_class)
+    if base is None:
+        documented = documented_class(resource.device_class)
+        base = device_class_of(documented[1]) if documented is not None else None
+    if base is None:
+        driver = DeviceSelector(cel=CELDeviceSelector(expression=f"device.driver == {json.dumps(resource.driver)}"))
+        spec = DeviceClassSpec(selectors=own or (driver,), extended_resource_name=resource.resource)
+        return DeviceClass(metadata=ObjectMeta(name=resource.device_class), spec=spec)
+    taken = base.spec.extended_resource_name
+    if own or (taken and taken != resource.resource):
+        prefix = object_name(resource.resource.rpartition("/")[2])
+        meta = ObjectMeta(name=f"{prefix}.{resource.device_class}")
+        spec = replace(base.spec, selectors=(*base.spec.selectors, *own), extended_resource_name=resource.resource)
+        return DeviceClass(metadata=meta, spec=spec)
+    if base.name in {c.name for c in cluster.classes}:
+        message = f"the class {base.name} of the cluster is changed: it gets extendedResourceName {resource.resource}"
+        advice = "It is cluster-wide: look for other owners (a Helm chart, an operator) first."
+        findings.append(Finding("class-changed", Severity.WARNING, base.name, message, advice))
+    labels = dict(base.metadata.labels)
+    meta = ObjectMeta(name=base.name, labels=labels)
+    return DeviceClass(metadata=meta, spec=replace(base.spec, extended_resource_name=resource.resource))

@@ -1,0 +1,105 @@
+"""What is different for the scheduler, quotas and people once devices are claimed and not counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from dra_lab.drivers.device_plugins import plugin_resource
+from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.plugin_requests import PluginRequest
+from dra_lab.gitops.pods import PodTemplate
+from dra_lab.model.release import KubernetesRelease
+
+_NODE_LABELS = ("nvidia.com/gpu.", "nvidia.com/mig.", "amd.com/gpu.", "gpu.intel.com/")
+
+
+def what_changes(pod: PodTemplate, requests: Sequence[PluginRequest]) -> tuple[Finding, ...]:
+    """Return, as notes, what changes for a workload whose devices are claimed from now on (dra-semantics 1.15)."""
+    return tuple(_changes(pod, requests))
+
+
+def what_changes_by_name(
+    pod: PodTemplate, requests: Sequence[PluginRequest], release: KubernetesRelease
+) -> tuple[Finding, ...]:
+    """Return what changes for a workload that keeps its resource names (KEP-5004, dra-semantics 1.16)."""
+    return tuple(_changes_by_name(pod, requests, release))
+
+
+def _changes_by_name(
+    pod: PodTemplate, requests: Sequence[PluginRequest], release: KubernetesRelease
+) -> Iterator[Finding]:
+    resources = ", ".join(sorted({request.resource for request in requests}))
+    if not release.enabled("DRAExtendedResource"):
+        message = f"Kubernetes {release} does not know extendedResourceName: the gate DRAExtendedResource is off"
+        advice = "Switch the gate on, wait for 1.36, or let the workload ask by claims."
+        place = pod.document.at(pod.path)
+        yield Finding("migrate-release", Severity.ERROR, pod.subject, message, advice, place)
+    yield _note(
+        pod,
+        "migrate-both-on",
+        f"where a node still has {resources} allocatable from a device plugin, the plugin serves the pod there; the "
+        "class serves it on the other nodes",
+        "Move node by node: plugin off, driver on.",
+    )
+    yield _note(
+        pod,
+        "migrate-no-alignment",
+        "a resource name carries no selectors, links or configuration beyond those of the class",
+        "Where devices must sit together, let the workload ask by claims (without --keep-resource-name).",
+    )
+    yield _note(
+        pod,
+        "migrate-quota-both",
+        f"ResourceQuota on requests.{requests[0].resource} goes on counting, and the class's own quota counts as well",
+        "Look at both: CLASS.deviceclass.resource.k8s.io/devices.",
+    )
+
+
+def _changes(pod: PodTemplate, requests: Sequence[PluginRequest]) -> Iterator[Finding]:
+    names = sorted({request.resource for request in requests})
+    classes = sorted({known.device_class for name in names if (known := plugin_resource(name)) is not None})
+    resources = ", ".join(names)
+    yield _note(
+        pod,
+        "migrate-both-on",
+        f"a node on which the device plugin of {resources} and the DRA driver both offer the same devices gives them "
+        "out twice",
+        "Switch the plugin off on the nodes of the driver, or split the nodes.",
+    )
+    quota = ", ".join(f"{name}.deviceclass.resource.k8s.io/devices" for name in classes if name)
+    yield _note(
+        pod,
+        "migrate-quota",
+        f"a ResourceQuota on requests.{names[0]} no longer counts these devices",
+        f"Limit {quota or 'CLASS.deviceclass.resource.k8s.io/devices'} instead.",
+    )
+    yield _note(
+        pod,
+        "migrate-choice",
+        "kube-scheduler now chooses the devices itself, the first that pass; the kubelet's device manager and its "
+        "topology hints have no part in it",
+        "Say what must sit together as links (constraints), and plan it: dra-lab plan.",
+    )
+    yield _note(
+        pod,
+        "migrate-template",
+        "the spec of a ResourceClaimTemplate cannot be changed once it is there",
+        "Give a changed template a new name and roll the workload over to it.",
+    )
+    for key in _labels(pod.spec):
+        yield _note(
+            pod,
+            "migrate-node-label",
+            f"the node label {key} still chooses nodes; it is no longer needed to choose devices",
+            "A selector on the device's attributes says the same of each device, also on nodes of mixed devices.",
+        )
+
+
+def _labels(spec: Mapping[str, object]) -> list[str]:
+    selector = spec.get("nodeSelector")
+    keys = selector if isinstance(selector, Mapping) else {}
+    return sorted(str(key) for key in keys if str(key).startswith(_NODE_LABELS))
+
+
+def _note(pod: PodTemplate, rule: str, message: str, advice: str) -> Finding:
+    return Finding(rule, Severity.NOTE, pod.subject, message, advice, pod.document.at(pod.path))
