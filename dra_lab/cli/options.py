@@ -13,7 +13,7 @@ Commands = Any
 """What `ArgumentParser.add_subparsers` returns; argparse does not name its type."""
 
 FITS, NOT, UNANSWERED = 0, 1, 2
-CLUSTER_HELP = "sample:NAME, a file or folder of kubectl's JSON or YAML, or - for standard input"
+CLUSTER_HELP = "sample:NAME, a file or folder of kubectl's JSON or YAML (or a .tar.gz), or - for standard input"
 CLAIM_HELP = "a drawing (*.dralab.yaml), a ResourceClaim or ResourceClaimTemplate, or sample:NAME/EXAMPLE"
 
 

@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
 from dra_lab.errors import SourceError
 from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.model.cluster import Cluster
+from dra_lab.sources.archives import is_archive
 from dra_lab.sources.assemble import KUBECTL, assemble
 from dra_lab.sources.drawings import read_claim, read_drawing, write_drawing, write_whole
-from dra_lab.sources.files import merge, read_documents, read_standard_input
+from dra_lab.sources.files import (
+    folder_info,
+    merge,
+    modified_at,
+    read_archive_documents,
+    read_documents,
+    read_standard_input,
+)
 from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, samples
+from dra_lab.sources.snapshots import Snapshot, make_snapshot, write_snapshot
+from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
+from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
 
 __all__ = [
     "KUBECTL",
     "PREFIX",
     "Sample",
+    "Snapshot",
     "example_path",
     "load_cluster",
     "load_texts",
+    "make_snapshot",
     "read_claim",
     "read_drawing",
     "sample_path",
     "samples",
     "write_drawing",
+    "write_snapshot",
     "write_whole",
 ]
 
 
 def load_cluster(source: str | Path) -> Cluster:
-    """Return the cluster of `sample:NAME`, a file, a folder, or `-` for standard input.
+    """Return the cluster of `sample:NAME`, a file, a folder, a `.tar.gz` of one, or `-` for standard input.
 
     Raises SourceError when there is nothing to read and ManifestError when a single file is broken as a whole; what is
     wrong with single documents stands in the cluster's findings.
@@ -39,13 +54,34 @@ def load_cluster(source: str | Path) -> Cluster:
         return assemble(read_documents(sample_path(source)), source)
     if isinstance(source, str) and source.startswith("context:"):
         raise SourceError(f"{source}: live clusters are not read yet; save one with: {KUBECTL} > cluster.json")
-    read_at = datetime.now().astimezone().isoformat(timespec="seconds")
-    documents = read_standard_input() if str(source) == "-" else read_documents(Path(source).expanduser())
-    return assemble(documents, "standard input" if str(source) == "-" else str(source), read_at=read_at)
+    if str(source) == "-":
+        return assemble(read_standard_input(), "standard input", read_at=_now())
+    path = Path(source).expanduser()
+    if is_archive(path) and path.is_file():
+        documents, info = read_archive_documents(str(path), path)
+    else:
+        documents, info = read_documents(path), folder_info(path)
+    return assemble(documents, str(source), read_at=modified_at(path), info=info)
 
 
-def load_texts(texts: dict[str, str]) -> Cluster:
-    """Return the cluster of several texts by file name, as dropped on the planner. Raises like `load_cluster`."""
-    parts: list[Documents] = [decode_documents(text, name) for name, text in texts.items()]
-    read_at = datetime.now().astimezone().isoformat(timespec="seconds")
-    return assemble(merge(iter(parts)), ", ".join(texts), read_at=read_at)
+def load_texts(texts: Mapping[str, str | bytes]) -> Cluster:
+    """Return the cluster of several files by name, as dropped on the planner. Raises like `load_cluster`.
+
+    They may be the files of a snapshot, or one as a `.tar.gz`.
+    """
+    parts: list[Documents] = []
+    info: SnapshotInfo | None = None
+    for name, text in texts.items():
+        data = text.encode() if isinstance(text, str) else text
+        if is_archive(name):
+            documents, info = read_archive_documents(name, data)
+            parts.append(documents)
+        elif name == SNAPSHOT and (found := decode_info(data, name)) is not None:
+            info = found
+        else:
+            parts.append(decode_documents(data, name))
+    return assemble(merge(iter(parts)), ", ".join(texts), read_at=_now(), info=info)
+
+
+def _now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="seconds")

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.documents import Documents
+from dra_lab.manifests.documents import KINDS, Documents
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.workloads import Pod
+from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
+from dra_lab.sources.snapshots_format import SnapshotInfo, check_age, findings_of
 
 KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json"
 """The command that writes everything that is needed into one file."""
 
 
-def assemble(documents: Documents, name: str, *, read_at: str = "") -> Cluster:
+def assemble(documents: Documents, name: str, *, read_at: str = "", info: SnapshotInfo | None = None) -> Cluster:
     """Return the snapshot that documents make; `name` is what the person gave.
+
+    `read_at` is when the cluster was read, as far as it is known. `info` is what the description of a captured
+    snapshot says: then the time is that of the capture, and what was missing is what was missing then.
 
     Raises SourceError when they hold neither a ResourceSlice nor a Node.
     """
@@ -30,7 +38,13 @@ def assemble(documents: Documents, name: str, *, read_at: str = "") -> Cluster:
         reason = f" First problem: {first}" if first else ""
         raise SourceError(f"there are no ResourceSlices and no Nodes in {name!r}; write them with: {KUBECTL}.{reason}")
     claims = tuple(claim for claim in _of(kept, ResourceClaim))
-    known = _check_claims(claims, slices, name, findings)
+    if info is None:
+        known = _check_claims(claims, slices, name, findings)
+    else:
+        read_at, known = info.captured_at, info.claims_known
+        findings += findings_of(info, name)
+        findings += _check_counts(info, kept, name)
+    findings += check_age(read_at, name, datetime.now().astimezone())
     return Cluster(
         slices,
         _of(kept, DeviceClass),
@@ -61,6 +75,15 @@ def _latest(documents: Documents, findings: list[Finding]) -> list[Any]:
             advice = f"The earlier one stands in {before[1]}; remove one of them."
             findings.append(Finding("object-twice", Severity.WARNING, item.metadata.name, message, advice, origin))
     return [item for item, _ in seen.values()]
+
+
+def _check_counts(info: SnapshotInfo, kept: list[Any], name: str) -> Iterator[Finding]:
+    found = Counter(type(item).__name__ for item in kept)
+    for kind, count in sorted(info.counts.items()):
+        if kind in KINDS and found[kind] != count:
+            message = f"{found[kind]:,} of the {count:,} objects of kind {kind} that were captured are there"
+            advice = "The snapshot is damaged or was changed; capture it again, or get it again."
+            yield Finding("snapshot-incomplete", Severity.ERROR, name, message, advice, Origin(name, object=SNAPSHOT))
 
 
 def _check_claims(

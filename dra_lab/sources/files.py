@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import IO
 
 from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import Documents, decode_documents
+from dra_lab.sources.archives import read_archive
+from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
+from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
 
 SUFFIXES = (".json", ".yaml", ".yml")
 MAX_FILE_BYTES = 2**30
@@ -28,12 +34,41 @@ def read_documents(path: Path) -> Documents:
     if path.is_file():
         return decode_documents(_read(path), str(path))
     files = sorted(f for f in path.iterdir() if f.suffix.lower() in SUFFIXES and f.is_file() and f.name[0] != ".")
-    files = [f for f in files if not f.name.endswith(".dralab.yaml")]
+    info = SNAPSHOT if folder_info(path) is not None else ""
+    files = [f for f in files if not f.name.endswith(".dralab.yaml") and f.name != info]
     if not files:
         raise SourceError(f"the folder {str(path)!r} holds no .json, .yaml or .yml file")
     if len(files) > MAX_FILES:
         raise SourceError(f"the folder {str(path)!r} holds {len(files):,} files; the limit is {MAX_FILES:,}")
     return merge(_read_each(files))
+
+
+def read_archive_documents(name: str, archive: Path | bytes) -> tuple[Documents, SnapshotInfo | None]:
+    """Return the documents of a `.tar.gz`, and what it says of itself where it is a snapshot.
+
+    A file in it that cannot be used becomes a Finding and the others are read. Raises SourceError like `read_archive`,
+    and where it holds no JSON or YAML file.
+    """
+    parts: list[Documents] = []
+    info: SnapshotInfo | None = None
+    with _opened(archive) as data:
+        for member, content in read_archive(data, name):
+            path = PurePosixPath(member)
+            if path.suffix.lower() not in SUFFIXES or path.name[0] == "." or path.name.endswith(".dralab.yaml"):
+                continue
+            if path.name == SNAPSHOT and (found := decode_info(content, f"{name}:{member}")) is not None:
+                info = found
+            else:
+                parts.append(_decoded(f"{name}:{member}", path.name, content))
+    if not parts:
+        raise SourceError(f"the archive {name!r} holds no .json, .yaml or .yml file")
+    return merge(iter(parts)), info
+
+
+def folder_info(path: Path) -> SnapshotInfo | None:
+    """Return what a folder says of itself where it is a snapshot, else None. Raises ManifestError for a broken one."""
+    file = path / SNAPSHOT
+    return decode_info(_read(file), str(file)) if path.is_dir() and file.is_file() else None
 
 
 def read_standard_input() -> Documents:
@@ -50,12 +85,40 @@ def merge(parts: Iterator[Documents]) -> Documents:
 
 def _read_each(files: list[Path]) -> Iterator[Documents]:
     for file in files:
-        try:
-            yield decode_documents(_read(file), str(file))
-        except (ManifestError, SourceError) as error:
-            rest = "The other files are read; correct or remove this one."
-            origin = error.origin or Origin(str(file))
-            yield Documents((), (Finding("file-broken", Severity.ERROR, file.name, error.message, rest, origin),))
+        yield _decoded(str(file), file.name, file)
+
+
+def _decoded(source: str, name: str, content: Path | bytes) -> Documents:
+    try:
+        return decode_documents(_read(content) if isinstance(content, Path) else content, source)
+    except (ManifestError, SourceError) as error:
+        rest = "The other files are read; correct or remove this one."
+        origin = error.origin or Origin(source)
+        return Documents((), (Finding("file-broken", Severity.ERROR, name, error.message, rest, origin),))
+
+
+def modified_at(path: Path) -> str:
+    """Return the ISO time at which a file, or the newest file of a folder, was last changed; "" where none can say.
+
+    What a file says of a cluster is not younger than that.
+    """
+    files = [path] if path.is_file() else [f for f in path.iterdir() if f.suffix.lower() in SUFFIXES]
+    try:
+        newest = max((file.stat().st_mtime for file in files), default=0.0)
+        return datetime.fromtimestamp(newest).astimezone().isoformat(timespec="seconds") if newest else ""
+    except (OSError, ValueError, OverflowError):
+        return ""
+
+
+def _opened(archive: Path | bytes) -> IO[bytes]:
+    if isinstance(archive, bytes):
+        return BytesIO(archive)
+    try:
+        if archive.stat().st_size > MAX_FILE_BYTES:
+            raise SourceError(f"{str(archive)!r} has more than {MAX_FILE_BYTES:,} bytes, which is the limit")
+        return archive.open("rb")
+    except OSError as error:
+        raise SourceError(f"{str(archive)!r} cannot be read: {error.strerror or error}") from None
 
 
 def _read(file: Path) -> bytes:

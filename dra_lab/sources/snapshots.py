@@ -1,0 +1,182 @@
+"""Snapshots: a cluster as a folder or a `.tar.gz` that can be sent, kept, and read like any other cluster."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dra_lab.errors import DraLabError, ExportError
+from dra_lab.manifests.documents import KINDS
+from dra_lab.model.cluster import Cluster
+from dra_lab.sources.archives import ENDINGS, archive_bytes, is_archive, read_archive
+from dra_lab.sources.snapshots_format import FILE, SnapshotInfo, decode_info, encode_info, noted
+from dra_lab.sources.snapshots_kept import portable
+
+FILES = {
+    "DeviceClass": "deviceclasses.json",
+    "DeviceTaintRule": "devicetaintrules.json",
+    "Node": "nodes.json",
+    "Pod": "pods.json",
+    "ResourceClaim": "resourceclaims.json",
+    "ResourceSlice": "resourceslices.json",
+}
+"""The files of a snapshot beside its description, one a kind, each a `kind: List`."""
+
+_LIST_HEAD = b'{"apiVersion":"v1","kind":"List","items":[\n'
+_LIST_TAIL = b"\n]}\n"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A snapshot before it is written: what it says of itself, and the bytes of its files by name, sorted."""
+
+    info: SnapshotInfo
+    files: Mapping[str, bytes]
+
+
+def make_snapshot(cluster: Cluster, *, replaced: Mapping[str, int] | None = None) -> Snapshot:
+    """Return the snapshot of a cluster: only what planning needs (`snapshots_kept`), in the API's own documents.
+
+    `replaced` counts what was made anonymous in `cluster` before, None where nothing was. The same cluster gives the
+    same bytes every time.
+    """
+    kept, left_out = portable(cluster)
+    parts: dict[str, tuple[Any, ...]] = {
+        "DeviceClass": kept.classes,
+        "DeviceTaintRule": kept.taint_rules,
+        "Node": kept.nodes,
+        "Pod": kept.pods,
+        "ResourceClaim": kept.claims,
+        "ResourceSlice": kept.slices,
+    }
+    counts = {kind: len(items) for kind, items in parts.items()}
+    counts["Device"] = sum(len(item.spec.devices or ()) for item in kept.slices)
+    info = SnapshotInfo(
+        captured_at=cluster.read_at,
+        source=_source(cluster.name, anonymised=replaced is not None),
+        anonymised=replaced is not None,
+        claims_known=cluster.claims_known,
+        counts=counts,
+        left_out=left_out,
+        replaced=dict(replaced or {}),
+        findings=noted(cluster.findings, anonymised=replaced is not None),
+    )
+    files = {FILES[kind]: _list(kind, items) for kind, items in parts.items()}
+    return Snapshot(info, dict(sorted({**files, FILE: encode_info(info)}.items())))
+
+
+def write_snapshot(snapshot: Snapshot, out: Path) -> None:
+    """Write a snapshot to a folder, or to one file where the name ends in `.tar.gz` or `.tgz`: whole or not at all.
+
+    It is written beside `out` and renamed. What is at `out` already is replaced where it is a snapshot, and is left
+    alone otherwise. Raises ExportError, and then `out` is as it was.
+    """
+    try:
+        _check_place(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if is_archive(out):
+            _write_file(out, archive_bytes(snapshot.files))
+        else:
+            _write_folder(out, snapshot.files)
+    except OSError as error:
+        raise ExportError(f"{str(out)!r} cannot be written: {error.strerror or error}; nothing was changed") from None
+
+
+def _list(kind: str, items: tuple[Any, ...]) -> bytes:
+    # one object a line: as small as JSON is, and a change of one object is a change of one line
+    head = b'{"apiVersion":"%b","kind":"%b",' % (KINDS[kind][0].encode(), kind.encode())
+    return _LIST_HEAD + b",\n".join(head + msgspec.json.encode(item)[1:] for item in items) + _LIST_TAIL
+
+
+def _source(name: str, *, anonymised: bool) -> str:
+    """Return where a cluster came from without the folders of a path, which may name people and projects."""
+    scheme, colon, _ = name.partition(":")
+    if colon and scheme in ("context", "sample"):
+        return f"{scheme}:" if anonymised and scheme == "context" else name
+    return "files" if anonymised else Path(name).name
+
+
+def _check_place(out: Path) -> None:
+    if not out.exists() and not out.is_symlink():
+        return
+    if is_archive(out):
+        ours = out.is_file() and _is_snapshot_archive(out)
+    else:
+        ours = out.is_dir() and (not any(out.iterdir()) or _is_snapshot_folder(out))
+    if not ours:
+        what = "is no snapshot" if not out.is_dir() else "holds something else than a snapshot"
+        raise ExportError(
+            f"{str(out)!r} is there already and {what}; nothing is written. Move it away, or give another name"
+            f" (a folder, or a file ending in {' or '.join(ENDINGS)})"
+        )
+
+
+def _is_snapshot_folder(folder: Path) -> bool:
+    try:
+        if decode_info((folder / FILE).read_bytes(), FILE) is None:
+            return False
+    except (OSError, DraLabError):
+        return False
+    return all(entry.is_file() and entry.suffix == ".json" for entry in folder.iterdir())
+
+
+def _is_snapshot_archive(path: Path) -> bool:
+    try:
+        with path.open("rb") as data:
+            return any(
+                name.rpartition("/")[2] == FILE and decode_info(content, name) is not None
+                for name, content in read_archive(data, str(path))
+            )
+    except DraLabError:
+        return False
+
+
+def _write_file(out: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _fill(file, content)
+        Path(name).chmod(0o644)
+        Path(name).replace(out)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _write_folder(out: Path, files: Mapping[str, bytes]) -> None:
+    beside = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".tmp"))
+    try:
+        beside.chmod(0o755)
+        for name, content in files.items():
+            with (beside / name).open("wb") as file:
+                _fill(file, content)
+        _put_in_place(beside, out)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _put_in_place(beside: Path, out: Path) -> None:
+    if not out.exists():
+        beside.rename(out)
+        return
+    before = beside.with_suffix(".old")
+    out.rename(before)
+    try:
+        beside.rename(out)
+    except BaseException:
+        before.rename(out)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def _fill(file: Any, content: bytes) -> None:
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())

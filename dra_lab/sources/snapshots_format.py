@@ -1,0 +1,116 @@
+"""The small file in a snapshot that says what it is: when it was captured, from what, and what is missing from it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from dra_lab.errors import ManifestError
+from dra_lab.findings import Finding, Origin, Severity
+
+FILE = "snapshot.json"
+KIND = "ClusterSnapshot"
+FORMAT_VERSION = 1
+OLD_DAYS = 30
+"""Days after which a snapshot is told to be old."""
+
+
+class NotedFinding(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A finding of the capture; the text is empty where it could name what was replaced."""
+
+    rule: str
+    severity: str
+    subject: str = ""
+    message: str = ""
+    advice: str = ""
+
+
+class SnapshotInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """What a snapshot says of itself.
+
+    `format_version` counts the layout of the folder and belongs to no tool's release; `captured_at` is the ISO time
+    at which the cluster was read, "" where that is not known (a shipped sample); `source` is the context, the file's
+    name or the sample; `counts` has a number for each kind; `left_out` and `replaced` count what did not leave.
+    """
+
+    kind: str = KIND
+    format_version: int = FORMAT_VERSION
+    captured_at: str = ""
+    source: str = ""
+    anonymised: bool = False
+    claims_known: bool = True
+    counts: dict[str, int] = {}
+    left_out: dict[str, int] = {}
+    replaced: dict[str, int] = {}
+    findings: tuple[NotedFinding, ...] = ()
+
+
+class _Head(msgspec.Struct, rename="camel"):
+    kind: str = ""
+    format_version: int = 0
+
+
+def decode_info(data: bytes, source: str) -> SnapshotInfo | None:
+    """Return what a `snapshot.json` says, None where the file is something else of that name.
+
+    Raises ManifestError for a snapshot of a later format, and for a broken one.
+    """
+    try:
+        head = msgspec.json.decode(data, type=_Head)
+    except (msgspec.MsgspecError, RecursionError):
+        if KIND.encode() in data[:4096]:
+            raise ManifestError("the description of the snapshot is broken", origin=Origin(source)) from None
+        return None
+    if head.kind != KIND:
+        return None
+    if head.format_version != FORMAT_VERSION:
+        text = f"the snapshot has format version {head.format_version}, and {FORMAT_VERSION} is read"
+        raise ManifestError(f"{text}; capture it again, or use a later dra-lab", origin=Origin(source))
+    try:
+        info = msgspec.json.decode(data, type=SnapshotInfo)
+        if info.captured_at:
+            datetime.fromisoformat(info.captured_at)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise ManifestError(f"the description of the snapshot is broken: {error}", origin=Origin(source)) from None
+    return info
+
+
+def encode_info(info: SnapshotInfo) -> bytes:
+    """Return the text of a `snapshot.json`, alike for equal values."""
+    return msgspec.json.format(msgspec.json.encode(info), indent=2) + b"\n"
+
+
+def noted(findings: tuple[Finding, ...], *, anonymised: bool) -> tuple[NotedFinding, ...]:
+    """Return a reader's findings as they are kept; of an anonymised snapshot only what was the matter, not where."""
+    if anonymised:
+        return tuple(dict.fromkeys(NotedFinding(f.rule, f.severity.value) for f in findings))
+    return tuple(NotedFinding(f.rule, f.severity.value, f.subject, f.message, f.advice) for f in findings)
+
+
+def findings_of(info: SnapshotInfo, name: str) -> tuple[Finding, ...]:
+    """Return what was noticed when a snapshot was captured, and that names were replaced in it."""
+    found = [_finding(note, name) for note in info.findings]
+    if info.anonymised:
+        message = "names and identifiers were replaced when this snapshot was captured"
+        found.append(Finding("snapshot-anonymised", Severity.NOTE, name, message, "Its node names are pseudonyms."))
+    return tuple(found)
+
+
+def check_age(read_at: str, name: str, now: datetime) -> tuple[Finding, ...]:
+    """Return a finding where a cluster was read, or its file was last changed, more than OLD_DAYS days ago."""
+    if not read_at:
+        return ()
+    moment = datetime.fromisoformat(read_at)
+    days = (now - (moment if moment.tzinfo else moment.astimezone())).days
+    if days <= OLD_DAYS:
+        return ()
+    message = f"what was read is of {read_at[:10]}, {days:,} days ago; what is free may have changed since"
+    return (Finding("snapshot-old", Severity.WARNING, name, message, "Capture the cluster again: dra-lab capture."),)
+
+
+def _finding(note: NotedFinding, name: str) -> Finding:
+    known = note.severity in Severity.__members__.values()
+    severity = Severity(note.severity) if known else Severity.NOTE
+    message = note.message or f"noticed when this was captured: {note.rule}; the words were left out with the names"
+    return Finding(note.rule, severity, note.subject or name, message, note.advice, Origin(name, object=FILE))

@@ -1,0 +1,274 @@
+"""Captured clusters: what goes into a snapshot, what never does, and that it is the same cluster when read back."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_documents import documents
+
+from dra_lab.cli import main
+from dra_lab.errors import ExportError, ManifestError, SourceError
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner import make_plan
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster, load_texts, make_snapshot, samples, write_snapshot
+from dra_lab.sources.snapshots_format import OLD_DAYS
+
+SAMPLES = [sample.name for sample in samples()]
+EXAMPLES = [f"{sample.name}/{example}" for sample in samples() for example in sample.examples]
+SECRET = "hunter2-must-not-leave"
+
+
+def captured(cluster: Cluster, out: Path) -> Cluster:
+    """Write a cluster's snapshot and read it."""
+    write_snapshot(make_snapshot(cluster), out)
+    return load_cluster(out)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_captured_sample_is_captured_again_byte_for_byte(name, tmp_path):
+    """Capturing a snapshot that was read gives the same files as capturing the cluster itself."""
+    cluster = load_cluster(f"sample:{name}")
+    first = make_snapshot(cluster)
+    again = make_snapshot(captured(cluster, tmp_path / "out"))
+    objects = {file: content for file, content in first.files.items() if file != "snapshot.json"}
+    assert {file: again.files[file] for file in objects} == objects
+    assert again.info.counts == first.info.counts
+
+
+@pytest.mark.parametrize("name", ["eks-p4d", "trouble"])
+def test_an_archive_is_the_same_bytes_every_time(name, tmp_path):
+    """Nothing in an archive tells when or by whom it was packed."""
+    for out in (tmp_path / "a.tar.gz", tmp_path / "b.tgz"):
+        write_snapshot(make_snapshot(load_cluster(f"sample:{name}")), out)
+    assert (tmp_path / "a.tar.gz").read_bytes() == (tmp_path / "b.tgz").read_bytes()
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_snapshot_gives_the_same_plan(example, tmp_path):
+    """Every example of every sample is planned alike on the sample and on its snapshot."""
+    name = f"sample:{example.split('/')[0]}"
+    cluster, sketch = load_cluster(name), read_sketch(f"sample:{example}")
+    release = KubernetesRelease(cluster.default_release)
+    read = replace(captured(cluster, tmp_path / "c.tgz"), name=name)
+    assert answer(make_plan(read, sketch, release=release)) == answer(make_plan(cluster, sketch, release=release))
+
+
+def answer(plan):
+    """A plan without the seconds that it took."""
+    return (plan.status, plan.node, plan.placements, plan.goals, plan.shortfalls, plan.node_classes, plan.first_fit)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(documents("ResourceSlice"), min_size=1, max_size=3), st.lists(documents("ResourceClaim"), max_size=2))
+def test_random_slices_and_claims_are_read_back_as_they_were(tmp_path_factory, slices, claims):
+    """Whatever the API can say of a slice, and of a claim apart from configuration and status of devices, is kept."""
+    named = [item | {"metadata": {"name": f"o{index}"}} for index, item in enumerate([*slices, *claims])]
+    try:
+        cluster = load_texts({"c.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": named})})
+    except SourceError:
+        return  # nothing that can be used was drawn
+    read = captured(cluster, tmp_path_factory.mktemp("random") / "out")
+    assert read.slices == cluster.slices
+    assert [c.spec.devices.requests for c in read.claims] == [c.spec.devices.requests for c in cluster.claims]
+    assert read.allocated == cluster.allocated
+
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "namespace": "n", "annotations": {"a": SECRET}, "labels": {"token": SECRET}},
+    "spec": {
+        "nodeName": "node-1",
+        "resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}],
+        "containers": [
+            {
+                "name": "m",
+                "image": SECRET,
+                "command": [SECRET],
+                "args": [SECRET],
+                "env": [{"name": "K", "value": SECRET}],
+            }
+        ],
+    },
+}
+OPAQUE = {"opaque": {"driver": "d", "parameters": {"password": SECRET}}}
+META = {
+    "annotations": {"kubectl.kubernetes.io/last-applied-configuration": SECRET},
+    "managedFields": [{"manager": SECRET}],
+    "finalizers": [SECRET],
+    "ownerReferences": [{"name": SECRET}],
+}
+CLAIM = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaim",
+    "metadata": META | {"name": "c", "namespace": "n", "labels": {"l": SECRET}},
+    "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "k"}}], "config": [OPAQUE]}},
+    "status": {
+        "allocation": {
+            "devices": {
+                "results": [{"request": "r", "driver": "d", "pool": "node-1", "device": "gpu-0"}],
+                "config": [{"source": "FromClaim", **OPAQUE}],
+            }
+        },
+        "devices": [
+            {
+                "driver": "d",
+                "pool": "node-1",
+                "device": "gpu-0",
+                "data": {"x": SECRET},
+                "networkData": {"ips": [SECRET]},
+                "conditions": [{"type": "Ready", "status": "True", "message": SECRET, "reason": SECRET}],
+            }
+        ],
+    },
+}
+CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": META | {"name": "k"},
+    "spec": {"selectors": [{"cel": {"expression": "true"}}], "config": [OPAQUE]},
+}
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": META | {"name": "node-1", "labels": {"zone": "a"}},
+    "spec": {"taints": [{"key": "k", "effect": "NoSchedule", "timeAdded": "2026-01-01T00:00:00Z"}]},
+    "status": {"nodeInfo": {"kubeletVersion": "v1.36.1", "machineID": SECRET}, "addresses": [{"address": SECRET}]},
+}
+SLICE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceSlice",
+    "metadata": META | {"name": "s"},
+    "spec": {
+        "driver": "d",
+        "nodeName": "node-1",
+        "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "gpu-0"}],
+    },
+}
+
+
+def secretive() -> Cluster:
+    """A cluster with a secret in every place that must not leave."""
+    items = [SLICE, NODE, CLASS, CLAIM, POD]
+    return load_texts({"c.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items})})
+
+
+def test_no_secret_leaves():
+    """Annotations, labels except those of nodes, opaque parameters, environment and data of devices stay behind."""
+    snapshot = make_snapshot(secretive())
+    assert not [name for name, content in snapshot.files.items() if SECRET.encode() in content]
+    assert snapshot.info.left_out["config"] == 3
+
+
+def test_what_planning_needs_stays(tmp_path):
+    """Labels, taints and kubelet versions of nodes, claims with what they hold, pods with what they use."""
+    cluster = captured(secretive(), tmp_path / "out")
+    node, pod = cluster.nodes[0], cluster.pods[0]
+    assert (node.metadata.labels, node.status.node_info.kubelet_version) == ({"zone": "a"}, "v1.36.1")
+    assert node.spec.taints == ({"key": "k", "effect": "NoSchedule"},)
+    assert [str(device) for device in cluster.allocated.exclusive] == ["d/node-1/gpu-0"]
+    assert (pod.spec.node_name, pod.claim_names) == ("node-1", ("c",))
+
+
+def test_the_time_of_the_capture_is_that_of_the_snapshot(tmp_path):
+    """Not the time of reading the files: what is free is as old as the capture."""
+    cluster = replace(secretive(), read_at="2026-10-01T12:00:00+00:00")
+    assert captured(cluster, tmp_path / "out").read_at == "2026-10-01T12:00:00+00:00"
+
+
+@pytest.mark.parametrize(("days", "told"), [(OLD_DAYS, False), (OLD_DAYS + 1, True)])
+def test_an_old_snapshot_is_told(tmp_path, days, told):
+    """What was captured more than 30 days ago may no longer hold."""
+    moment = datetime.now().astimezone() - timedelta(days=days, hours=1)
+    cluster = replace(secretive(), read_at=moment.isoformat(timespec="seconds"))
+    rules = [finding.rule for finding in captured(cluster, tmp_path / "out").findings]
+    assert ("snapshot-old" in rules) is told
+
+
+def test_an_old_file_is_told_by_the_day_on_which_it_was_changed(tmp_path):
+    """A dump of kubectl says nothing of its time, so its file's counts."""
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(SLICE), encoding="utf-8")
+    os.utime(path, (0, 86400 * 365))
+    assert "1971-01-01" in next(f.message for f in load_cluster(path).findings if f.rule == "snapshot-old")
+
+
+def test_what_could_not_be_read_then_is_unknown_now(tmp_path):
+    """A cluster whose claims were not read is captured as one whose devices in use are unknown."""
+    cluster = load_texts({"c.json": json.dumps(SLICE)})
+    read = captured(cluster, tmp_path / "out")
+    assert read.claims_known is False
+    assert [f.rule for f in read.findings] == ["claims-missing"]
+
+
+def test_objects_that_are_gone_from_a_snapshot_are_told(tmp_path):
+    """The description counts every kind, so a file that was lost or cut is noticed."""
+    write_snapshot(make_snapshot(secretive()), tmp_path / "out")
+    (tmp_path / "out" / "resourceclaims.json").unlink()
+    assert "snapshot-incomplete" in {finding.rule for finding in load_cluster(tmp_path / "out").findings}
+
+
+@pytest.mark.parametrize("broken", [{"formatVersion": 2}, {"capturedAt": "yesterday"}, {"counts": 3}])
+def test_a_description_that_cannot_be_read_is_refused(tmp_path, broken):
+    """A later format or a broken description is an error with the file, and nothing is guessed."""
+    write_snapshot(make_snapshot(secretive()), tmp_path / "out")
+    file = tmp_path / "out" / "snapshot.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | broken), encoding="utf-8")
+    with pytest.raises(ManifestError, match=r"snapshot\.json"):
+        load_cluster(tmp_path / "out")
+
+
+def test_a_capture_replaces_a_snapshot_and_nothing_else(tmp_path):
+    """What is there already stays as it is unless it is a snapshot."""
+    snapshot = make_snapshot(secretive())
+    folder, file = tmp_path / "mine", tmp_path / "mine.tgz"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("keep me")
+    file.write_text("keep me")
+    for out in (folder, file):
+        with pytest.raises(ExportError, match="nothing is written"):
+            write_snapshot(snapshot, out)
+    assert ((folder / "notes.txt").read_text(), file.read_text()) == ("keep me", "keep me")
+    write_snapshot(snapshot, tmp_path / "out")
+    write_snapshot(make_snapshot(load_cluster("sample:mig")), tmp_path / "out")
+    assert len(load_cluster(tmp_path / "out").nodes) == 1
+
+
+def test_a_place_that_cannot_be_written_is_an_error_of_ours(tmp_path):
+    """The message names the path."""
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(ExportError, match="out' cannot be written"):
+        write_snapshot(make_snapshot(secretive()), tmp_path / "file" / "out")
+
+
+def test_a_capture_that_breaks_leaves_what_was_there(tmp_path):
+    """An interruption while the new folder is written keeps the old one whole, and nothing half written beside it."""
+    write_snapshot(make_snapshot(secretive()), tmp_path / "out")
+    before = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+    snapshot = make_snapshot(load_cluster("sample:mig"))
+    broken = replace(snapshot, files={**snapshot.files, "no/such/folder.json": b""})
+    with pytest.raises(ExportError):
+        write_snapshot(broken, tmp_path / "out")
+    assert {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_command_captures_and_every_command_reads_it(tmp_path, capsys):
+    """`dra-lab capture` prints where the snapshot is; `dra-lab plan` takes it like a sample."""
+    out = str(tmp_path / "p4d.tar.gz")
+    assert main(["capture", "sample:eks-p4d", out]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.strip() == out
+    assert "8 ResourceSlice" in printed.err
+    assert main(["plan", out, "--claim", "sample:eks-p4d/gpu-nic-pairs"]) == 0
+    assert "Fits on 3 of 4 nodes" in capsys.readouterr().out

@@ -1,0 +1,129 @@
+"""Archives from strangers: what climbs out, what is no file, what unpacks to too much; each told with the member."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from dra_lab.errors import SourceError
+from dra_lab.sources import archives, load_cluster, load_texts
+
+NODE = json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}).encode()
+
+
+def packed(path: Path, *members: tuple[tarfile.TarInfo, bytes]) -> Path:
+    """Write an archive of members as they are."""
+    with tarfile.open(path, "w:gz") as tar:
+        for info, content in members:
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return path
+
+
+def member(name: str, content: bytes = NODE, **fields) -> tuple[tarfile.TarInfo, bytes]:
+    """Make a member of an archive."""
+    info = tarfile.TarInfo(name)
+    for key, value in fields.items():
+        setattr(info, key, value)
+    return info, content
+
+
+def test_the_files_of_an_archive_are_read_like_a_folders(tmp_path):
+    """Whatever folder they lie in; hidden files and other kinds of files are passed over."""
+    path = packed(
+        tmp_path / "c.tar.gz", member("out/nodes.json"), member("out/._nodes.json", b"\xff"), member("README", b"hi")
+    )
+    assert load_cluster(path).node_names == ("n1",)
+    assert load_texts({"c.tgz": path.read_bytes()}).node_names == ("n1",)
+
+
+def test_a_broken_file_in_an_archive_is_told_and_the_others_are_read(tmp_path):
+    """As in a folder."""
+    path = packed(tmp_path / "c.tar.gz", member("a.json", b"{"), member("b.json"))
+    cluster = load_cluster(path)
+    assert [(f.rule, f.subject) for f in cluster.findings] == [("file-broken", "a.json")]
+    assert "a.json" in str(cluster.findings[0].origin)
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (member("../etc/nodes.json"), "climbs out"),
+        (member("a/../../nodes.json"), "climbs out"),
+        (member("/etc/nodes.json"), "absolute"),
+        (member("C:/nodes.json"), "absolute"),
+        (member("..\\nodes.json"), "absolute"),
+        (member("nodes.json", b"", type=tarfile.SYMTYPE, linkname="/etc/passwd"), "link"),
+        (member("nodes.json", b"", type=tarfile.LNKTYPE, linkname="other.json"), "link"),
+        (member("nodes.json", b"", type=tarfile.CHRTYPE), "neither a file nor a folder"),
+        (member("nodes.json", b"", type=tarfile.FIFOTYPE), "neither a file nor a folder"),
+    ],
+    ids=["up", "up from inside", "absolute", "drive", "backslash", "symlink", "hard link", "device", "pipe"],
+)
+def test_members_that_are_no_plain_files_inside_are_refused(tmp_path, bad, why):
+    """The whole archive is refused, with the member and what to do."""
+    path = packed(tmp_path / "c.tar.gz", member("good.json"), bad)
+    with pytest.raises(SourceError, match=f"member.*{why}.*tar czf"):
+        load_cluster(path)
+
+
+def test_a_member_that_is_there_twice_is_refused(tmp_path):
+    """Which of them counts would be a guess."""
+    path = packed(tmp_path / "c.tar.gz", member("nodes.json"), member("nodes.json"))
+    with pytest.raises(SourceError, match="twice"):
+        load_cluster(path)
+
+
+def test_a_bomb_is_refused_at_the_stated_limit(tmp_path, monkeypatch):
+    """A small archive that unpacks to much more than the limit is given up on the way."""
+    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 2**20)
+    path = packed(tmp_path / "c.tar.gz", member("nodes.json", bytes(2**22)))
+    assert path.stat().st_size < 10_000
+    with pytest.raises(SourceError, match="unpacks to more than 1,048,576 bytes"):
+        load_cluster(path)
+
+
+def test_more_members_than_the_limit_are_refused(tmp_path, monkeypatch):
+    """Empty files cost nothing in an archive."""
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 5)
+    path = packed(tmp_path / "c.tar.gz", *(member(f"{index}.json", b"") for index in range(6)))
+    with pytest.raises(SourceError, match="more than 5 members"):
+        load_cluster(path)
+
+
+def test_a_header_that_claims_to_be_long_is_refused(tmp_path):
+    """An extended header of megabytes is no header."""
+    info = tarfile.TarInfo("x")
+    info.type = tarfile.XHDTYPE
+    path = packed(tmp_path / "c.tar.gz", (info, bytes(3 * 2**20)), member("nodes.json"))
+    with pytest.raises(SourceError, match="no archive that can be read"):
+        load_cluster(path)
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60, -10])
+def test_an_archive_that_is_cut_off_is_told(tmp_path, cut):
+    """Wherever it ends, nothing is read as if it were whole."""
+    path = packed(tmp_path / "c.tar.gz", member("nodes.json", NODE + b" " * 5000))
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(SourceError, match="no archive that can be read"):
+        load_cluster(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"text", gzip.compress(b"no tar")], ids=["empty", "text", "only gzip"])
+def test_what_is_no_archive_is_told(tmp_path, content):
+    """The name promises an archive; the message says what the file is not."""
+    path = tmp_path / "c.tgz"
+    path.write_bytes(content)
+    with pytest.raises(SourceError, match=r"c\.tgz.*(no archive that can be read|holds no)"):
+        load_cluster(path)
+
+
+def test_an_archive_without_any_manifest_says_so(tmp_path):
+    """There is nothing to read in it."""
+    with pytest.raises(SourceError, match=r"holds no \.json"):
+        load_cluster(packed(tmp_path / "c.tar.gz", member("README", b"hi")))
