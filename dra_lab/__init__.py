@@ -5,6 +5,7 @@ Nothing heavy is imported before it is used; the names below are the front door.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -89,3 +90,30 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the front door."""
     return sorted([*__all__, "__version__"])
+
+
+_SHOWN = {"dra_lab.model.cluster.Cluster": "cluster", "dra_lab.model.plan.Plan": "plan"}
+"""Results and the functions of `widgets.displays` (`plan_html`, `plan_words`) that show them."""
+
+
+def _teach_notebook() -> None:
+    """Tell a running IPython who shows our results; nothing is imported before there is one to show."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    if shell is None:
+        return
+    formatters = shell.display_formatter.formatters
+    for type_name, stem in _SHOWN.items():
+        module, _, name = type_name.rpartition(".")
+        formatters["text/html"].for_type_by_name(module, name, lambda value, stem=stem: _shown(f"{stem}_html", value))
+        formatters["text/plain"].for_type_by_name(
+            module, name, lambda value, printer, _cycle, stem=stem: printer.text(_shown(f"{stem}_words", value))
+        )
+
+
+def _shown(function: str, value: object) -> str:
+    text: str = getattr(import_module("dra_lab.widgets.displays"), function)(value)
+    return text
+
+
+_teach_notebook()

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec.structs import force_setattr
+
 from dra_lab.errors import SketchError
 from dra_lab.model.claims import (
     ALL,
@@ -50,6 +52,14 @@ class Link(Value, frozen=True):
     where: str = "pcieRoot"
     how: How = How.TOGETHER
     must: bool = True
+
+    def __post_init__(self) -> None:
+        """Take `how` as a plain word as well. Raises SketchError for another word."""
+        try:
+            force_setattr(self, "how", How(self.how))
+        except ValueError:
+            words = ", ".join(How)
+            raise SketchError(f"link {self.name!r}: {self.how!r} is no way to tie; use {words}") from None
 
     @property
     def is_level(self) -> bool:

@@ -51,3 +51,10 @@ def test_alternatives_are_asked_in_order_with_defaults():
         ),
     )
     assert [(a.reference, a.rank, a.count) for a in asks(request)] == [("gpu/big", 0, 2), ("gpu/any", 1, 1)]
+
+
+def test_how_may_be_a_plain_word():
+    """A person who writes how="pairwise" means How.PAIRWISE; another word is told with those that there are."""
+    assert Link("l", ("a", "b"), how="pairwise").how is How.PAIRWISE
+    with pytest.raises(SketchError, match="together, pairwise, apart"):
+        Link("l", ("a", "b"), how="pairs")
