@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from dra_lab.exports.reason_values import reasons_json, regret_json
 from dra_lab.exports.sentences import regret
 from dra_lab.findings import Finding
 from dra_lab.model.names import DeviceID
@@ -66,6 +67,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
             }
             for s in plan.suggestions
         ],
+        "reasons": reasons_json(plan.reasons),
+        "regrets": [regret_json(regret) for regret in plan.regrets],
         "findings": [_finding(finding) for finding in plan.findings],
         "sketch": msgspec.to_builtins(plan.sketch, builtin_types=()),
     }

@@ -55,9 +55,18 @@ def _misfit(plan: Plan) -> Iterator[str]:
     idle = len(plan.fitting_idle_nodes)
     if idle:
         yield f"It would fit on {idle} node{'s' if idle != 1 else ''} with nothing in use."
-    advice = plan.suggestions[0].title if plan.suggestions else plan.shortfalls[0].advice if plan.shortfalls else ""
-    if advice:
-        yield sentence(advice)
+    if plan.suggestions:
+        yield sentence(_offer(plan))
+    elif plan.shortfalls and plan.shortfalls[0].advice:
+        yield sentence(plan.shortfalls[0].advice)
+
+
+def _offer(plan: Plan) -> str:
+    """Return the first suggestion with the number of nodes that it brings, where it was tried."""
+    title = plan.suggestions[0].title
+    tried = plan.reasons.relaxations if plan.reasons else ()
+    gain = next((c for c in tried if c.title == title and c.fitting), None)
+    return title if gain is None else f"{title}: it then fits on {gain.fitting} of {gain.total} nodes"
 
 
 def sentence(text: str) -> str:
@@ -68,8 +77,15 @@ def sentence(text: str) -> str:
 def _proof(plan: Plan) -> str:
     if plan.status is PlanStatus.OPTIMAL:
         return "proven"
-    open_goals = [goal.goal for goal in plan.goals if not goal.proven]
+    open_goals = [_open(goal) for goal in plan.goals if not goal.proven]
     return f"best so far, not proven ({', '.join(open_goals)})" if open_goals else "best so far, not proven"
+
+
+def _open(goal: GoalValue) -> str:
+    """Say how far a goal may still be from the best: `numa 2, bound 1`."""
+    if goal.bound is None:
+        return goal.goal
+    return f"{goal.goal} {goal.value}, bound {goal.bound}, gap {goal.value - goal.bound}"
 
 
 def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None, *, only: bool = False) -> Iterator[str]:

@@ -49,7 +49,7 @@ def devices_frame(cluster: Cluster, node: str | None = None, plan: Plan | None =
     for row in rows:
         on_plan = plan is not None and row["node"] == plan.node
         row["request"] = chosen.get(row["id"], "") if on_plan else ""
-    return _frame([[row[c] for c in DEVICE_COLUMNS] for row in rows], DEVICE_COLUMNS)
+    return frame_of([[row[c] for c in DEVICE_COLUMNS] for row in rows], DEVICE_COLUMNS)
 
 
 def nodes_frame(plan: Plan) -> pd.DataFrame:
@@ -65,7 +65,7 @@ def nodes_frame(plan: Plan) -> pd.DataFrame:
             head = [name, node_class.fit.value, node_class.fits_idle, name == plan.node, node_class.nodes[0]]
             rows.append([*head, *(values.get(goal) for goal in GOALS)])
     rows.sort(key=lambda row: str(row[0]))
-    return _frame(rows, ("node", "fit", "fits_idle", "chosen", "class", *GOALS))
+    return frame_of(rows, ("node", "fit", "fits_idle", "chosen", "class", *GOALS))
 
 
 def goals_frame(plan: Plan) -> pd.DataFrame:
@@ -92,19 +92,19 @@ def goals_frame(plan: Plan) -> pd.DataFrame:
             ]
         )
     columns = ("goal", "meaning", "best", "bound", "proven", "unknown", "manifest", "plain", "regret", "plain_regret")
-    return _frame(rows, columns)
+    return frame_of(rows, columns)
 
 
 def findings_frame(findings: Iterable[Finding]) -> pd.DataFrame:
     """Return one row for each finding: `severity`, `rule`, `subject`, `message`, `advice`, `origin`."""
     rows = [[f.severity.value, f.rule, f.subject, f.message, f.advice, str(f.origin or "")] for f in findings]
-    return _frame(rows, ("severity", "rule", "subject", "message", "advice", "origin"))
+    return frame_of(rows, ("severity", "rule", "subject", "message", "advice", "origin"))
 
 
 def shortfalls_frame(plan: Plan) -> pd.DataFrame:
     """Return one row for each reason why the claim does not fit: `rule`, `subject`, `message`, numbers, `advice`."""
     rows = [[s.rule, s.subject, s.node, s.needed, s.available, s.message, s.advice] for s in plan.shortfalls]
-    return _frame(rows, ("rule", "subject", "node", "needed", "available", "message", "advice"))
+    return frame_of(rows, ("rule", "subject", "node", "needed", "available", "message", "advice"))
 
 
 def first_fit_value(first_fit: FirstFit | None, goal: str) -> int | None:
@@ -112,7 +112,8 @@ def first_fit_value(first_fit: FirstFit | None, goal: str) -> int | None:
     return first_fit.goal(goal) if first_fit is not None else None
 
 
-def _frame(rows: list[list[Any]], columns: tuple[str, ...]) -> pd.DataFrame:
+def frame_of(rows: list[list[Any]], columns: tuple[str, ...]) -> pd.DataFrame:
+    """Return a DataFrame that keeps every value as it is."""
     import pandas as pd
 
     # object keeps 3 beside None as 3, where a float column would show 3.0 and NaN

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from dra_lab.exports.plan_values import plan_json
+from dra_lab.exports.reason_words import (
+    conflict_lines,
+    funnel_tables,
+    regret_lines,
+    relaxation_lines,
+    scarcity_lines,
+)
 from dra_lab.exports.sentences import answer_sentence, printable, sentence
 from dra_lab.exports.tables import first_fit_value
 from dra_lab.model.cluster import Cluster
@@ -28,14 +35,31 @@ def _sections(plan: Plan, cluster: Cluster) -> Iterator[str]:
         yield _section(f"Devices on {plan.node}", _table(_devices(plan, cluster)))
     if plan.goals:
         yield _section("Goals, most important first (smaller is better)", _table(_goals(plan)))
+    if regrets := [*regret_lines(plan)]:
+        yield _section("Regret", _bullets(sentence(line) for line in regrets))
     if plan.node_classes:
         yield _section("Nodes", [*_nodes(plan)])
     if plan.shortfalls:
         yield _section("Reasons", _bullets(_reason(shortfall) for shortfall in plan.shortfalls))
+    if plan.reasons is not None:
+        yield from _why(plan)
     if plan.suggestions:
         yield _section("Suggestions", [*_suggestions(plan)])
     if plan.findings:
         yield _section("Findings", _bullets(str(finding) for finding in plan.findings))
+
+
+def _why(plan: Plan) -> Iterator[str]:
+    """Yield what stands behind the reasons: short or scattered, what cannot hold together, counts, what was tried."""
+    if lines := [*scarcity_lines(plan), *conflict_lines(plan)]:
+        yield _section("What is in the way", _bullets(sentence(line) for line in lines))
+    for table in funnel_tables(plan):
+        needed = f"{table.needed} needed" if table.needed else "all that match"
+        legend = [f"{head}: {text}" for head, text in table.legend]
+        rows = _table([table.columns, *table.rows])
+        yield _section(f"Devices left for {table.request} ({needed})", [*legend, *rows])
+    if lines := [*relaxation_lines(plan)]:
+        yield _section("Relaxations, each tried alone", _bullets(sentence(line) for line in lines))
 
 
 def _reason(shortfall: Shortfall) -> str:

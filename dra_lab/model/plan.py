@@ -11,6 +11,7 @@ from dra_lab.findings import Finding
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.reasons import Reasons
+from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
 
 GOALS: Mapping[str, str] = {
@@ -178,7 +179,8 @@ class Plan:
     Where the pod has several claims, `claims` holds the drawing of each by name and `sketch` all of them as one, each
     request as `claim:request`; `allocated_claims` are those of its claims that hold devices already.
     `node_classes` covers every node once. `reasons` is there for a claim that fits nowhere: counts, conflicts and
-    relaxations behind the sentences of `shortfalls`. `findings` include those of the cluster that matter.
+    relaxations behind the sentences of `shortfalls`. `regrets` compare with the two first fits, where these allocated;
+    `findings` include those of the cluster that matter.
     """
 
     status: PlanStatus
@@ -196,6 +198,7 @@ class Plan:
     findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
     reasons: Reasons | None = None
+    regrets: tuple[Regret, ...] = ()
     claims: Mapping[str, ClaimSketch] = field(default_factory=dict)
     allocated_claims: tuple[ResourceClaim, ...] = ()
 

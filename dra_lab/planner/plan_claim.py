@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,10 @@ from dra_lab.authoring.suggestions import suggest
 from dra_lab.errors import InputError, SolverError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import DAMAGE, FirstFit, GoalValue, Placement, Plan, PlanStatus, Suggestion, goal_order
 from dra_lab.model.quantity import format_quantity
+from dra_lab.model.regret import Regret
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, check_sketch
 from dra_lab.planner.compare import compare_first_fit
@@ -30,10 +32,11 @@ from dra_lab.planner.plan_findings import (
 )
 from dra_lab.planner.progress import Limits, Progress
 from dra_lab.planner.refuse import refuse_claim
+from dra_lab.planner.regret import regret_of
 from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.values import Scale, value_placements
 from dra_lab.planner.views import views_of
-from dra_lab.topology.locality import localities
+from dra_lab.topology.locality import Locality, localities
 
 if TYPE_CHECKING:
     from dra_lab.planner.choose import Choice
@@ -133,7 +136,21 @@ def _fitting(work: _Work) -> Plan:
         _renamed(work, fits[1]),
         suggestions=_suggestions(work) if any(f.rule == "link-not-writable" for f in compiled.findings) else (),
         findings=_once(findings),
+        regrets=_regrets(goals, inner, fits, scale.places),
     )
+
+
+def _regrets(
+    goals: Sequence[GoalValue],
+    placements: Sequence[Placement],
+    fits: tuple[FirstFit | None, FirstFit | None],
+    places: Mapping[DeviceID, Locality],
+) -> tuple[Regret, ...]:
+    found = (
+        regret_of(against, goals, placements, fit, places)
+        for against, fit in zip(("manifest", "plain"), fits, strict=True)
+    )
+    return tuple(regret for regret in found if regret is not None)
 
 
 def _placements(work: _Work) -> tuple[Placement, ...]:

@@ -64,7 +64,7 @@ def test_a_search_without_a_result_is_not_called_worse(status, words):
 def test_what_is_not_proven_says_which_goal_is_open():
     open_goals = (GoalValue("alternatives", 0, 0, proven=True), GoalValue("numa", 2, 1))
     sentence = answer_sentence(a_plan(status=PlanStatus.FEASIBLE, goals=open_goals))
-    assert "best so far, not proven (numa)" in sentence
+    assert "best so far, not proven (numa 2, bound 1, gap 1)" in sentence
 
 
 def test_a_misfit_gives_the_reason_and_what_to_do():

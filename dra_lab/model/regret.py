@@ -1,0 +1,60 @@
+"""Regret: how much worse kube-scheduler's first fit is than the best, goal by goal and as a range of bandwidth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GoalRegret:
+    """One goal that differs: the plan's value, kube-scheduler's, and how much worse that is (negative: better)."""
+
+    goal: str
+    best: int
+    theirs: int
+
+    @property
+    def difference(self) -> int:
+        """Return how much worse kube-scheduler is."""
+        return self.theirs - self.best
+
+
+@dataclass(frozen=True, slots=True)
+class PathShare:
+    """GPUs of an allocation that have their NIC on the same kind of path, and what that leaves of the bandwidth.
+
+    `path` is a key of `topology.bandwidth.PATHS`, `words` says it; `low` and `high` are ratios to the bandwidth that
+    a GPU and its NIC reach at one PCIe root, None where nothing is known; `kind` is `measured` (published
+    measurements), `derived` or `unknown`; `sources` say where; `against` names published measurements outside the
+    range, and of what they are.
+    """
+
+    path: str
+    words: str
+    gpus: int
+    low: float | None
+    high: float | None
+    kind: str
+    sources: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Regret:
+    """What the first fit costs on the plan's own node.
+
+    `against` is `manifest` (kube-scheduler with the compiled manifest) or `plain` (counts and selectors only); `goals`
+    are those that differ, in their order; `best` and `theirs` say how the GPUs reach their NICs, () where the claim
+    takes no GPUs or no NICs.
+    """
+
+    against: str
+    goals: tuple[GoalRegret, ...] = ()
+    best: tuple[PathShare, ...] = ()
+    theirs: tuple[PathShare, ...] = ()
+
+    @property
+    def paths_differ(self) -> bool:
+        """Say whether the GPUs reach their NICs in other ways than in the plan."""
+        return self.best != self.theirs

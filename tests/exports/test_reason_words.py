@@ -1,0 +1,72 @@
+"""Reasons and regret in text, JSON and frames: every figure is there, and says where it comes from."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dra_lab.exports.reason_tables import (
+    conflicts_frame,
+    funnel_frame,
+    regret_frame,
+    relaxations_frame,
+    scarcity_frame,
+)
+from dra_lab.exports.text import plan_json, plan_text
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner import make_plan
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster
+
+RELEASE = KubernetesRelease("1.36")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    return load_cluster("sample:eks-p4d")
+
+
+@pytest.fixture(scope="module")
+def misfit(cluster):
+    return make_plan(cluster, read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
+
+
+@pytest.fixture(scope="module")
+def fitting(cluster):
+    return make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=RELEASE)
+
+
+def test_the_text_tells_counts_conflict_and_gains(cluster, misfit):
+    """A misfit names what is scattered, what cannot hold together, every count and every gain."""
+    told = plan_text(misfit, cluster)
+    assert "Fragmentation: Request nic: 9 NICs are free, no node has 5" in told
+    assert 'The request nic and the selector device.attributes["dra.net"].rdma == true of nic cannot hold' in told
+    assert "ip-192-168-140-52.ec2.internal   15         7        4           4          4     4         4" in told
+    assert "Ask for gpu ×4 and nic ×4: fits on 1 of 4 nodes." in told
+    assert "Tried, and alone not enough: Prefer 'pairs' instead of demanding it" in told
+
+
+def test_regret_is_a_range_with_its_sources_and_counter_examples(cluster, fitting):
+    """The range stands with its kind, where it was published, and the measurements that it does not cover."""
+    told = plan_text(fitting, cluster)
+    assert "best 1.0 on 2 of 2 GPUs (at one PCIe root)" in told
+    assert "1.0 on 1 of 2 GPUs (at one PCIe root), 0.45 to 0.64 on 1 of 2 GPUs (on another NUMA node)" in told
+    assert "published measurements: kubernetes-sigs/dranet" in told
+    assert "Outside that range: 0.74 to 0.90 B200" in told
+    assert "1.00 MI210" in told
+
+
+def test_json_and_frames_have_the_same_figures(misfit, fitting):
+    """Nothing is lost between the plan, its JSON and its frames."""
+    values = json.loads(json.dumps(plan_json(misfit)))["reasons"]
+    assert len(relaxations_frame(misfit)) == len(values["relaxations"]) == len(misfit.reasons.relaxations)
+    assert len(funnel_frame(misfit)) == sum(len(funnel["steps"]) for funnel in values["funnels"])
+    assert len(conflicts_frame(misfit)) == sum(len(conflict["elements"]) for conflict in values["conflicts"])
+    assert list(scarcity_frame(misfit)["kind"]) == ["enough", "fragmentation"]
+    regret = json.loads(json.dumps(plan_json(fitting)))["regrets"]
+    assert [row["against"] for row in regret] == ["manifest", "plain"]
+    assert {goal["goal"] for goal in regret[1]["goals"]} == {"numa", "unpaired", "roots"}
+    frame = regret_frame(fitting)
+    assert frame[frame["allocation"] == "plain"]["low"].tolist() == [1.0, 0.45]
+    assert plan_json(fitting)["reasons"] is None

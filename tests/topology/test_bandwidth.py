@@ -1,0 +1,62 @@
+"""Ranges of bandwidth: each covers the measurements it names, and an unknown path stays unknown."""
+
+from __future__ import annotations
+
+import random
+
+from dra_lab.model.names import DeviceID
+from dra_lab.topology.bandwidth import PATHS, pair_paths
+from dra_lab.topology.locality import Locality, Place
+
+
+def at(kind: str, name: str, root: str | None, numa: int | None) -> Locality:
+    place = Place(root, "pcieRoot") if root else None
+    return Locality(
+        DeviceID(kind, "n", name),
+        kind,
+        name,
+        pcie_root=place,
+        numa_node=None if numa is None else Place(numa, "numaNode"),
+    )
+
+
+def test_a_range_covers_the_measurements_it_names():
+    """A measured range holds all of its measurements, rounded outwards by less than a hundredth."""
+    for cost in PATHS.values():
+        if cost.kind == "measured" and cost.path != PATHS["root"].path:
+            assert cost.low <= min(m.low for m in cost.measurements) < cost.low + 0.011
+            assert cost.high >= max(m.high for m in cost.measurements) > cost.high - 0.011
+            assert cost.against, "counter-examples are told beside the range"
+            assert all(m.source for m in (*cost.measurements, *cost.against))
+
+
+def test_what_is_not_measured_says_so():
+    """No figure without a measurement is called measured; what nobody knows has no figure."""
+    assert PATHS["numa"].kind == "derived"
+    for path in ("unknown", "none", "socket"):
+        assert (PATHS[path].low, PATHS[path].high, PATHS[path].kind) == (None, None, "unknown")
+
+
+def test_the_nearest_pairs_are_taken_first():
+    """A GPU gives up a far NIC for one at its own root, whatever the order."""
+    places = [
+        at("gpu", "a", "r0", 0),
+        at("gpu", "b", "r1", 0),
+        at("gpu", "c", "r9", 1),
+        at("nic", "x", "r1", 0),
+        at("nic", "y", "r2", 0),
+        at("nic", "z", None, None),
+    ]
+    for seed in range(20):
+        random.Random(seed).shuffle(places)
+        found = {pair.gpu.device: pair.path for pair in pair_paths(places)}
+        assert found == {"a": "numa", "b": "root", "c": "unknown"}
+
+
+def test_several_far_pairs_have_a_range_of_their_own():
+    """One far pair and several of them were measured apart; a GPU without a NIC of its own has no figure."""
+    one = [at("gpu", "a", "r0", 0), at("nic", "x", "r1", 1)]
+    assert [pair.path for pair in pair_paths(one)] == ["far"]
+    two = [*one, at("gpu", "b", "r0", 0), at("nic", "y", "r1", 1), at("gpu", "c", "r0", 0)]
+    assert [pair.path for pair in pair_paths(two)] == ["far-several", "far-several", "none"]
+    assert pair_paths([at("gpu", "a", "r0", 0)]) == ()
