@@ -2,17 +2,95 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 
+from dra_lab.checks.held_plan import HeldPlan, broken
+from dra_lab.findings import Finding
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.device import CapacityRequestPolicyRange, Device, DeviceCapacity
 from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import Placement
 from dra_lab.model.pools import Pool
 from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Ask
+
+
+def capacity_kept(held: HeldPlan) -> Iterator[Finding]:
+    """`capacity`: every key of the device, by request and `requestPolicy`, within what is left (3.11, 64 to 66)."""
+    if not held.release.enabled("DRAConsumableCapacity"):
+        return
+    for device in dict.fromkeys(p.device for p in held.plan.placements):
+        takers = [p for p in held.plan.placements if p.device == device]
+        taken = [amounts_taken(held, taker) for taker in takers]
+        for taker, amounts in zip(takers, taken, strict=True):
+            if amounts is None:
+                yield broken("capacity", device, f"it cannot give what request {taker.reference} asks for")
+            elif any(parse_quantity(v) != amounts.get(k) for k, v in taker.consumed.items()):
+                yield broken("capacity", device, f"request {taker.reference} does not consume what the plan says")
+        for key, capacity in held.devices[device].capacity.items():
+            asked = sum((amounts[key] for amounts in taken if amounts is not None), Fraction())
+            left = parse_quantity(capacity.value)
+            left -= held.cluster.allocated.consumed.get(device, {}).get(key, Fraction())
+            if asked > left:
+                yield broken("capacity", device, f"{float(asked):g} of {key} are taken, {float(left):g} are left")
+
+
+def amounts_taken(held: HeldPlan, placement: Placement) -> dict[str, Fraction] | None:
+    """Return what a placement takes of every capacity of its device, None where it cannot be served."""
+    ask = held.ways[placement.reference]
+    parts = len(held.taken[placement.reference]) if is_split(held, placement.reference) else 1
+    amounts = {key: parse_quantity(amount) / parts for key, amount in ask.capacity.items()}
+    return capacity_taken(held.devices[placement.device], amounts, held.release)
+
+
+def counters_kept(held: HeldPlan) -> Iterator[Finding]:
+    """`consumesCounters`: what the devices draw is left, in pools of which no counter is overdrawn (3.10)."""
+    for pool in held.pools:
+        mine = [p.device for p in held.plan.placements if p.device[:2] == (pool.driver, pool.name)]
+        pays = [held.devices[device] for device in _paying(held, mine) if held.devices[device].consumes_counters]
+        for counter, drawn, left in overdrawn(held.cluster, pool, held.cluster.allocated, pays) if pays else ():
+            text = f"{float(drawn):g} of counter {counter} are drawn, {float(left):g} are left"
+            yield broken("counters", f"{pool.driver}/{pool.name}", text)
+
+
+def _paying(held: HeldPlan, taken: Sequence[DeviceID]) -> Iterator[DeviceID]:
+    """Yield the devices that pay, as often as they do: shares once, if none is held already (rules 60, 61)."""
+    for device, count in Counter(taken).items():
+        if not held.shareable(device):
+            yield from (device for _ in range(count))
+        elif device not in held.cluster.allocated.shares:
+            yield device
+
+
+def is_split(held: HeldPlan, reference: str) -> bool:
+    """Say whether a request for one large share was split over several devices that together give it."""
+    ask, placements = held.ways[reference], held.taken.get(reference, ())
+    if ask.all_devices or ask.count != 1 or len(placements) < 2 or len(ask.capacity) != 1:
+        return False
+    ((key, amount),) = ask.capacity.items()
+    part = {key: parse_quantity(amount) / len(placements)}
+    for placement in placements:
+        amounts = capacity_taken(held.devices[placement.device], part, held.release)
+        told = amounts is not None and amounts[key] == parse_quantity(placement.consumed.get(key, 0))
+        if amounts is None or (held.shareable(placement.device) and not told):
+            return False
+    return any(placement.consumed for placement in placements)
+
+
+def can_give(held: HeldPlan, ask: Ask, device: DeviceID, *, now: bool) -> bool:
+    """Say whether a device has what an ask takes, `now` beside the shares that are held."""
+    if not held.release.enabled("DRAConsumableCapacity"):
+        return True
+    amounts = capacity_taken(held.devices[device], ask.capacity, held.release)
+    taken = held.cluster.allocated.consumed.get(device, {}) if now else {}
+    return amounts is not None and all(
+        amounts[key] + taken.get(key, 0) <= parse_quantity(capacity.value)
+        for key, capacity in held.devices[device].capacity.items()
+    )
 
 
 def capacity_taken(
