@@ -13,6 +13,7 @@ from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.device import Device, DeviceTaint
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.overlay import Overlay
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import release_of_kubelet
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
@@ -44,6 +45,8 @@ class Cluster:
     `pods` are those that use claims, as far as pods were read; planning does not need them.
     `name` is what the person gave (`sample:eks-p4d`, a path); `read_at` is an ISO time or "" for samples; `findings`
     is what the reader noticed; `claims_known` is False where no claims were read, so that devices in use are unknown.
+    `read_as` is the user of the kubeconfig who read it, "" for files and samples.
+    `overlays` gives, by node, places of devices that a file tells and no slice publishes; kube-scheduler sees none.
     """
 
     slices: tuple[ResourceSlice, ...] = ()
@@ -56,6 +59,8 @@ class Cluster:
     findings: tuple[Finding, ...] = ()
     claims_known: bool = True
     pods: tuple[Pod, ...] = ()
+    read_as: str = ""
+    overlays: Mapping[str, Overlay] = field(default_factory=dict)
 
     @cached_property
     def class_by_name(self) -> Mapping[str, DeviceClass]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from dra_lab.errors import SourceError
 from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.model.cluster import Cluster
 from dra_lab.sources.archives import is_archive
@@ -20,18 +19,24 @@ from dra_lab.sources.files import (
     read_documents,
     read_standard_input,
 )
+from dra_lab.sources.live import PREFIX as CONTEXT
+from dra_lab.sources.live import Context, contexts, load_context
 from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, samples
 from dra_lab.sources.snapshots import Snapshot, make_snapshot, write_snapshot
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
 
 __all__ = [
+    "CONTEXT",
     "KUBECTL",
     "PREFIX",
+    "Context",
     "Sample",
     "Snapshot",
+    "contexts",
     "example_path",
     "load_cluster",
+    "load_context",
     "load_texts",
     "make_snapshot",
     "read_claim",
@@ -44,16 +49,18 @@ __all__ = [
 ]
 
 
-def load_cluster(source: str | Path) -> Cluster:
-    """Return the cluster of `sample:NAME`, a file, a folder, a `.tar.gz` of one, or `-` for standard input.
+def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Cluster:
+    """Return the cluster of `sample:NAME`, `context:NAME`, a file, a folder, its `.tar.gz`, or `-` (standard input).
+
+    `context:` alone is the current context; `namespaces` reads the claims and pods of these only, of a context.
 
     Raises SourceError when there is nothing to read and ManifestError when a single file is broken as a whole; what is
     wrong with single documents stands in the cluster's findings.
     """
     if isinstance(source, str) and source.startswith(PREFIX):
         return assemble(read_documents(sample_path(source)), source)
-    if isinstance(source, str) and source.startswith("context:"):
-        raise SourceError(f"{source}: live clusters are not read yet; save one with: {KUBECTL} > cluster.json")
+    if isinstance(source, str) and source.startswith(CONTEXT):
+        return load_context(source.removeprefix(CONTEXT), namespaces=namespaces)
     if str(source) == "-":
         return assemble(read_standard_input(), "standard input", read_at=_now())
     path = Path(source).expanduser()

@@ -96,7 +96,6 @@ def test_the_later_of_two_differing_objects_is_used_and_told():
     [
         ("/does/not/exist", "nothing at"),
         ("sample:nope", "samples: "),
-        ("context:prod", "kubectl get"),
     ],
 )
 def test_what_is_not_there_is_told_with_what_to_do(source, words):

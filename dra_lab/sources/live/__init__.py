@@ -1,0 +1,21 @@
+"""A running cluster through the `kubernetes` package, read only."""
+
+from __future__ import annotations
+
+from dra_lab.sources.live.contexts import IN_CLUSTER, PREFIX, Context, contexts, find_context
+from dra_lab.sources.live.limits import Limits
+from dra_lab.sources.live.progress import OnProgress, Progress, Read
+from dra_lab.sources.live.read import load_context
+
+__all__ = [
+    "IN_CLUSTER",
+    "PREFIX",
+    "Context",
+    "Limits",
+    "OnProgress",
+    "Progress",
+    "Read",
+    "contexts",
+    "find_context",
+    "load_context",
+]

@@ -1,0 +1,185 @@
+"""A client that can only read: GET, with time-outs, retries and a clear refusal; no other verb exists in it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
+
+from dra_lab.errors import Cancelled, SourceError
+from dra_lab.sources.live.connection import Connection
+from dra_lab.sources.live.limits import Limits
+from dra_lab.sources.live.refusals import Refusal, Unreachable, refusal_of, unreachable_of
+
+Query = Mapping[str, str | int]
+T = TypeVar("T")
+_CHUNK = 1 << 20
+_MAX_TROUBLE = 1 << 16
+
+
+class ReadingClient:
+    """Reads from one API server. There is no method that writes, and none that takes a verb.
+
+    `connect` makes the connection, once at first and once more when the server refuses the credentials (plug-ins give
+    new ones). Calls may come from several threads. `cancel` ends every call with Cancelled.
+    """
+
+    def __init__(self, connect: Callable[[], Connection], limits: Limits, cancel: threading.Event) -> None:
+        """Connect. Raises SourceError when the context cannot be used; nothing is sent yet."""
+        self.limits = limits
+        self.cancel = cancel
+        self._connect = connect
+        self._lock = threading.Lock()
+        self._connection = connect()
+        self._renewed_for: Connection | None = None
+        self._deadline: float | None = None
+
+    @property
+    def server(self) -> str:
+        """Return the server's URL without credentials."""
+        return self._connection.server
+
+    def begin(self) -> None:
+        """Let the overall time limit of the limits run from now on."""
+        self._deadline = time.monotonic() + self.limits.overall
+
+    def get(self, path: str, query: Query = {}) -> bytes:  # noqa: B006  never changed
+        """Return the body of an answer of status 200, tried again where that may help.
+
+        Raises Refusal for another status, Unreachable when there is no whole answer, Cancelled, SourceError when the
+        overall time is over.
+        """
+        return self._retried(lambda: self._once(path, query))
+
+    def stream(self, path: str, query: Query = {}) -> Stream:  # noqa: B006  never changed
+        """Begin an answer that comes line by line (a watch); tried once. Raises like `get`."""
+        response = self._request(path, query, {}, self.limits.idle)
+        return Stream(response, self._connection.server, self.limits.body)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connection.close()
+
+    # -- inside
+
+    def _retried(self, call: Callable[[], T]) -> T:
+        attempt = 0
+        while True:
+            self._check()
+            try:
+                return call()
+            except (Refusal, Unreachable) as error:
+                attempt += 1
+                if isinstance(error, Refusal) and error.status == 401 and self._renew():
+                    continue
+                if not error.passing or attempt >= self.limits.attempts:
+                    raise
+                pause = self.limits.delay(attempt - 1, getattr(error, "retry_after", None))
+                if self._deadline is not None and time.monotonic() + pause > self._deadline:
+                    raise
+                self.cancel.wait(pause)
+
+    def _check(self) -> None:
+        if self.cancel.is_set():
+            raise Cancelled(f"reading from {self.server} was cancelled")
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise SourceError(f"{self.server} was not read within {self.limits.overall:g} s")
+
+    def _renew(self) -> bool:
+        """Connect anew after the credentials were refused; False when the present ones are new already."""
+        with self._lock:
+            if self._renewed_for is self._connection:
+                return False
+            self._connection.close()
+            self._connection = self._renewed_for = self._connect()
+            return True
+
+    def _once(self, path: str, query: Query) -> bytes:
+        response = self._request(path, query, {"Accept-Encoding": "gzip"}, self.limits.read)
+        parts, size = [], 0
+        try:
+            for part in response.stream(_CHUNK, decode_content=True):
+                self._check()
+                parts.append(part)
+                size += len(part)
+                if size > self.limits.body:
+                    raise SourceError(f"{self.server} answers more than {self.limits.body >> 20:,} MiB to one request")
+        except (SourceError, Cancelled):
+            response.close()
+            raise
+        except Exception as error:  # noqa: BLE001  urllib3, ssl, zlib and sockets each have their own
+            response.close()
+            raise unreachable_of(error, self.server) from None
+        response.release_conn()
+        return b"".join(parts)
+
+    def _request(self, path: str, query: Query, extra: Mapping[str, str], read: float) -> Any:
+        from urllib3 import Timeout
+
+        connection = self._connection
+        with self._lock:  # the package renews credentials in place
+            headers = {**connection.headers(), **extra}
+        url = f"{connection.configuration.host}{quote(path)}{f'?{urlencode(query)}' if query else ''}"
+        timeout = Timeout(connect=self.limits.connect, read=read)
+        try:
+            # A redirect would carry the credentials to where it points.
+            response = connection.pool.request(
+                "GET", url, headers=headers, timeout=timeout, preload_content=False, retries=False, redirect=False
+            )
+            if response.status == 200:
+                return response
+            body = response.read(_MAX_TROUBLE, decode_content=True)
+            response.close()
+        except Exception as error:  # noqa: BLE001  see above
+            raise unreachable_of(error, connection.server) from None
+        raise refusal_of(response.status, body, response.headers, connection.server)
+
+
+class Stream:
+    """The lines of an answer that goes on until the server ends it, or `close` is called from any thread."""
+
+    def __init__(self, response: Any, server: str, limit: int) -> None:
+        """Read from a response whose headers have come; a line longer than `limit` bytes is refused."""
+        self._response = response
+        self._server = server
+        self._limit = limit
+        self.closed = False
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines without their ends. Raises Unreachable when the connection is cut or silent too long."""
+        rest = b""
+        try:
+            for part in self._parts():
+                *whole, rest = (rest + part).split(b"\n")
+                if len(rest) > self._limit:
+                    raise Unreachable(f"{self._server} sends a line without an end", passing=True)
+                yield from filter(None, whole)
+        except SourceError:
+            raise
+        except Exception as error:  # noqa: BLE001  see ReadingClient
+            if not self.closed:
+                raise unreachable_of(error, self._server) from None
+
+    def _parts(self) -> Iterator[bytes]:
+        if self._response.chunked:
+            yield from self._response.stream(_CHUNK, decode_content=True)
+            return
+        while part := self._response.read1(_CHUNK, decode_content=True):
+            yield part
+
+    def close(self) -> None:
+        """End the answer; a thread that waits for its next line comes back at once."""
+        self.closed = True
+        shutdown = getattr(self._response, "shutdown", None)
+        with suppress(Exception):
+            if shutdown is not None:
+                shutdown()
+        # the thread that reads closes the response itself where it cannot be woken from here
+
+    def release(self) -> None:
+        """Give the socket back; called by the thread that read the lines."""
+        with suppress(Exception):
+            self._response.close()

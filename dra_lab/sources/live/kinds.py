@@ -1,0 +1,149 @@
+"""What is read of a cluster: the kinds, where the API serves them and in which version, what is lost without them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from dra_lab.manifests.versions import GROUP, KIND_VERSIONS
+from dra_lab.model.claims import DeviceClass, ResourceClaim
+from dra_lab.model.nodes import Node
+from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.workloads import Pod
+from dra_lab.sources.live.client import ReadingClient
+from dra_lab.sources.live.refusals import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of objects: name, model, plural, what is lost without it, group ("" for core), whether namespaced."""
+
+    name: str
+    model: type[Any]
+    plural: str
+    lost: str
+    group: str = GROUP
+    namespaced: bool = False
+
+    @property
+    def resource(self) -> str:
+        """Return the resource as `kubectl auth can-i` names it: `resourceslices.resource.k8s.io`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+KINDS = (
+    Kind("ResourceSlice", ResourceSlice, "resourceslices", "no device of the cluster is known"),
+    Kind("DeviceClass", DeviceClass, "deviceclasses", "classes of requests are unknown, and with them what matches"),
+    Kind(
+        "ResourceClaim",
+        ResourceClaim,
+        "resourceclaims",
+        "which devices are in use is unknown; all of them look free",
+        namespaced=True,
+    ),
+    Kind("Node", Node, "nodes", "labels, taints and kubelet versions of nodes are unknown", ""),
+    Kind(
+        "DeviceTaintRule",
+        DeviceTaintRule,
+        "devicetaintrules",
+        "taints that rules put on devices are not taken in account",
+    ),
+    Kind(
+        "Pod",
+        Pod,
+        "pods",
+        "the pods that hold claims, and the health of their devices, are unknown",
+        "",
+        namespaced=True,
+    ),
+)
+"""The kinds that are read, the one that everything hangs on first."""
+
+KIND_BY_NAME = {kind.name: kind for kind in KINDS}
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A kind where this server has it: `version` of its group (`v1beta1`) and the path of its list."""
+
+    kind: Kind
+    version: str
+
+    @property
+    def api_version(self) -> str:
+        """Return `apiVersion` of its objects."""
+        return f"{self.kind.group}/{self.version}" if self.kind.group else self.version
+
+    def path(self, namespace: str = "") -> str:
+        """Return the path of the list of all objects, or of those of a namespace."""
+        root = f"/apis/{self.api_version}" if self.kind.group else f"/api/{self.api_version}"
+        return f"{root}/namespaces/{namespace}/{self.kind.plural}" if namespace else f"{root}/{self.kind.plural}"
+
+
+class _Version(msgspec.Struct):
+    version: str
+
+
+class _Group(msgspec.Struct):
+    versions: list[_Version] = []
+
+
+class _Resource(msgspec.Struct):
+    name: str
+
+
+class _Resources(msgspec.Struct):
+    resources: list[_Resource] = []
+
+
+def discover(client: ReadingClient) -> tuple[Served, ...]:
+    """Return where the server has each kind: of several versions the newest that is read here.
+
+    Kinds that it does not have are left out. Where discovery itself is forbidden, the newest version is supposed.
+    Raises Refusal, Unreachable or SourceError.
+    """
+    core = tuple(Served(kind, "v1") for kind in KINDS if not kind.group)
+    try:
+        answer = client.get(f"/apis/{GROUP}")
+    except Refusal as error:
+        if error.status == 403:
+            return *(Served(kind, KIND_VERSIONS[kind.name][0]) for kind in KINDS if kind.group), *core
+        if error.status == 404:
+            return core
+        raise
+    there = {entry.version for entry in _decoded(answer, _Group, client.server).versions}
+    wanted = {version for kind in KINDS if kind.group for version in KIND_VERSIONS[kind.name]}
+    names = {version: _plurals(client, version) for version in sorted(there & wanted)}
+    served = []
+    for kind in KINDS:
+        versions = (v for v in KIND_VERSIONS.get(kind.name, ()) if kind.plural in names.get(v, ()))
+        version = next(versions, "") if kind.group else "v1"
+        if version:
+            served.append(Served(kind, version))
+    return tuple(served)
+
+
+def _plurals(client: ReadingClient, version: str) -> frozenset[str]:
+    try:
+        answer = client.get(f"/apis/{GROUP}/{version}")
+    except Refusal as error:
+        if error.status in (403, 404):
+            return frozenset()
+        raise
+    return frozenset(entry.name for entry in _decoded(answer, _Resources, client.server).resources)
+
+
+def _decoded(answer: bytes, model: type[Any], server: str) -> Any:
+    try:
+        return msgspec.json.decode(answer, type=model)
+    except (msgspec.MsgspecError, RecursionError):
+        raise not_kubernetes(answer, server) from None
+
+
+def not_kubernetes(answer: bytes, server: str) -> Refusal:
+    """Return the refusal of an answer that no API server gives: garbage, a login page, something in between."""
+    begin = answer[:60].decode("utf-8", "replace")
+    message = f"{server} does not answer like an API server of Kubernetes; its answer begins with {begin!r}"
+    return Refusal(200, "Garbage", "", f"{message}. Is there a proxy or a login page in between?")

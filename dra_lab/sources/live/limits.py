@@ -1,0 +1,37 @@
+"""How long, how often and how much: the limits of reading a running cluster, all in seconds, objects or bytes."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one connection to an API server.
+
+    `connect` and `read` bound one wait for the network, `overall` a whole reading of the cluster. A request is tried
+    `attempts` times; between them lies a random part of `backoff_first`, doubled each time up to `backoff_most`, or
+    what the server's Retry-After asks for, up to `retry_after_most`. `page` is the number of objects in one answer
+    (kubectl takes 500 as well), `body` the most bytes of one answer. A watch is renewed after `watch` seconds, and
+    resumed when nothing came for `idle`: servers send a bookmark about once a minute.
+    """
+
+    connect: float = 10.0
+    read: float = 30.0
+    overall: float = 300.0
+    attempts: int = 6
+    backoff_first: float = 0.5
+    backoff_most: float = 10.0
+    retry_after_most: float = 60.0
+    page: int = 500
+    body: int = 2**30
+    watch: float = 300.0
+    idle: float = 90.0
+
+    def delay(self, attempt: int, retry_after: float | None = None) -> float:
+        """Return the pause after a failed attempt (from 0): the server's wish, or the doubled base with jitter."""
+        if retry_after is not None:
+            return min(retry_after, self.retry_after_most)
+        longest = min(self.backoff_first * 2.0 ** min(attempt, 16), self.backoff_most)
+        return longest * random.uniform(0.5, 1.0)  # noqa: S311  jitter, no secret

@@ -1,0 +1,84 @@
+"""What could not be read of a running cluster, as Findings: the exact right that is missing, what the answer lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dra_lab.errors import SourceError
+from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.manifests.versions import GROUP
+from dra_lab.sources.live.contexts import Context
+from dra_lab.sources.live.kinds import KINDS, Kind, Served
+from dra_lab.sources.live.refusals import Refusal
+
+_RANKS = {"ResourceSlice": Severity.ERROR, "Pod": Severity.NOTE, "DeviceTaintRule": Severity.NOTE}
+
+
+def can_i(context: Context, kind: Kind, namespace: str = "", verb: str = "list") -> str:
+    """Return the command that says whether the context's user has the right to read a kind."""
+    where = f" --namespace {namespace}" if namespace else " --all-namespaces" if kind.namespaced else ""
+    return f"kubectl auth can-i {verb} {kind.resource}{where} --context {context.name}"
+
+
+def right_missing(context: Context, kind: Kind, error: Refusal, namespace: str = "", verb: str = "list") -> Finding:
+    """Return what a 403 means for the plans made on the cluster."""
+    where = f" in the namespace {namespace!r}" if namespace else ""
+    who = f"the user {context.user!r}" if context.user else "the user"
+    lost = kind.lost if verb == "list" else f"changes of {kind.plural} are not followed"
+    advice = (
+        f"Ask for the right to {verb} {kind.resource}{where}, which this shows: {can_i(context, kind, namespace, verb)}"
+    )
+    if error.detail:
+        advice += f". The server says: {error.detail}"
+    rank = _RANKS.get(kind.name, Severity.WARNING)
+    message = f"{who} may not {verb} {kind.resource}{where}: {lost}"
+    return Finding("right-missing", rank, kind.resource, message, advice, Origin(context.source))
+
+
+def not_read(context: Context, kind: Kind, error: SourceError, namespace: str = "") -> Finding:
+    """Return what a kind means that could not be read for another reason than a missing right."""
+    where = f" of the namespace {namespace!r}" if namespace else ""
+    message = f"{kind.plural}{where} could not be read: {kind.lost}"
+    advice = f"{error.message}. Read the cluster again when that has passed."
+    return Finding("kind-not-read", Severity.WARNING, kind.resource, message, advice, Origin(context.source))
+
+
+def not_served(context: Context, served: Sequence[Served], release: str) -> tuple[Finding, ...]:
+    """Return the finding about an API server without the kinds of DRA; taint rules are optional and may be missing."""
+    there = {entry.kind.name for entry in served}
+    lacking = [k for k in KINDS if k.group and k.name not in there and k.name != "DeviceTaintRule"]
+    if not lacking:
+        return ()
+    of = f" of Kubernetes {release}" if release else ""
+    message = (
+        f"the API server{of} does not serve {', '.join(kind.plural for kind in lacking)} in a version that is read "
+        f"({GROUP} v1, v1beta2, v1beta1), so it has no Dynamic Resource Allocation that could be planned for"
+    )
+    advice = (
+        "DRA is on from Kubernetes 1.34; from 1.32 on, the gate DynamicResourceAllocation and --runtime-config do it. "
+        f"See: kubectl api-resources --api-group {GROUP} --context {context.name}"
+    )
+    return (Finding("dra-not-served", Severity.ERROR, GROUP, message, advice, Origin(context.source)),)
+
+
+def namespaces_only(context: Context, namespaces: Sequence[str]) -> Finding:
+    """Return what it means that a person asked for the claims of some namespaces only."""
+    names = ", ".join(namespaces)
+    message = f"only the ResourceClaims of {names} were read; devices that claims of other namespaces hold look free"
+    return Finding(
+        "claims-some-namespaces",
+        Severity.WARNING,
+        context.source,
+        message,
+        "Read the cluster without namespaces to know all that is in use.",
+        Origin(context.source),
+    )
+
+
+def refused_credentials(context: Context, error: Refusal) -> SourceError:
+    """Return the error of a 401: who was refused, and what to do."""
+    who = f"of the user {context.user!r} " if context.user else ""
+    return SourceError(
+        f"{context.source}: the server refuses the credentials {who}(401 {error.detail or 'Unauthorized'}). Log in "
+        f"again, then see whether it works with: kubectl --context {context.name} get resourceslices"
+    )

@@ -1,0 +1,193 @@
+"""Lists of one kind, page by page: raw bytes to model values, begun anew when the server has forgotten the list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from dra_lab.errors import ManifestError, SourceError
+from dra_lab.findings import Finding
+from dra_lab.manifests.documents import decode_documents
+from dra_lab.manifests.versions import upgrade
+from dra_lab.model.device import RESOURCE_V1
+from dra_lab.model.workloads import Container, Pod
+from dra_lab.sources.live.client import ReadingClient
+from dra_lab.sources.live.kinds import KIND_BY_NAME, Kind, Served, not_kubernetes
+from dra_lab.sources.live.refusals import Refusal
+
+Key = tuple[str, str]
+"""Namespace and name of an object; objects come in this order, as the API server keeps them."""
+
+OnCount = Callable[[int, int], None]
+MAX_ANEW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The objects of one kind at one moment: `resource_version` is where a watch goes on from."""
+
+    objects: Mapping[Key, Any]
+    resource_version: str
+    findings: tuple[Finding, ...] = ()
+
+
+def key_of(item: Any) -> Key:
+    """Return the key of an object."""
+    return item.metadata.namespace, item.metadata.name
+
+
+def wanted(item: Any) -> bool:
+    """Say whether an object is kept: all are, but of the pods only those that use claims."""
+    return getattr(item, "uses_claims", True)
+
+
+def list_kind(client: ReadingClient, served: Served, namespace: str, count: OnCount, source: str) -> Listed:
+    """Return all objects of a kind, or those in a namespace ("" for all), as of one moment.
+
+    When the server has forgotten the moment (410) the list is begun anew, at last in one piece. `source` stands in the
+    origins of findings. Raises Refusal, Unreachable, SourceError or Cancelled.
+    """
+    path = served.path(namespace)
+    for again in range(MAX_ANEW):
+        try:
+            return _pages(client, served, path, count, source, client.limits.page if again < MAX_ANEW - 1 else 0)
+        except Refusal as error:
+            if not error.expired or again == MAX_ANEW - 1:
+                raise
+    raise AssertionError
+
+
+def _pages(client: ReadingClient, served: Served, path: str, count: OnCount, source: str, limit: int) -> Listed:
+    objects: dict[Key, Any] = {}
+    findings: list[Finding] = []
+    query: dict[str, str | int] = {"limit": limit} if limit else {}
+    seen = 0
+    while True:
+        answer = client.get(path, query)
+        page = _page_of(answer, served, client.server, source)
+        for item in page.items:
+            if wanted(item):
+                kept = tidy(item)
+                objects[key_of(kept)] = kept
+        findings += page.findings
+        seen += page.seen
+        count(seen, page.meta.remaining_item_count)
+        if not page.meta.continue_:
+            return Listed(objects, page.meta.resource_version, tuple(findings))
+        query = {"limit": limit, "continue": page.meta.continue_}
+
+
+def tidy(item: Any) -> Any:
+    """Return an object without what may be secret (annotations, commands) or changes without meaning (versions)."""
+    meta = item.metadata
+    if meta.annotations or meta.resource_version or meta.finalizers or meta.generation:
+        meta = replace(meta, annotations={}, resource_version="", finalizers=(), generation=0)
+        item = replace(item, metadata=meta)
+    if isinstance(item, Pod):
+        containers, first = (tuple(map(_bare, group)) for group in (item.spec.containers, item.spec.init_containers))
+        item = replace(item, spec=replace(item.spec, containers=containers, init_containers=first))
+    return item
+
+
+def _bare(container: Container) -> Container:
+    return replace(container, command=()) if container.command else container
+
+
+# ---------------------------------------------------------------- decoding
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int = 0
+
+
+class _Envelope(msgspec.Struct):
+    kind: str
+    metadata: _ListMeta
+    items: list[msgspec.Raw] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    meta: _ListMeta
+    items: list[Any]
+    seen: int
+    findings: tuple[Finding, ...] = ()
+
+
+@lru_cache(maxsize=16)
+def _page_decoder(kind: str) -> msgspec.json.Decoder[Any]:
+    model = KIND_BY_NAME[kind].model
+    fields = [("kind", str), ("metadata", _ListMeta), ("items", list[model])]  # type: ignore[valid-type]
+    return msgspec.json.Decoder(msgspec.defstruct(f"{kind}Page", fields))
+
+
+def _page_of(answer: bytes, served: Served, server: str, source: str) -> _Page:
+    kind = served.kind
+    try:
+        if _is_v1(served):
+            page = _page_decoder(kind.name).decode(answer)
+            if page.kind == f"{kind.name}List":
+                return _Page(page.metadata, page.items, len(page.items))
+        envelope = msgspec.json.decode(answer, type=_Envelope)
+    except (msgspec.MsgspecError, RecursionError):
+        envelope = _envelope(answer, server)
+    if envelope.kind != f"{kind.name}List":
+        raise not_kubernetes(answer, server)
+    items: list[Any] = []
+    findings: list[Finding] = []
+    for raw in envelope.items or ():
+        item, found = decode_item(bytes(raw), served, source)
+        items += [item] if item is not None else []
+        findings += found
+    return _Page(envelope.metadata, items, len(envelope.items or ()), tuple(findings))
+
+
+def _envelope(answer: bytes, server: str) -> _Envelope:
+    try:
+        return msgspec.json.decode(answer, type=_Envelope)
+    except (msgspec.MsgspecError, RecursionError):
+        raise not_kubernetes(answer, server) from None
+
+
+def _is_v1(served: Served) -> bool:
+    return not served.kind.group or served.api_version == RESOURCE_V1
+
+
+@lru_cache(maxsize=16)
+def _decoder(kind: str) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(KIND_BY_NAME[kind].model)
+
+
+def decode_item(raw: bytes, served: Served, source: str) -> tuple[Any | None, tuple[Finding, ...]]:
+    """Return one object of a list or event as a model value, or None, and what is wrong with it.
+
+    An object that cannot be used becomes a Finding and the others are read; unknown fields are told and left out.
+    """
+    kind = served.kind
+    try:
+        if _is_v1(served):
+            return _decoder(kind.name).decode(raw), ()
+        plain = {**msgspec.json.decode(raw), "kind": kind.name, "apiVersion": served.api_version}
+        return msgspec.convert(upgrade(plain), kind.model), ()
+    except (msgspec.MsgspecError, ManifestError, TypeError, RecursionError):
+        return _closer_look(raw, kind, served.api_version, source)
+
+
+def _closer_look(raw: bytes, kind: Kind, api_version: str, source: str) -> tuple[Any | None, tuple[Finding, ...]]:
+    head = msgspec.json.encode({"kind": kind.name, "apiVersion": api_version})
+    text = raw.strip()
+    rest = text[1:].lstrip() if text[:1] == b"{" else b"}"
+    whole = head[:-1] + (b"" if rest[:1] == b"}" else b",") + rest
+    try:
+        found = decode_documents(whole, source)
+    except ManifestError as error:
+        raise SourceError(f"{source}: an object of kind {kind.name} cannot be read: {error.message}") from None
+    objects = found.of(kind.model)
+    return objects[0] if objects else None, found.findings

@@ -1,0 +1,200 @@
+"""A running cluster, read once: every kind as of one moment each, what may not be read as Findings."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from dra_lab.errors import Cancelled, SourceError
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.sources.live.client import ReadingClient
+from dra_lab.sources.live.connection import connect
+from dra_lab.sources.live.contexts import Context, find_context
+from dra_lab.sources.live.kinds import KINDS, Served, discover
+from dra_lab.sources.live.limits import Limits
+from dra_lab.sources.live.missing import (
+    namespaces_only,
+    not_read,
+    not_served,
+    refused_credentials,
+    right_missing,
+)
+from dra_lab.sources.live.pages import Key, Listed, list_kind
+from dra_lab.sources.live.progress import OnProgress, Tally, bar
+from dra_lab.sources.live.refusals import Refusal
+
+THREADS = 4
+_TICK = 0.1
+
+
+@dataclass
+class Reading:
+    """What was read of each kind, and what could not be: enough to make a Cluster and to follow it from there."""
+
+    context: Context
+    namespaces: tuple[str, ...] = ()
+    served: tuple[Served, ...] = ()
+    listed: dict[tuple[str, str], Listed] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    read_at: str = ""
+
+    def objects(self, kind: str) -> dict[Key, Any]:
+        """Return the objects of a kind, of all namespaces that were read, in the API server's order."""
+        found: dict[Key, Any] = {}
+        for (name, _), listed in self.listed.items():
+            if name == kind:
+                found.update(listed.objects)
+        return dict(sorted(found.items()))
+
+    def spaces(self, served: Served) -> tuple[str, ...]:
+        """Return the namespaces in which a kind is listed; "" alone for all of them."""
+        return self.namespaces if self.namespaces and served.kind.namespaced else ("",)
+
+    def cluster(self) -> Cluster:
+        """Return the snapshot. Raises SourceError when neither slices nor nodes could be read."""
+        parts = {kind.name: tuple(self.objects(kind.name).values()) for kind in KINDS}
+        return cluster_of(self, parts)
+
+
+def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
+    """Return the Cluster of objects by kind. Raises SourceError when there is neither a slice nor a node."""
+    context = reading.context
+    findings = (*reading.findings, *(f for listed in reading.listed.values() for f in listed.findings))
+    if not parts["ResourceSlice"] and not parts["Node"]:
+        found = " ".join(str(finding) for finding in findings[:3]) or "It has none."
+        raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to be read. {found}")
+    return Cluster(
+        parts["ResourceSlice"],
+        parts["DeviceClass"],
+        parts["Node"],
+        parts["ResourceClaim"],
+        parts["DeviceTaintRule"],
+        context.source,
+        reading.read_at,
+        findings,
+        any(kind == "ResourceClaim" for kind, _ in reading.listed),
+        parts["Pod"],
+        read_as=context.user,
+    )
+
+
+def load_context(
+    name: str = "",
+    *,
+    namespaces: Sequence[str] = (),
+    limits: Limits | None = None,
+    progress: OnProgress | None = None,
+    cancel: threading.Event | None = None,
+) -> Cluster:
+    """Return the cluster of a kubeconfig context (`prod` or `context:prod`); "" is the current one.
+
+    `namespaces` reads the claims and pods of these only. `progress` is called in this thread about ten times a second
+    with the counts so far; without it a bar is shown. `cancel` and an interrupt end the reading, nothing is kept.
+    Raises SourceError with what to do next when the cluster cannot be reached, refuses the credentials or dies while
+    it is read; Cancelled. What may not be read stands in `findings`.
+    """
+    context = find_context(name.removeprefix("context:"))
+    stop = cancel or threading.Event()
+    limits = limits or Limits()
+    client = ReadingClient(lambda: connect(context), limits, stop)
+    try:
+        if progress is not None:
+            return read_all(client, context, namespaces, progress).cluster()
+        with bar(context.source) as shown:
+            return read_all(client, context, namespaces, shown).cluster()
+    finally:
+        client.close()
+
+
+def read_all(
+    client: ReadingClient, context: Context, namespaces: Sequence[str] = (), progress: OnProgress | None = None
+) -> Reading:
+    """Read every kind that the server has, several at a time. Raises as `load_context`."""
+    client.begin()
+    reading = Reading(context, tuple(namespaces), read_at=datetime.now().astimezone().isoformat(timespec="seconds"))
+    tally = Tally()
+    try:
+        reading.served = discover(client)
+        reading.findings += not_served(context, reading.served, _release(client))
+        if namespaces:
+            reading.findings.append(namespaces_only(context, namespaces))
+        _read_kinds(client, reading, tally, progress)
+    except Refusal as error:
+        if error.status == 401:
+            raise refused_credentials(context, error) from None
+        raise SourceError(f"{context.source}: {error.message}. Read so far: {tally}") from None
+    except Cancelled:
+        raise
+    except SourceError as error:
+        raise SourceError(f"{context.source}: {error.message}. Read so far: {tally}") from None
+    return reading
+
+
+def _release(client: ReadingClient) -> str:
+    """Return the server's release for messages, or ""."""
+    try:
+        told = msgspec.json.decode(client.get("/version"))
+        return str(told.get("gitVersion", "")) if isinstance(told, dict) else ""
+    except (SourceError, msgspec.MsgspecError):
+        return ""
+
+
+def _read_kinds(client: ReadingClient, reading: Reading, tally: Tally, progress: OnProgress | None) -> None:
+    jobs = [(served, space) for served in reading.served for space in reading.spaces(served)]
+    pool = ThreadPoolExecutor(THREADS, "dra-lab-read")
+    try:
+        futures = {pool.submit(_list, client, reading, job, tally): job for job in jobs}
+        _wait(futures, tally, progress)
+        for future, (served, space) in futures.items():
+            _take(reading, served, space, future)
+    except BaseException:
+        # an interrupt, or the end of it: the other threads stop at their next page
+        client.cancel.set()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _list(client: ReadingClient, reading: Reading, job: tuple[Served, str], tally: Tally) -> Listed:
+    served, space = job
+    label = f"{served.kind.name} {space}".strip()
+    return list_kind(client, served, space, lambda done, more: tally.count(label, done, more), reading.context.source)
+
+
+def _wait(futures: Iterable[Future[Any]], tally: Tally, progress: OnProgress | None) -> None:
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, _TICK)
+        if progress is not None:
+            progress(tally.progress)
+        for future in done:
+            error = future.exception()
+            # nothing else can be of use after these, so the others need not be waited for
+            if isinstance(error, Cancelled) or (isinstance(error, Refusal) and error.status == 401):
+                raise error
+
+
+def _take(reading: Reading, served: Served, space: str, future: Future[Listed]) -> None:
+    kind = served.kind
+    try:
+        reading.listed[kind.name, space] = future.result()
+    except Refusal as error:
+        if error.status == 403:
+            reading.findings.append(right_missing(reading.context, kind, error, space))
+        elif kind.name == "ResourceSlice":
+            raise
+        else:
+            reading.findings.append(not_read(reading.context, kind, error, space))
+    except Cancelled:
+        raise
+    except SourceError as error:
+        if kind.name == "ResourceSlice":
+            raise
+        reading.findings.append(not_read(reading.context, kind, error, space))

@@ -1,0 +1,132 @@
+"""What an API server or the network on the way to it may answer instead, as errors of ours."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from dra_lab.errors import SourceError
+
+
+class Refusal(SourceError):
+    """The API server answered with a status of failure.
+
+    `status` is the HTTP status, `reason` the `reason` of its Status object (`Forbidden`, `Expired`, ...) or "",
+    `retry_after` the seconds that it asks to wait, `detail` its own words.
+    """
+
+    def __init__(self, status: int, reason: str, detail: str, message: str, retry_after: float | None = None) -> None:
+        """Keep the parts beside the message."""
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.detail = detail
+        self.retry_after = retry_after
+
+    @property
+    def expired(self) -> bool:
+        """Say whether what was asked for is too old to be continued or resumed (410, `Expired` or `Gone`)."""
+        return self.status == 410 or self.reason in ("Expired", "Gone")
+
+    @property
+    def passing(self) -> bool:
+        """Say whether the same request may be answered later: too many requests, or a failure of the server's own."""
+        return self.status == 429 or 500 <= self.status <= 599
+
+
+class Unreachable(SourceError):
+    """There was no whole answer; `passing` says whether it may go better at once (a cut or stalled connection)."""
+
+    def __init__(self, message: str, *, passing: bool) -> None:
+        """Keep whether trying again is of use."""
+        super().__init__(message)
+        self.passing = passing
+
+
+class _Status(msgspec.Struct):
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+
+
+MAX_WORDS = 300
+
+
+def refusal_of(status: int, body: bytes, headers: Any, server: str) -> Refusal:
+    """Return what a status of failure means; the body is a Status object, or words of something in between."""
+    try:
+        told = msgspec.json.decode(body, type=_Status)
+        reason, detail = told.reason, told.message
+    except (msgspec.MsgspecError, RecursionError):
+        reason, detail = "", " ".join(body[:MAX_WORDS].decode("utf-8", "replace").split())
+    words = f"{server} answers {status}{f' ({detail[:MAX_WORDS]})' if detail else ''}"
+    return Refusal(status, reason, detail[:MAX_WORDS], words, _seconds(headers.get("Retry-After")))
+
+
+def status_of_event(value: bytes) -> Refusal:
+    """Return the refusal that an event of type ERROR carries as its object."""
+    try:
+        told = msgspec.json.decode(value, type=_Status)
+    except (msgspec.MsgspecError, RecursionError):
+        told = _Status("an event of type ERROR without a Status")
+    detail = told.message[:MAX_WORDS]
+    return Refusal(told.code, told.reason, detail, f"the watch ended with {told.code} {told.reason} ({detail})")
+
+
+def unreachable_of(error: Exception, server: str) -> Unreachable:
+    """Return why there was no answer, in words that say what to look at; the cause is the innermost known one."""
+    from urllib3 import exceptions as urllib3
+
+    causes = tuple(_causes(error))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return Unreachable(_untrusted(cause, server), passing=False)
+    for cause in causes:
+        if isinstance(cause, ssl.SSLError | urllib3.SSLError):
+            words = f"no TLS connection to {server}: {_words(cause)}; is this the port of the API server?"
+            return Unreachable(words, passing=False)
+    named = (
+        (urllib3.NameResolutionError, "its name is not known here", "check the server in the kubeconfig, or your VPN"),
+        (urllib3.ProxyError, "the proxy does not let it through", "check proxy-url, HTTPS_PROXY and NO_PROXY"),
+        (urllib3.ConnectTimeoutError, "it does not answer in time", "is there a firewall, or a VPN to switch on?"),
+        (urllib3.NewConnectionError, "the connection is refused", "is it running, and is the port right?"),
+    )
+    for kind, what, advice in named:
+        if any(isinstance(cause, kind) for cause in causes):
+            return Unreachable(f"{server} cannot be reached: {what}; {advice}", passing=False)
+    if any(isinstance(cause, urllib3.ReadTimeoutError | TimeoutError) for cause in causes):
+        return Unreachable(f"{server} stopped in the middle of an answer", passing=True)
+    return Unreachable(f"the connection to {server} was cut ({_words(causes[-1])})", passing=True)
+
+
+def _untrusted(error: ssl.SSLCertVerificationError, server: str) -> str:
+    advice = "check certificate-authority and tls-server-name in the kubeconfig"
+    return f"the certificate of {server} is not trusted: {error.verify_message or _words(error)}; {advice}"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    pending: list[Any] = [error]
+    while pending:
+        found = pending.pop(0)
+        if not isinstance(found, BaseException) or id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        pending += [*found.args, getattr(found, "reason", None), found.__cause__, found.__context__]
+
+
+def _words(error: BaseException) -> str:
+    # the texts of nested network errors hold addresses of objects; their last plain words are enough
+    text = getattr(error, "strerror", None) or (error.args[0] if error.args else "")
+    return text[:MAX_WORDS] if isinstance(text, str) and "object at 0x" not in text else type(error).__name__
+
+
+def _seconds(text: object) -> float | None:
+    try:
+        return max(0.0, float(str(text))) if text is not None else None
+    except ValueError:
+        return None
