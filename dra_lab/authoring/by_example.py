@@ -43,6 +43,21 @@ class Example:
     exact: bool
 
 
+def added_to(sketch: ClaimSketch, example: ClaimSketch) -> ClaimSketch:
+    """Return a drawing with the requests and links of an example added, under names that are not taken yet."""
+    names = Names(request.name for request in sketch.requests)
+    new = {request.name: names.one(request.name) for request in example.requests}
+    links = Names(link.name for link in sketch.links)
+    return replace(
+        sketch,
+        requests=(*sketch.requests, *(replace(r, name=new[r.name]) for r in example.requests)),
+        links=(
+            *sketch.links,
+            *(replace(k, name=links.one(k.name), requests=tuple(new[r] for r in k.requests)) for k in example.links),
+        ),
+    )
+
+
 @dataclass(frozen=True)
 class _Group:
     """Chosen devices of one class: they become one request; `others` are the class's other devices on the node."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import traitlets
 
+from dra_lab.authoring.by_example import Example
 from dra_lab.model.plan import Plan
 from dra_lab.session import EXAMPLE_CLUSTER, Session
 from dra_lab.widgets.device_rows import equal_nodes, fleet
+from dra_lab.widgets.example_values import ExampleRow, example_rows
 from dra_lab.widgets.fleet_values import Fleet
 from dra_lab.widgets.following import STATIC, FollowingWidget, latest_plan
 
@@ -25,7 +27,9 @@ class HardwareView(FollowingWidget):
     chooses what is drawn: the best allocation, kube-scheduler's with the manifest or without links, or both over
     each other; `highlight` is a request's name or a device id; these two are written by either side. `pinned` is the
     node that a person planned on. `graph_html` is the page of the PCIe/NUMA graph, "" until asked. The browser sends
-    `{type: "node", name}`, `{type: "pin", name}`, `{type: "graph"}`, `{type: "close-graph"}` and `{type: "sample"}`.
+    `{type: "node", name}`, `{type: "pin", name}`, `{type: "graph"}`, `{type: "close-graph"}` and `{type: "sample"}`;
+    with devices chosen on the picture `{type: "by-example", devices}`, answered in `examples`, and
+    `{type: "take-example", number, add}`, which makes one of them the drawing or a part of it.
     """
 
     _esm = STATIC / "hardware_view.js"
@@ -42,9 +46,11 @@ class HardwareView(FollowingWidget):
     empty = traitlets.Unicode("").tag(sync=True)
     empty_action = traitlets.Unicode("").tag(sync=True)
     graph_html = traitlets.Unicode("").tag(sync=True)
+    examples: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ExampleRow])
 
     def _follow(self, session: Session) -> None:
         self._looked = ""
+        self._examples: tuple[Example, ...] = ()
         self.observe(self._on_highlight, "highlight")
         self.observe(lambda _change: self._show_node(), "show")
         self._when(session, self._show_fleet, "cluster", "plan")
@@ -114,6 +120,31 @@ class HardwareView(FollowingWidget):
 
     def _asked_close_graph(self, _message: Mapping[str, Any]) -> None:
         self.graph_html = ""
+
+    def _asked_by_example(self, message: Mapping[str, Any]) -> None:
+        from dra_lab.authoring.by_example import by_example
+        from dra_lab.topology.locality import localities
+
+        if (session := self._session) is None:
+            return
+        wanted = set(message.get("devices") or ())
+        self._examples = ()
+        try:
+            if wanted and self.node in session.cluster.node_by_name:
+                here = {str(device): device for device in localities(session.cluster, self.node)}
+                devices = [device for text, device in here.items() if text in wanted]
+                self._examples = by_example(session.cluster, self.node, devices, session.release, session.sketch.name)
+        finally:
+            self._tell(examples=example_rows(self._examples))
+
+    def _asked_take_example(self, message: Mapping[str, Any]) -> None:
+        from dra_lab.authoring.by_example import added_to
+
+        number = message.get("number")
+        if self._session is None or not isinstance(number, int) or not 0 <= number < len(self._examples):
+            return
+        sketch = self._examples[number].sketch
+        self._session.edit(added_to(self._session.sketch, sketch) if message.get("add") else sketch)
 
     def _asked_sample(self, _message: Mapping[str, Any]) -> None:
         if self._session is not None:

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from dra_lab.authoring.by_example import by_example
+from dra_lab.authoring.by_example import added_to, by_example
 from dra_lab.authoring.candidates import candidates
 from dra_lab.authoring.catalogue import catalogue
 from dra_lab.authoring.compile import compile_claim
@@ -114,3 +114,14 @@ def test_a_device_of_another_node_is_told():
     cluster = load_cluster("sample:eks-p4d")
     with pytest.raises(InputError, match="does not see a/b/c"):
         by_example(cluster, cluster.node_names[0], [DeviceID("a", "b", "c")], RELEASE)
+
+
+def test_an_example_is_added_under_free_names():
+    """What is drawn stays as it is, and what is added has names of its own, in its links too."""
+    cluster, node, devices = _chosen("dgx-h100", 0)
+    example = by_example(cluster, node, devices, RELEASE)[-1].sketch
+    both = added_to(example, example)
+    check_sketch(both)
+    assert both.requests[: len(example.requests)] == example.requests
+    assert len(both.requests) == 2 * len(example.requests)
+    assert len(both.links) == 2 * len(example.links)

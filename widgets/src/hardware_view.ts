@@ -1,5 +1,6 @@
 import "./hardware_view.css";
 import type { HardwareViewModel } from "./generated/models";
+import { choosing } from "./hardware/by_example";
 import { fleetStrip } from "./hardware/fleet";
 import { graphPanel } from "./hardware/graph_panel";
 import { picture } from "./hardware/picture";
@@ -32,7 +33,8 @@ function fill(root: HTMLElement, sync: Sync<HardwareViewModel>): void {
   const shown = picture(sync, light, fail);
   const graph = h("button.dra-button", { type: "button", "aria-label": "Graph", title: "The PCIe and NUMA tree as a graph", onclick: () => sync.send({ type: "graph" }) }, icon("graph"));
   const png = h("button.dra-button", { type: "button", "aria-label": "Save as PNG", title: "Save the picture as a PNG file", onclick: () => void savePng(sync, shown, fail) }, icon("image"), "PNG");
-  const body = h("div.dra-hardware-body", {}, node(sync, [graph, png]), shown);
+  const example = choosing(sync, shown);
+  const body = h("div.dra-hardware-body", {}, node(sync, [example.button, graph, png]), example.panel, shown);
   const head = h("div.dra-hardware-head", {}, h("h3", {}, "Where it fits"), toggle(sync));
   root.append(head, fleetStrip(sync), problem, empty(sync), body, graphPanel(sync, () => graph));
   sync.watch(["problem"], tell);

@@ -16,6 +16,7 @@ const SVG = `<svg xmlns="http://www.w3.org/2000/svg" class="dra-hw" viewBox="0 0
 <g class="dra-hw-legend"><text>free</text></g></svg>`;
 const HARDWARE: HardwareViewModel = {
   caption: "", empty: "", empty_action: "", fleet: { items: [{ id: "n1", label: "1", fit: "best" }, { id: "n2", label: "2", fit: "no" }], total: 2, best: "n1" },
+  examples: [],
   graph_html: "", highlight: "", node: "n1", pinned: "", problem: "", show: "best", stale: false, svg: SVG,
 };
 const hardware = (values: Partial<HardwareViewModel> = {}) => mount(widget, { ...HARDWARE, ...values });
@@ -165,4 +166,16 @@ test("names of nodes and classes stay text", async () => {
   model.set("fleet", { items: [{ id: HOSTILE, label: HOSTILE, detail: HOSTILE }], total: 1, best: "other" });
   await drawn();
   expect(el.querySelector("img")).toBeNull();
+});
+
+test("devices chosen on the picture ask for claims, which are shown as text", async () => {
+  const { model, el } = hardware();
+  button(el, "By example").click();
+  items(el).at(-1)!.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  expect(model.sent.at(-1)).toEqual({ type: "by-example", devices: ["d/p/g1"] });
+  model.set("examples", [{ title: HOSTILE, lines: [HOSTILE] }]);
+  await drawn();
+  expect(el.querySelector(".dra-examples b")!.textContent).toBe(HOSTILE);
+  button(el, "Use as the drawing").click();
+  expect(model.sent).toContainEqual({ type: "take-example", number: 0, add: false });
 });

@@ -6,6 +6,7 @@ export interface AnswerRow {
   figures?: readonly FigureRow[];
   stale?: boolean;
   progress?: ProgressRow | null;
+  trouble?: string;
 }
 
 export interface AskRow {
@@ -109,6 +110,12 @@ export interface ExactDeviceRequest {
   derivedAttributes?: readonly DeviceDerivedAttribute[];
 }
 
+export interface ExampleRow {
+  title: string;
+  lines?: readonly string[];
+  matching?: string;
+}
+
 export interface FigureRow {
   value: string;
   label?: string;
@@ -141,6 +148,14 @@ export interface FleetItem {
   detail?: string;
 }
 
+export interface FunnelRow {
+  title: string;
+  columns?: readonly string[];
+  legend?: readonly [string, string][];
+  rows?: readonly (readonly string[])[];
+  more?: number;
+}
+
 export interface GoalRow {
   goal: string;
   label: string;
@@ -151,6 +166,7 @@ export interface GoalRow {
   manifest?: string;
   plain?: string;
   better?: string;
+  movable?: boolean;
 }
 
 export interface Link {
@@ -209,6 +225,11 @@ export interface ReasonRow {
   advice?: string;
 }
 
+export interface RegretRow {
+  lines?: readonly string[];
+  sources?: readonly string[];
+}
+
 export interface RequestRow {
   letter?: string;
   colour?: string;
@@ -235,6 +256,12 @@ export interface SuggestionRow {
   detail?: string;
   source?: string;
   id?: string;
+}
+
+export interface WhyRow {
+  lines?: readonly string[];
+  funnels?: readonly FunnelRow[];
+  tried?: readonly string[];
 }
 
 export interface ClaimCanvasModel {
@@ -272,6 +299,7 @@ export interface HardwareViewModel {
   caption: string;
   empty: string;
   empty_action: string;
+  examples: readonly ExampleRow[];
   fleet: Fleet;
   graph_html: string;
   highlight: string;
@@ -291,10 +319,13 @@ export interface PlanViewModel {
   findings: readonly FindingRow[];
   folder: string;
   goals: readonly GoalRow[];
+  goals_changed: boolean;
   highlight: string;
   problem: string;
   reasons: readonly ReasonRow[];
+  regret: RegretRow;
   suggestions: readonly SuggestionRow[];
+  why: WhyRow;
   written: readonly string[];
   yaml: string;
   yaml_marks: Readonly<Record<string, string>>;
