@@ -32,7 +32,9 @@ def capacity_kept(held: HeldPlan) -> Iterator[Finding]:
             elif any(parse_quantity(v) != amounts.get(k) for k, v in taker.consumed.items()):
                 yield broken("capacity", device, f"request {taker.reference} does not consume what the plan says")
         for key, capacity in held.devices[device].capacity.items():
-            asked = sum((amounts[key] for amounts in taken if amounts is not None), Fraction())
+            asked_each = [amounts[key] for amounts in taken if amounts is not None]
+            # A dedicated device keeps no account: whoever takes it as well, for admin access, sees it whole (rule 66).
+            asked = sum(asked_each, Fraction()) if held.shareable(device) else max(asked_each, default=Fraction())
             left = parse_quantity(capacity.value)
             left -= held.cluster.allocated.consumed.get(device, {}).get(key, Fraction())
             if asked > left:

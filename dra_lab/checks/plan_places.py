@@ -75,6 +75,8 @@ def _most_groups(
 
 def goals_told(held: HeldPlan) -> Iterator[Finding]:
     """The goals as design 5 defines them."""
+    if not held.plan.goals:
+        return
     chosen = [held.places[device] for device in dict.fromkeys(p.device for p in held.plan.placements)]
     values = {
         "alternatives": sum(held.ways[reference].rank for reference in held.taken),
