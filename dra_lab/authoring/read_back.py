@@ -22,14 +22,15 @@ def sketch_of(spec: ResourceClaimSpec, name: str) -> ClaimSketch:
     names = Names()
     everything = tuple(request.name for request in devices.requests)
     links = tuple(
-        _link(constraint, names.one(f"link-{n}"), everything) for n, constraint in enumerate(devices.constraints, 1)
+        link_of(constraint, names.one(f"link-{n}"), everything) for n, constraint in enumerate(devices.constraints, 1)
     )
     sketch = ClaimSketch(name=name, requests=devices.requests, links=links, config=devices.config)
     check_sketch(sketch)
     return sketch
 
 
-def _link(constraint: DeviceConstraint, name: str, everything: tuple[str, ...]) -> Link:
+def link_of(constraint: DeviceConstraint, name: str, everything: tuple[str, ...]) -> Link:
+    """Return a constraint as a link of that name; `everything` are the requests that one without requests ties."""
     together = constraint.match_attribute is not None
     attribute = constraint.match_attribute if together else constraint.distinct_attribute
     where = "pcieRoot" if attribute == PCIE_ROOT and together else attribute or ""
