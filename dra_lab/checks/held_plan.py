@@ -22,11 +22,12 @@ from dra_lab.topology.locality import Locality, level_value, localities
 
 @dataclass(frozen=True)
 class HeldPlan:
-    """A plan beside what it is held against."""
+    """A plan beside what it is held against; `nics` says whether its requests may take NICs, where that is known."""
 
     cluster: Cluster
     plan: Plan
     release: KubernetesRelease
+    nics: bool | None = None
 
     @cached_property
     def devices(self) -> Mapping[DeviceID, Device]:

@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from dra_lab.cel.matching import Matching
 from dra_lab.checks.held_plan import HeldPlan, broken
 from dra_lab.checks.plan_amounts import is_split
 from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import devices_on, gather_pools
-from dra_lab.model.sketch import How, Link, covers
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
 from dra_lab.topology.locality import Locality, localities
 
 
@@ -99,19 +102,24 @@ def _spanned(chosen: Sequence[Locality], level: str) -> int:
 def _unpaired(held: HeldPlan, chosen: Sequence[Locality]) -> int:
     gpus = [locality.pcie_root for locality in chosen if locality.kind == "gpu"]
     nics = Counter(locality.pcie_root.value for locality in chosen if locality.kind == "nic" and locality.pcie_root)
-    if not gpus or not _asks_for_nics(held):
+    asked = held.nics
+    if gpus and asked is None:
+        asked = asks_for_nics(held.cluster, held.release, held.plan.sketch)
+    if not gpus or not asked:
         return 0
     known = Counter(root.value for root in gpus if root is not None)
     return gpus.count(None) + sum(max(0, count - nics[root]) for root, count in known.items())
 
 
-def _asks_for_nics(held: HeldPlan) -> bool:
+def asks_for_nics(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch) -> bool:
     """Say whether some request may take a NIC anywhere in the cluster; a claim without has no GPU to pair."""
-    for node in held.cluster.node_names:
-        places = localities(held.cluster, node)
-        for item in devices_on(gather_pools(held.cluster, node)):
+    matching = Matching(cluster, release)
+    ways = [ask for request in sketch.requests for ask in asks(request)]
+    for node in cluster.node_names:
+        places = localities(cluster, node)
+        for item in devices_on(gather_pools(cluster, node)):
             if places[item.id].kind == "nic" and any(
-                held.matching.match(ask, item.driver, item.device).stage == "match" for ask in held.ways.values()
+                matching.match(ask, item.driver, item.device).stage == "match" for ask in ways
             ):
                 return True
     return False

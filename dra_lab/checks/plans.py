@@ -17,17 +17,20 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask
 
 
-def check_plan(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> tuple[Finding, ...]:
+def check_plan(
+    cluster: Cluster, plan: Plan, release: KubernetesRelease, *, asks_for_nics: bool | None = None
+) -> tuple[Finding, ...]:
     """Return every rule that a plan's placements break, as errors; nothing for a plan without placements.
 
     Checked: each device is on the node, matches class and selectors, tolerates taints, is free, has the capacity and is
     taken once unless it is shareable; shared counters; counts, All and alternatives; the limit of 32 in each claim;
     every must-link; node selectors, also of the pod's claims that hold devices already; the values of the goals. The
-    cluster is to be the one that was planned on, with the device classes of the plan.
+    cluster is to be the one that was planned on, with the device classes of the plan; where it is only a part of that
+    one, `asks_for_nics` says whether the plan's requests may take a NIC anywhere in the whole.
     """
     if not plan.placements:
         return ()
-    held = HeldPlan(cluster, plan, release)
+    held = HeldPlan(cluster, plan, release, asks_for_nics)
     rules = (
         _known,
         _eligible,

@@ -1,0 +1,191 @@
+"""Hold a plan for a fleet against the rules of DRA: each pod beside all the others, without the solver's code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from msgspec.structs import replace as changed
+
+from dra_lab.checks.held_plan import HeldPlan, broken
+from dra_lab.checks.plan_places import asks_for_nics
+from dra_lab.checks.plans import check_plan
+from dra_lab.findings import Finding, sort_findings
+from dra_lab.model.allocation import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaimStatus,
+)
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica, Workload
+from dra_lab.model.names import MARK, DeviceID
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import Placement, Plan, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.slices import ResourceSlice
+
+
+def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> tuple[Finding, ...]:
+    """Return every rule that a fleet's pods break, as errors.
+
+    Every pod is held against `check_plan` with the devices of all other pods of the plan in use, so that their order
+    does not matter; then numbers of replicas, sums of the goals, bounds and status. The cluster is to be the one that
+    was planned on, with the device classes of the plan.
+    """
+    found = list(_numbers(plan))
+    if not found:
+        found.extend(_status(plan))
+        found.extend(_sums(plan))
+        nics = {w.name: asks_for_nics(cluster, release, _drawn(w)) for w in plan.workloads}
+        apart = not _shared_nodes(cluster)
+        for replicas in plan.on_node.values() if apart else [plan.replicas]:
+            found.extend(_on_node(cluster, plan, replicas, release, nics))
+    return sort_findings(found)
+
+
+def _numbers(plan: FleetPlan) -> Iterator[Finding]:
+    """Each replica belongs to a workload, has a number of its own, and there are no more of them than wanted."""
+    wanted = {workload.name: workload.replicas for workload in plan.workloads}
+    for (name, number), times in Counter((r.workload, r.number) for r in plan.replicas).items():
+        if name not in wanted:
+            yield broken("workload", name, "the plan has no such workload")
+        elif times > 1 or not 0 <= number < wanted[name]:
+            yield broken("replicas", name, f"replica {number} is there {times} times, {wanted[name]} are wanted")
+
+
+def _status(plan: FleetPlan) -> Iterator[Finding]:
+    """A plan says that it is proven only where every goal is."""
+    for goal in plan.goals:
+        if goal.bound is not None and goal.bound > goal.value:
+            yield broken("bound", goal.goal, f"the bound {goal.bound} is above the value {goal.value}")
+        if goal.proven and goal.bound != goal.value:
+            yield broken("bound", goal.goal, "it is called proven without a bound that says so")
+    if plan.status is PlanStatus.OPTIMAL and not all(goal.proven for goal in plan.goals):
+        yield broken("status", plan.status, "a goal is not proven")
+    if bool(plan.replicas) != (plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)):
+        yield broken("status", plan.status, f"{len(plan.replicas)} replicas are placed")
+    missing = sum(workload.replicas for workload in plan.workloads) - len(plan.replicas)
+    if plan.replicas and plan.objective == "nodes" and missing:
+        yield broken("replicas", "nodes", f"{missing} replicas are not placed, but all were asked for")
+
+
+def _sums(plan: FleetPlan) -> Iterator[Finding]:
+    """The goals are the sums over the replicas; what has no place and the nodes used are counted."""
+    wanted = sum(workload.replicas for workload in plan.workloads)
+    for goal in plan.goals if plan.replicas else ():
+        have = sum(value.value for replica in plan.replicas for value in replica.goals if value.goal == goal.goal)
+        have = {UNPLACED: wanted - len(plan.replicas), NODES: len(plan.nodes)}.get(goal.goal, have)
+        if have != goal.value:
+            yield broken("goal", goal.goal, f"the plan says {goal.value}, its replicas have {have}")
+
+
+def _on_node(
+    cluster: Cluster,
+    plan: FleetPlan,
+    replicas: Sequence[Replica],
+    release: KubernetesRelease,
+    nics: Mapping[str, bool],
+) -> Iterator[Finding]:
+    """Hold the pods of one node against the rules, each with the others in use."""
+    workloads = {workload.name: workload for workload in plan.workloads}
+    part = part_of_cluster(cluster, dict.fromkeys(replica.node for replica in replicas))
+    held = {id(replica): _claim(part, replica, workloads[replica.workload], release) for replica in replicas}
+    for replica in replicas:
+        others = tuple(claim for key, claim in held.items() if key != id(replica))
+        beside = replace(part, claims=(*part.claims, *others))
+        workload = workloads[replica.workload]
+        drawn = {claim.name: claim for claim in workload.claims} if len(workload.claims) > 1 else {}
+        one = Plan(
+            PlanStatus.FEASIBLE,
+            _drawn(workload),
+            node=replica.node,
+            placements=replica.placements,
+            goals=replica.goals,
+            claims=drawn,
+        )
+        if not replica.placements:
+            yield broken("served", replica.workload, f"replica {replica.number} has no devices")
+        for finding in check_plan(beside, one, release, asks_for_nics=nics[replica.workload]):
+            yield replace(finding, subject=f"{replica.workload}/{replica.number}: {finding.subject}")
+
+
+def _drawn(workload: Workload) -> ClaimSketch:
+    """Return the claims of a pod as one drawing: requests as `claim:request` where there are several."""
+    if len(workload.claims) == 1:
+        return workload.claims[0]
+    requests, links = [], []
+    for claim in workload.claims:
+        requests += [changed(request, name=f"{claim.name}{MARK}{request.name}") for request in claim.requests]
+        for link in claim.links:
+            tied = tuple(f"{claim.name}{MARK}{name}" for name in link.requests)
+            links.append(changed(link, name=f"{claim.name}{MARK}{link.name}", requests=tied))
+    return ClaimSketch(workload.name, tuple(requests), tuple(links))
+
+
+def _claim(cluster: Cluster, replica: Replica, workload: Workload, release: KubernetesRelease) -> ResourceClaim:
+    """Return what a pod holds, as an allocated claim."""
+    drawn = _drawn(workload)
+    held = HeldPlan(
+        cluster, Plan(PlanStatus.FEASIBLE, drawn, node=replica.node, placements=replica.placements), release
+    )
+    results = tuple(_result(held, number, placement) for number, placement in enumerate(replica.placements))
+    name = f"{replica.workload}-{replica.number}"
+    status = ResourceClaimStatus(allocation=AllocationResult(devices=DeviceAllocationResult(results=results)))
+    return ResourceClaim(metadata=ObjectMeta(name=name, namespace="plan"), status=status)
+
+
+def _result(held: HeldPlan, number: int, placement: Placement) -> DeviceRequestAllocationResult:
+    device, ask = placement.device, held.ways.get(placement.reference)
+    shared = device in held.devices and held.shareable(device)
+    return DeviceRequestAllocationResult(
+        request=placement.request,
+        driver=device.driver,
+        pool=device.pool,
+        device=device.device,
+        admin_access=True if ask is not None and ask.admin_access else None,
+        share_id=f"00000000-0000-0000-0000-{number:012d}" if shared else None,
+        consumed_capacity=dict(placement.consumed) if shared else {},
+    )
+
+
+def _shared_nodes(cluster: Cluster) -> bool:
+    """Say whether devices may be seen from several nodes, so that all pods of a plan are held together."""
+    return bool(cluster.network_slices)
+
+
+def part_of_cluster(cluster: Cluster, nodes: Mapping[str, None]) -> Cluster:
+    """Return the part of a cluster that matters for some nodes: their slices with the whole pools, and the holders."""
+    if len(cluster.node_names) <= len(nodes) + 1:
+        return cluster
+    mine: dict[tuple[str, str], None] = {}
+    for node in nodes:
+        mine.update(dict.fromkeys((s.spec.driver, s.spec.pool.name) for s in cluster.slices_by_node.get(node, ())))
+    mine.update(dict.fromkeys((s.spec.driver, s.spec.pool.name) for s in cluster.network_slices))
+    slices: list[ResourceSlice] = [found for pool in mine for found in cluster.slices_by_pool[pool]]
+    held = cluster.allocated
+    kept = {DeviceID(s.spec.driver, s.spec.pool.name, d.name) for s in slices for d in s.spec.devices or ()}
+    part = replace(
+        cluster,
+        slices=tuple(slices),
+        nodes=tuple(node for node in cluster.nodes if node.name in nodes),
+        claims=tuple(_claims_on(cluster, mine)),
+    )
+    assert all(device not in held.exclusive or device in part.allocated.exclusive for device in kept)
+    return part
+
+
+def _claims_on(cluster: Cluster, pools: Mapping[tuple[str, str], None]) -> Iterator[ResourceClaim]:
+    memo: dict[tuple[str, str], dict[int, ResourceClaim]] | None = cluster.__dict__.get("_claims_by_pool")
+    if memo is None:
+        memo = cluster.__dict__["_claims_by_pool"] = {}
+        for claim in cluster.claims:
+            for result in claim.status.allocation.devices.results if claim.status.allocation else ():
+                memo.setdefault((result.driver, result.pool), {})[id(claim)] = claim
+    found: dict[int, ResourceClaim] = {}
+    for pool in pools:
+        found.update(memo.get(pool, {}))
+    yield from found.values()

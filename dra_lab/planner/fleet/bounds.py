@@ -1,0 +1,149 @@
+"""From tables to the master and back: the best of what was found, and the best that could still exist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dra_lab.model.fleet import UNPLACED
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.master import GoalBound, Master, Mastered, Rack
+from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.fleet.tables import Table
+from dra_lab.planner.progress import Limits
+
+
+@dataclass
+class Racked:
+    """Racks with the tables that each stands for."""
+
+    racks: list[Rack] = field(default_factory=list)
+    tables: list[list[Table]] = field(default_factory=list)
+
+
+def found_racks(tables: Sequence[Table]) -> Racked:
+    """Return the patterns for which a way was found; sites with the same ones are one rack."""
+    alike: dict[tuple[tuple[Counts, Values], ...], list[Table]] = {}
+    for table in tables:
+        rows = ((counts, packed.upper) for counts, packed in table.packed.items())
+        key = tuple(sorted((counts, upper) for counts, upper in rows if upper is not None))
+        alike.setdefault(key, []).append(table)
+    return _racked(alike)
+
+
+def least_racks(tables: Sequence[Table]) -> Racked:
+    """Return every pattern that may exist, with values that it cannot undercut.
+
+    A site of which there are too many patterns to list stands as room for single replicas.
+    """
+    alike: dict[tuple[tuple[Counts, Values], ...], list[Table]] = {}
+    singles = Racked()
+    for table in tables:
+        if table.vectors is None:
+            _add_singles(singles, table)
+            continue
+        rows = ((counts, table.lower(counts)) for counts in table.vectors)
+        key = tuple((counts, lower) for counts, lower in rows if lower is not None)
+        alike.setdefault(key, []).append(table)
+    racked = _racked(alike)
+    return Racked(racked.racks + singles.racks, racked.tables + singles.tables)
+
+
+def _racked(alike: dict[tuple[tuple[Counts, Values], ...], list[Table]]) -> Racked:
+    racked = Racked()
+    for key, tables in alike.items():
+        racked.racks.append(Rack(sum(table.site.count for table in tables), dict(key)))
+        racked.tables.append(tables)
+    return racked
+
+
+def _add_singles(racked: Racked, table: Table) -> None:
+    for at, cap in enumerate(table.room.caps):
+        one = tuple(int(position == at) for position in range(len(table.room.caps)))
+        lower = table.lower(one) if cap else None
+        if lower is not None:
+            # Which node a replica stands on is not told there, so it uses none.
+            racked.racks.append(Rack(table.site.count * cap, {one: lower}, {one: 0}))
+            racked.tables.append([table])
+
+
+@dataclass
+class Answer:
+    """The best plan known and what is proven of it; `goals` covers all of them, in order."""
+
+    goals: tuple[GoalBound, ...] = ()
+    chosen: list[dict[Counts, int]] | None = None
+    racked: Racked = field(default_factory=Racked)
+    infeasible: bool = False
+    least: Mastered | None = None
+    least_racked: Racked = field(default_factory=Racked)
+
+    @property
+    def proven(self) -> bool:
+        """Say whether every goal is proven."""
+        return bool(self.goals) and all(goal.proven for goal in self.goals)
+
+
+def best_answer(
+    tables: Sequence[Table],
+    demand: Sequence[int],
+    order: Sequence[str],
+    limits: Limits,
+    solver: str,
+    *,
+    all_placed: bool = False,
+    closed: bool = False,
+    before: Answer | None = None,
+) -> Answer:
+    """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist."""
+    racked = found_racks(tables)
+    master = Master(racked.racks, demand, order, solver)
+    found = master.run(limits, all_placed=all_placed, tell=True)
+    goals = found.goals
+    if len(goals) < len(order) and found.chosen is not None:
+        goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]
+    answer = Answer(tuple(goals), found.chosen, racked, found.infeasible and closed)
+    if before is not None and before.chosen is not None and _values(before) <= (_values(answer) or (10**9,)):
+        answer = Answer(before.goals, before.chosen, before.racked)
+    if closed:
+        return answer
+    return _held_against(answer, tables, demand, limits, solver, tuple(order), all_placed=all_placed)
+
+
+def _values(answer: Answer) -> tuple[int, ...]:
+    return tuple(goal.value for goal in answer.goals)
+
+
+def _held_against(
+    answer: Answer,
+    tables: Sequence[Table],
+    demand: Sequence[int],
+    limits: Limits,
+    solver: str,
+    order: tuple[str, ...],
+    *,
+    all_placed: bool,
+) -> Answer:
+    """Replace the bounds by those of what may exist, goal by goal, as long as the goals before are proven."""
+    racked = least_racks(tables)
+    master = Master(racked.racks, demand, order, solver)
+    values = _values(answer)
+    least = master.run(limits, whole=False, all_placed=all_placed, stop_at=values)
+    answer.least, answer.least_racked = least, racked
+    answer.infeasible = least.infeasible
+    goals, sure = [], True
+    for at, goal in enumerate(answer.goals):
+        bound = None
+        if sure:
+            # A goal that counts things is never below 0, and what is not there costs nothing.
+            bound = (least.goals[at].bound if at < len(least.goals) else None) or 0
+            bound = min(bound, goal.value)
+        goals.append(GoalBound(goal.goal, goal.value, bound))
+        sure = sure and goals[-1].proven
+    answer.goals = tuple(goals)
+    return answer
+
+
+def total_unplaced(answer: Answer) -> int:
+    """Return how many replicas have no place in an answer."""
+    return next(goal.value for goal in answer.goals if goal.goal == UNPLACED)

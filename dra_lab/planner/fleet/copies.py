@@ -1,0 +1,131 @@
+"""The problem of several pods on one node: a table that holds each pod's asks as often as there are replicas of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace as changed
+
+from msgspec.structs import replace
+
+from dra_lab.model.sketch import Ask, Link
+from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.variables import Model
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kind of pod in the problem of a site: which asks, requests and links are its; half-open ranges.
+
+    `pod` is the position of its workload, `node` the node on which its replicas stand.
+    """
+
+    pod: int
+    node: str
+    asks: tuple[int, int]
+    requests: tuple[int, int]
+    links: tuple[int, int]
+    paired: bool
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One replica in a problem of copies: `part` is its position, `first` the index of its first ask."""
+
+    part: int
+    first: int
+    links: tuple[int, int]
+    requests: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Copies:
+    """A problem with as many pods of each part as were asked for."""
+
+    problem: AllocationProblem
+    parts: tuple[Part, ...]
+    copies: tuple[Copy, ...]
+
+
+def replicated(problem: AllocationProblem, parts: Sequence[Part], counts: Sequence[int]) -> Copies:
+    """Return the problem of `counts[p]` replicas of each part; groups keep their positions."""
+    asks: list[Ask] = []
+    requests: list[tuple[int, ...]] = []
+    links: list[Link] = []
+    claims: list[int] = []
+    pods: list[int] = []
+    copies: list[Copy] = []
+    places_from: list[tuple[int, int]] = []
+    moved: dict[int, list[int]] = {}
+    for number, (part, count) in enumerate(zip(parts, counts, strict=True)):
+        claim = problem.claim_of(part.asks[0])
+        for _ in range(count):
+            mark, first = f"{len(copies)}~", len(asks)
+            copies.append(
+                Copy(
+                    number,
+                    first,
+                    (len(links), len(links) + part.links[1] - part.links[0]),
+                    (len(requests), len(requests) + part.requests[1] - part.requests[0]),
+                )
+            )
+            claimed = max(claims, default=-1) + 1
+            for old in range(*part.asks):
+                moved.setdefault(old, []).append(len(asks))
+                asks.append(changed(problem.asks[old], reference=mark + problem.asks[old].reference))
+                claims.append(claimed + problem.claim_of(old) - claim)
+                pods.append(len(copies) - 1)
+            moved_by = first - part.asks[0]
+            mine = problem.requests[slice(*part.requests)]
+            requests.extend(tuple(index + moved_by for index in indices) for indices in mine)
+            for link in problem.links[slice(*part.links)]:
+                tied = tuple(mark + reference for reference in link.requests)
+                links.append(replace(link, name=mark + link.name, requests=tied))
+            places_from.append(part.links)
+    groups = tuple(_group(group, moved, places_from) for group in problem.groups)
+    impossible = frozenset(new for old in problem.impossible for new in moved.get(old, ()))
+    several = tuple(claims) if max(claims, default=0) else ()
+    whole = changed(
+        problem,
+        asks=tuple(asks),
+        requests=tuple(requests),
+        links=tuple(links),
+        groups=groups,
+        impossible=impossible,
+        claims=several,
+        pods=tuple(pods),
+    )
+    return Copies(whole, tuple(parts), tuple(copies))
+
+
+def _group(group: DeviceGroup, moved: dict[int, list[int]], places_from: Sequence[tuple[int, int]]) -> DeviceGroup:
+    return changed(
+        group,
+        asks=tuple(sorted(new for ask in group.asks for new in moved.get(ask, ()))),
+        places=tuple(value for links in places_from for value in group.places[slice(*links)]),
+        uses=tuple(sorted((new, uses) for ask, uses in group.uses for new in moved.get(ask, ()))),
+    )
+
+
+class OneOf(Model):
+    """The variables of one copy in a model of many, for the goals of that copy; what is added goes into the model."""
+
+    def __init__(self, whole: Model, copies: Copies, number: int) -> None:
+        """Look at copy `number` of a model that was made from `copies.problem`."""
+        copy = copies.copies[number]
+        part = copies.parts[copy.part]
+        mine = range(copy.first, copy.first + part.asks[1] - part.asks[0])
+        problem = copies.problem
+        self.problem = changed(
+            problem,
+            groups=tuple(changed(g, asks=tuple(a for a in g.asks if a in mine)) for g in problem.groups),
+            requests=problem.requests[slice(*copy.requests)],
+            paired=part.paired,
+        )
+        self.lp, self.subjects = whole.lp, whole.subjects
+        self.take = {key: variable for key, variable in whole.take.items() if key[0] in mine}
+        self.chosen = {ask: chosen for ask, chosen in whole.chosen.items() if ask in mine}
+        self.broken = {link: lost for link, lost in whole.broken.items() if link in range(*copy.links)}
+        self.taken, self.paid = {}, {}
+        for number_of_group in range(len(problem.groups)):
+            self._count(number_of_group)

@@ -1,0 +1,121 @@
+"""What counting alone says of a site: rows that the numbers of replicas keep, whatever devices they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dra_lab.planner.fleet.copies import Part, replicated
+from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.replicas import most_replicas
+
+Counts = tuple[int, ...]
+"""Numbers of replicas, part by part."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Bounds on the replicas that a site can hold.
+
+    `caps` is the most of each part alone; every row (weights, limit) says that the weighted sum stays within a limit.
+    """
+
+    caps: Counts
+    rows: tuple[tuple[tuple[Fraction, ...], Fraction], ...]
+
+    def may_hold(self, counts: Sequence[int]) -> bool:
+        """Say whether counting does not rule the numbers out."""
+        return all(count <= cap for count, cap in zip(counts, self.caps, strict=True)) and all(
+            sum(weight * count for weight, count in zip(weights, counts, strict=True)) <= limit
+            for weights, limit in self.rows
+        )
+
+    def vectors(self, most: int) -> list[Counts] | None:
+        """Return all numbers that may be held, each after those that it contains; None when more than `most`."""
+        found: list[Counts] = [()]
+        for at, cap in enumerate(self.caps):
+            tail = (0,) * (len(self.caps) - at - 1)
+            found = [
+                (*head, count) for head in found for count in range(cap + 1) if self.may_hold((*head, count, *tail))
+            ]
+            if len(found) > most:
+                return None
+        return sorted(found, key=lambda counts: (sum(counts), counts))
+
+
+def room_of(site: Site, demand: Sequence[int]) -> Room:
+    """Return what counting says of a site; `demand` is the number of replicas wanted of each workload."""
+    rows = tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site))))
+    caps = []
+    for at, part in enumerate(site.parts):
+        cap = demand[part.pod]
+        for weights, limit in rows:
+            if weights[at] > 0:
+                cap = min(cap, int(limit // weights[at]))
+        caps.append(min(cap, _alone(site, at, part)) if cap > 0 else 0)
+    return Room(tuple(caps), rows)
+
+
+def _alone(site: Site, at: int, part: Part) -> int:
+    """Return the most replicas of one part alone, by its requests and links; one with admin access takes nothing."""
+    if any(ask.admin_access for ask in site.problem.asks[slice(*part.asks)]):
+        return 10**6
+    one = replicated(site.problem, site.parts, [int(n == at) for n in range(len(site.parts))]).problem
+    groups = tuple(group for group in one.groups if group.asks)
+    return most_replicas(replace(one, groups=groups))
+
+
+def _unions(site: Site) -> list[list[tuple[frozenset[int], int]]]:
+    """Return, part by part and request by request, the groups that may serve it and the devices that it takes."""
+    problem = site.problem
+    found = []
+    for part in site.parts:
+        mine = []
+        for indices in problem.requests[slice(*part.requests)]:
+            able = [ask for ask in indices if ask not in problem.impossible]
+            groups = frozenset(n for n, group in enumerate(problem.groups) if set(able) & set(group.asks))
+            admin = any(problem.asks[ask].admin_access for ask in able)
+            mine.append((groups, 0 if admin else min((problem.need(ask) for ask in able), default=1)))
+        found.append(mine)
+    return found
+
+
+def _device_rows(site: Site) -> Iterator[tuple[tuple[Fraction, ...], Fraction]]:
+    """Devices that are taken alone: requests that are served from some groups only share what these hold."""
+    problem, unions = site.problem, _unions(site)
+    sets = {groups for mine in unions for groups, _ in mine}
+    sets.add(frozenset().union(*sets) if sets else frozenset())
+    for groups in sets:
+        if any(problem.groups[n].shareable for n in groups):
+            continue
+        size = sum(problem.groups[n].size for n in groups)
+        weights = tuple(Fraction(sum(need for own, need in mine if own <= groups)) for mine in unions)
+        if any(weights):
+            yield weights, Fraction(size)
+
+
+def _capacity_rows(site: Site) -> Iterator[tuple[tuple[Fraction, ...], Fraction]]:
+    """Shares: what the requests take at least of a capacity is left of the devices that may serve them."""
+    problem = site.problem
+    shared = frozenset(n for n, group in enumerate(problem.groups) if group.shareable)
+    keys = {key for n in shared for key, _ in problem.groups[n].remaining}
+    for key in sorted(keys):
+        left = sum((dict(problem.groups[n].remaining).get(key, Fraction()) for n in shared), Fraction())
+        weights = tuple(_least_use(problem, part, shared, key) for part in site.parts)
+        if any(weights):
+            yield weights, left
+
+
+def _least_use(problem: AllocationProblem, part: Part, shared: frozenset[int], key: str) -> Fraction:
+    total = Fraction()
+    for indices in problem.requests[slice(*part.requests)]:
+        uses = []
+        for ask in (index for index in indices if index not in problem.impossible):
+            mine = [n for n, group in enumerate(problem.groups) if ask in group.asks]
+            amounts = [dict(dict(problem.groups[n].uses)[ask]).get(key, Fraction()) for n in mine if n in shared]
+            alone = len(amounts) < len(mine) or not amounts
+            uses.append(Fraction() if alone else problem.need(ask) * min(amounts))
+        total += min(uses, default=Fraction())
+    return total

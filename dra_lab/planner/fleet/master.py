@@ -1,0 +1,174 @@
+"""How many nodes of each class take which pattern of replicas: one integer model for the whole fleet, in stages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pulp
+
+from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
+from dra_lab.planner.engine import minimise
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.variables import Expression, total
+
+
+@dataclass(frozen=True, slots=True)
+class Rack:
+    """Sites that offer the same patterns: how many members there are, and each pattern's values.
+
+    `patterns` maps numbers of replicas, by workload, to the values of the goals of devices.
+    """
+
+    count: int
+    patterns: Mapping[Counts, Values]
+    nodes: Mapping[Counts, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GoalBound:
+    """One goal: the value of the best solution found, and the least that could still exist (None: not known)."""
+
+    goal: str
+    value: int
+    bound: int | None
+
+    @property
+    def proven(self) -> bool:
+        """Say whether no better value exists."""
+        return self.bound is not None and self.bound >= self.value
+
+
+@dataclass
+class Mastered:
+    """What the master says: the goals in order as far as they were decided, and how often each pattern is taken.
+
+    `goals` ends with the first goal that is not proven, unless the caller asked for all; `chosen` is None where no
+    solution was found; `infeasible` says that there is none.
+    """
+
+    goals: list[GoalBound] = field(default_factory=list)
+    chosen: list[dict[Counts, int]] | None = None
+    infeasible: bool = False
+
+
+class Master:
+    """The integer model over racks, minimised goal by goal."""
+
+    def __init__(self, racks: Sequence[Rack], demand: Sequence[int], order: Sequence[str], solver: str) -> None:
+        """Build the model; `order` names all goals of the fleet."""
+        self.racks, self.demand, self.order, self.solver = racks, demand, tuple(order), solver
+        self.lp = pulp.LpProblem("fleet", pulp.LpMinimize)
+        self.takes: list[dict[Counts, Expression]] = []
+        self._build()
+
+    def _build(self) -> None:
+        placed: list[list[Expression]] = [[] for _ in self.demand]
+        device = device_goals(self.order)
+        sums: dict[str, list[Expression]] = {goal: [] for goal in self.order}
+        for number, rack in enumerate(self.racks):
+            mine = {}
+            for position, (counts, values) in enumerate(rack.patterns.items()):
+                if not any(counts):
+                    continue
+                variable = self.lp.add_variable(f"z_{number}_{position}", 0, rack.count, pulp.LpInteger)
+                mine[counts] = variable
+                for terms, count in zip(placed, counts, strict=True):
+                    if count:
+                        terms.append(count * variable)
+                for goal, value in zip(device, values, strict=True):
+                    if value:
+                        sums[goal].append(value * variable)
+                sums[NODES].append(rack.nodes.get(counts, 1) * variable)
+            self.takes.append(mine)
+            if mine:
+                self.lp.addConstraint(total(mine.values()) <= rack.count, f"rack_{number}")
+        for number, (terms, wanted) in enumerate(zip(placed, self.demand, strict=True)):
+            if terms:
+                self.lp.addConstraint(total(terms) <= wanted, f"demand_{number}")
+        self.goals: dict[str, Expression] = {goal: total(terms) for goal, terms in sums.items()}
+        self.goals[UNPLACED] = sum(self.demand) - total(term for terms in placed for term in terms)
+
+    def fix(self, goal: str, value: int) -> bool:
+        """Demand that a goal is not above a value; say whether that can be at all."""
+        expression = self.goals[goal]
+        if isinstance(expression, int):
+            return expression <= value
+        self.lp.addConstraint(expression <= value, f"fixed_{goal}_{len(self.lp.constraints())}")
+        return True
+
+    def run(
+        self,
+        limits: Limits,
+        *,
+        whole: bool = True,
+        all_placed: bool = False,
+        tell: bool = False,
+        stop_at: Sequence[int] | None = None,
+    ) -> Mastered:
+        """Minimise goal after goal, each fixed at its value before the next.
+
+        With `whole`, goals after one that is not proven are still minimised, without a proof; without, it ends there,
+        and at the first goal whose value is not the one in `stop_at`.
+        """
+        result = Mastered()
+        if all_placed and not self.fix(UNPLACED, 0):
+            return Mastered(infeasible=True)
+        sure = True
+        for goal in self.order:
+            found = self._stage(goal, limits, result, sure=sure)
+            if found is None:
+                return result
+            result.goals.append(found)
+            if tell:
+                limits.tell(goal, f"{FLEET_GOALS[goal]}: best {found.value}, {_said(found)}", found.value, found.bound)
+            sure = sure and found.proven
+            if not (sure or whole) or (stop_at and found.value != stop_at[len(result.goals) - 1]):
+                return result
+            self.fix(goal, found.value)
+        return result
+
+    def _stage(self, goal: str, limits: Limits, result: Mastered, *, sure: bool) -> GoalBound | None:
+        expression = self.goals[goal]
+        if isinstance(expression, int):
+            if result.chosen is None:
+                result.chosen = [{} for _ in self.racks]
+            return GoalBound(goal, expression, expression if sure else None)
+        kept = {variable: variable.varValue for variable in self.lp.variables()}
+        outcome = minimise(self.lp, expression, self.solver, limits)
+        if outcome.infeasible:
+            result.infeasible = result.chosen is None
+            return None
+        have = None if result.chosen is None else self.value(goal, result.chosen)
+        if outcome.value is None or (have is not None and outcome.value > have):
+            for variable, value in kept.items():
+                variable.varValue = value
+            if have is None:
+                return None
+            return GoalBound(goal, have, max(outcome.bound or 0, 0) if sure else None)
+        result.chosen = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self.takes]
+        bound = outcome.bound if outcome.bound is None else max(0, outcome.bound)
+        return GoalBound(goal, outcome.value, (bound if bound is not None else 0) if sure else None)
+
+    def value(self, goal: str, chosen: Sequence[Mapping[Counts, int]]) -> int:
+        """Return the value of a goal in a solution."""
+        if goal == UNPLACED:
+            return sum(self.demand) - sum(sum(n) * times for mine in chosen for n, times in mine.items())
+        if goal == NODES:
+            rows = zip(self.racks, chosen, strict=True)
+            return sum(rack.nodes.get(n, 1) * times for rack, mine in rows for n, times in mine.items())
+        at = device_goals(self.order).index(goal)
+        rows = zip(self.racks, chosen, strict=True)
+        return sum(rack.patterns[n][at] * times for rack, mine in rows for n, times in mine.items())
+
+    def start_from(self, chosen: Sequence[Mapping[Counts, int]]) -> None:
+        """Give the solver a solution to begin with."""
+        for mine, taken in zip(self.takes, chosen, strict=True):
+            for counts, variable in mine.items():
+                variable.varValue = taken.get(counts, 0)
+
+
+def _said(found: GoalBound) -> str:
+    return "proven" if found.proven else f"bound {'unknown' if found.bound is None else found.bound}"

@@ -1,0 +1,176 @@
+"""The best way to put given numbers of pods on one site, with a proof; or the proof that there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulp
+
+from dra_lab.errors import SolverError
+from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.planner.constraints import build_model
+from dra_lab.planner.engine import minimise
+from dra_lab.planner.fleet.copies import Copies, OneOf, Part, replicated
+from dra_lab.planner.highs import Outcome
+from dra_lab.planner.objectives import objectives
+from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.recount import overbooked
+from dra_lab.planner.solve import hopeless
+from dra_lab.planner.variables import Expression, Model, total
+
+_SEARCH_WEIGHT = 5
+
+Values = tuple[int, ...]
+"""Values of the goals of devices in their order of importance; they compare as goals do: the first decides."""
+
+Takes = tuple[tuple[int, int, int, int], ...]
+"""(replica, ask of the fleet, position of the group, number of devices); replicas are numbered part by part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What is known of a number of pods on a site.
+
+    `lower` is a value that no way to put them there undercuts (None: there is none), `upper` the value of the way that
+    was found (None: none was), which `takes` describes.
+    """
+
+    lower: Values | None
+    upper: Values | None = None
+    takes: Takes = ()
+
+    @property
+    def exact(self) -> bool:
+        """Say whether nothing is left to be known."""
+        return self.lower is None or self.lower == self.upper
+
+
+def device_goals(order: Sequence[str]) -> tuple[str, ...]:
+    """Return the goals that depend on the devices taken, and not on the numbers of replicas alone."""
+    return tuple(goal for goal in order if goal not in (UNPLACED, NODES))
+
+
+@dataclass
+class _Stage:
+    """A model of copies with its goals, most important first."""
+
+    model: Model
+    goals: tuple[Expression, ...]
+    floors: tuple[int, ...]
+    solver: str
+    limits: Limits
+
+
+def pack(
+    problem: AllocationProblem,
+    parts: Sequence[Part],
+    counts: Sequence[int],
+    order: Sequence[str],
+    limits: Limits,
+    *,
+    solver: str,
+    lower: Values | None = None,
+    decide_only: bool = False,
+) -> Packed:
+    """Put `counts[p]` replicas of each part on a site with the least values of the goals in `order`.
+
+    `lower` are values known to be unbeatable. With `decide_only` any way will do. At a limit, what was found and the
+    bound that was reached come back. Raises SolverError when the solver fails.
+    """
+    nothing = lower if lower is not None else (0,) * len(order)
+    copies = replicated(problem, parts, counts)
+    if hopeless(copies.problem):
+        return Packed(None)
+    stage = _model(copies, order, limits, solver)
+    weighted = total(_SEARCH_WEIGHT ** (len(order) - at) * goal for at, goal in enumerate(stage.goals))
+    outcome = _minimise(stage, 0 if decide_only else weighted)
+    if outcome.infeasible:
+        return Packed(None)
+    if outcome.value is None:
+        return Packed(nothing)
+    if decide_only:
+        return Packed(nothing, _values(stage), _takes(stage.model, copies))
+    return _by_stages(stage, copies, nothing)
+
+
+def _model(copies: Copies, order: Sequence[str], limits: Limits, solver: str) -> _Stage:
+    model = build_model(Model(copies.problem))
+    goals: list[Expression] = [0] * len(order)
+    floors = [0] * len(order)
+    for number in range(len(copies.copies)):
+        for at, goal in enumerate(objectives(OneOf(model, copies, number), order)):
+            goals[at] = goals[at] + goal.expression
+            floors[at] += goal.floor
+    _break_symmetry(model, copies)
+    return _Stage(model, tuple(goals), tuple(floors), solver, limits)
+
+
+def _break_symmetry(model: Model, copies: Copies) -> None:
+    """Replicas of one part are interchangeable: the weighted sums of the groups they take are put in order."""
+    before: dict[int, Expression] = {}
+    for copy in copies.copies:
+        part = copies.parts[copy.part]
+        mine = range(copy.first, copy.first + part.asks[1] - part.asks[0])
+        weight = total((group + 1) * variable for (ask, group), variable in model.take.items() if ask in mine)
+        if copy.part in before and not isinstance(weight, int):
+            model.require(before[copy.part] <= weight, "order", str(copy.first))
+        before[copy.part] = weight
+
+
+def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
+    proven: list[int] = []
+    for at, goal in enumerate(stage.goals):
+        value = _values(stage)[at]
+        floor = stage.floors[at]
+        if least[:at] == tuple(proven):
+            floor = max(floor, least[at])
+        bound: int | None = floor
+        if value > floor:
+            outcome = _minimise(stage, goal, value)
+            if outcome.infeasible:
+                raise SolverError("the solver lost its own solution while packing a node; try the solver CBC")
+            bound = max(floor, outcome.bound) if outcome.bound is not None else floor
+            value = min(value, outcome.value) if outcome.value is not None else value
+        if bound is None or bound < value:
+            lower = (*proven, floor if bound is None else bound, *([0] * (len(least) - at - 1)))
+            return Packed(max(least, lower), _values(stage), _takes(stage.model, copies))
+        proven.append(value)
+        if at + 1 < len(stage.goals) and not isinstance(goal, int):
+            stage.model.require(goal <= value, "goal", str(at))
+    return Packed(tuple(proven), tuple(proven), _takes(stage.model, copies))
+
+
+def _minimise(stage: _Stage, expression: Expression, have: int | None = None) -> Outcome:
+    """Minimise, keep the better way, and cut off what only rounding inside the solver allowed."""
+    variables = stage.model.lp.variables()
+    kept = {variable: variable.varValue for variable in variables}
+    while True:
+        outcome = minimise(stage.model.lp, expression, stage.solver, stage.limits)
+        if outcome.value is None or (have is not None and outcome.value > have):
+            for variable in stage.model.lp.variables():
+                variable.varValue = kept.get(variable)
+            return outcome
+        excess = overbooked(stage.model)
+        if not excess:
+            return outcome
+        for taken in excess:
+            stage.model.require(total(taken) <= len(taken) - 1, "capacity", "rounding")
+
+
+def _values(stage: _Stage) -> Values:
+    return tuple(goal if isinstance(goal, int) else round(pulp.value(goal) or 0) for goal in stage.goals)
+
+
+def _takes(model: Model, copies: Copies) -> Takes:
+    owner = {}
+    for number, copy in enumerate(copies.copies):
+        part = copies.parts[copy.part]
+        for offset in range(part.asks[1] - part.asks[0]):
+            owner[copy.first + offset] = (number, part.asks[0] + offset)
+    found = []
+    for (ask, group), variable in sorted(model.take.items()):
+        if count := int(variable.varValue or 0):
+            found.append((*owner[ask], group, count))
+    return tuple(found)

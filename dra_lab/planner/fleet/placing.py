@@ -1,0 +1,146 @@
+"""From patterns to pods: which replica stands on which node with which devices, and what each is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dra_lab.errors import SolverError
+from dra_lab.model.fleet import NODES, UNPLACED, Replica
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import GoalValue, Placement
+from dra_lab.model.quantity import format_quantity
+from dra_lab.planner.fleet.bounds import Answer
+from dra_lab.planner.fleet.copies import Copies, replicated
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.pods import Fleet, Pod
+from dra_lab.planner.fleet.sites import Site, devices_of
+from dra_lab.planner.joined import MARK
+from dra_lab.planner.values import Scale, value_placements
+from dra_lab.topology.locality import localities
+
+
+@dataclass(frozen=True)
+class Stand:
+    """The pods on one node: as many of each part as `counts` says, in the way that its site's table knows."""
+
+    site: Site
+    node: str
+    counts: Counts
+    takes: tuple[tuple[int, int, int, int], ...]
+
+
+def stands_of(answer: Answer) -> list[Stand]:
+    """Return which node takes which pattern: patterns with most replicas first, nodes by name."""
+    stands = []
+    for chosen, tables in zip(answer.chosen or (), answer.racked.tables, strict=True):
+        members = iter([(table, node) for table in tables for node in table.site.members])
+        for counts, times in sorted(chosen.items(), key=lambda row: (-sum(row[0]), row[0])):
+            for _ in range(times):
+                table, node = next(members)
+                stands.append(Stand(table.site, node, counts, table.packed[counts].takes))
+    return sorted(stands, key=lambda stand: stand.node)
+
+
+def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> tuple[Replica, ...]:
+    """Return every placed pod with its devices; pods of a workload are numbered by node."""
+    numbers = [0] * len(fleet.pods)
+    patterns: dict[tuple[int, Counts], Copies] = {}
+    found = []
+    for stand in stands:
+        key = (id(stand.site), stand.counts)
+        if key not in patterns:
+            patterns[key] = replicated(stand.site.problem, stand.site.parts, stand.counts)
+        for number, inner in _placed(fleet, stand, patterns[key]):
+            pod = fleet.pods[number]
+            placements = tuple(_drawn(pod, placement) for placement in inner)
+            goals = value_placements(scale_on(fleet, pod, stand.node), inner, order)
+            found.append(Replica(pod.workload.name, numbers[number], stand.node, placements, goals))
+            numbers[number] += 1
+    return tuple(sorted(found, key=lambda replica: (_position(fleet, replica.workload), replica.number)))
+
+
+def _position(fleet: Fleet, name: str) -> int:
+    return next(at for at, pod in enumerate(fleet.pods) if pod.workload.name == name)
+
+
+def _placed(fleet: Fleet, stand: Stand, copies: Copies) -> Iterator[tuple[int, tuple[Placement, ...]]]:
+    """Yield (workload, placements for the pod's expanded drawing) of each replica on a node."""
+    left = {at: list(devices) for at, devices in devices_of(fleet, stand.site, stand.node).items()}
+    problem = stand.site.problem
+    for number, copy in enumerate(copies.copies):
+        part = copies.parts[copy.part]
+        placements: list[Placement] = []
+        for _, ask, group, count in sorted(take for take in stand.takes if take[0] == number):
+            devices = left[group][:count]
+            inspected = any(problem.asks[other].admin_access for other in problem.groups[group].asks)
+            if not (problem.groups[group].shareable or inspected):
+                del left[group][:count]
+            uses = dict(dict(problem.groups[group].uses).get(ask, ()))
+            consumed = {key: format_quantity(amount) for key, amount in sorted(uses.items())}
+            reference = _reference(fleet, part.pod, problem.asks[ask].reference)
+            placements.extend(Placement(reference, device, consumed=dict(consumed)) for device in devices)
+        yield part.pod, tuple(placements)
+
+
+def _reference(fleet: Fleet, pod: int, joint: str) -> str:
+    """Return the reference in the pod's drawing of one in the fleet's (`workload.claim:request`)."""
+    where, _, reference = joint.partition(MARK)
+    workload = fleet.pods[pod].workload
+    if len(workload.claims) == 1:
+        return reference
+    return f"{workload.claims[int(where.partition('.')[2])].name}{MARK}{reference}"
+
+
+def _drawn(pod: Pod, placement: Placement) -> Placement:
+    """Return a placement under the names of the drawing as it was given."""
+    if not pod.several:
+        return replace(placement, request=pod.drawn(0, placement.request))
+    claim, _, reference = placement.request.partition(MARK)
+    position = [sketch.name for sketch in pod.workload.claims].index(claim)
+    return replace(placement, request=pod.drawn(position, reference), claim=claim)
+
+
+def scale_on(fleet: Fleet, pod: Pod, node: str) -> Scale:
+    """Return what the devices of a pod on a node are valued with, under the names of its expanded drawing."""
+    scan = fleet.scan
+    return Scale(pod.sketch, localities(scan.cluster, node), _Devices(fleet, node), pod.paired, scan.rules.lists)
+
+
+class _Devices(dict):  # type: ignore[type-arg]
+    """The devices of a node, looked at only when a link needs their attributes."""
+
+    def __init__(self, fleet: Fleet, node: str) -> None:
+        super().__init__()
+        self._fleet, self._node = fleet, node
+
+    def __missing__(self, device: DeviceID) -> object:
+        self.update(self._fleet.scan.devices(self._node))
+        return self[device]
+
+
+def goals_of(fleet: Fleet, replicas: Sequence[Replica], order: Sequence[str], nodes: int) -> Mapping[str, GoalValue]:
+    """Return the goals of a fleet counted again from its replicas."""
+    found = {}
+    for goal in order:
+        if goal == UNPLACED:
+            found[goal] = GoalValue(goal, sum(fleet.demand) - len(replicas))
+        elif goal == NODES:
+            found[goal] = GoalValue(goal, nodes)
+        else:
+            mine = [value for replica in replicas for value in replica.goals if value.goal == goal]
+            found[goal] = GoalValue(goal, sum(v.value for v in mine), unknown=sum(v.unknown for v in mine))
+    return found
+
+
+def proven_goals(answer: Answer, counted: Mapping[str, GoalValue]) -> tuple[GoalValue, ...]:
+    """Return the goals with their bounds; raises SolverError where the devices are not worth what the solver says."""
+    goals = []
+    for goal in answer.goals:
+        if counted[goal.goal].value != goal.value:
+            raise SolverError(
+                f"goal {goal.goal!r} of the fleet: the solver says {goal.value}, the devices have "
+                f"{counted[goal.goal].value}; please report the claims and the cluster"
+            )
+        goals.append(replace(counted[goal.goal], bound=goal.bound, proven=goal.proven))
+    return tuple(goals)

@@ -1,0 +1,127 @@
+"""plan_fleet: workloads × replicas over a cluster: most replicas, then the goals, with a proof or a bound each."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from dra_lab.errors import InputError
+from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workload
+from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.fleet.pods import Fleet, look_at
+from dra_lab.planner.progress import Limits, Progress
+
+OBJECTIVES = ("replicas", "nodes")
+
+
+def plan_fleet(
+    cluster: Cluster,
+    workloads: Sequence[Workload],
+    *,
+    release: KubernetesRelease,
+    goals: Sequence[str] = (),
+    objective: str = "replicas",
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+    solver: str = "HiGHS",
+    held: AllocatedDevices | None = None,
+    first_fit: bool = True,
+) -> FleetPlan:
+    """Return where the replicas of workloads go, best first, with what is proven of it.
+
+    `objective` "replicas" places as many as can be; "nodes" places all of them on the fewest nodes, or proves that they
+    do not all fit. `goals` puts goals of FLEET_GOALS in front of the others, after `unplaced`, `alternatives` and
+    `preferences`; `damage`, which is about one claim, is passed over. `held` replaces what the cluster says is in use.
+    At the end of `time_limit` (seconds), or when `cancel` is set, the best plan so far comes back with the bounds that
+    were reached, STOPPED when there is none. Without a limit, a fleet with many different node states is improved for
+    SECONDS and then told as it is. `progress` is called from this thread. Raises InputError, SketchError,
+    CelCompileError, SolverError, and UnsupportedFeature for a rule of DRA that is not known here.
+    """
+    began = time.monotonic()
+    limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
+    order = fleet_order(goals, objective)
+    plan = FleetPlan(
+        PlanStatus.EMPTY,
+        tuple(workloads),
+        cluster.name,
+        str(release),
+        findings=cluster.findings,
+        objective=objective,
+    )
+    if not any(workload.replicas for workload in workloads):
+        return plan
+    clock = Clock()
+    fleet = look_at(cluster, workloads, release, limits, held)
+    clock.lap("scan")
+    work = Work(fleet, order, objective == "nodes", limits, solver, clock)
+    plan = _planned(work, plan)
+    if first_fit and plan.replicas and not limits.reached:
+        from dra_lab.planner.fleet.regret import first_fit_of
+
+        plan = replace(plan, first_fit=first_fit_of(fleet, plan, order, limits))
+        clock.lap("first fit")
+    return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
+
+
+@dataclass
+class Clock:
+    """The seconds of each part of the work."""
+
+    parts: dict[str, float] = field(default_factory=dict)
+    _last: float = field(default_factory=time.monotonic)
+
+    def lap(self, part: str) -> None:
+        """Count the time since the last lap to a part."""
+        now = time.monotonic()
+        self.parts[part] = self.parts.get(part, 0.0) + now - self._last
+        self._last = now
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a fleet is planned with."""
+
+    fleet: Fleet
+    order: tuple[str, ...]
+    all_placed: bool
+    limits: Limits
+    solver: str
+    clock: Clock
+
+
+def fleet_order(goals: Sequence[str], objective: str) -> tuple[str, ...]:
+    """Return all goals of a fleet in their order. Raises InputError for one, or an objective, that is not known."""
+    if objective not in OBJECTIVES:
+        raise InputError(f"objective {objective!r} is not known; use one of {', '.join(OBJECTIVES)}")
+    for goal in goals:
+        if goal not in FLEET_GOALS and goal not in GOALS:
+            raise InputError(f"goal {goal!r} is not known; use {', '.join(FLEET_GOALS)}")
+    wanted = [goal for goal in goals if goal != DAMAGE]
+    first = [UNPLACED, NODES] if objective == "nodes" else [UNPLACED]
+    return tuple(dict.fromkeys((*first, "alternatives", "preferences", *wanted, *FLEET_GOALS)))
+
+
+def _planned(work: Work, plan: FleetPlan) -> FleetPlan:
+    # The solver takes half a second to import; only who plans waits for it.
+    from dra_lab.planner.fleet.placing import goals_of, proven_goals, replicas_of, stands_of
+    from dra_lab.planner.fleet.search import search
+
+    answer, states = search(work)
+    plan = replace(plan, states=states)
+    if answer.chosen is None:
+        status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
+        return replace(plan, status=status)
+    stands = stands_of(answer)
+    replicas = replicas_of(work.fleet, stands, work.order)
+    counted = goals_of(work.fleet, replicas, work.order, len(stands))
+    goals = proven_goals(answer, counted)
+    work.clock.lap("placing")
+    status = PlanStatus.OPTIMAL if all(goal.proven for goal in goals) else PlanStatus.FEASIBLE
+    if not replicas:
+        status = PlanStatus.INFEASIBLE if goals[0].proven else PlanStatus.STOPPED
+    return replace(plan, status=status, replicas=replicas, goals=goals)

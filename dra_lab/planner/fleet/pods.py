@@ -1,0 +1,170 @@
+"""The workloads of a fleet as the planner reads them: all pods' claims in one drawing, and one scan of the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.authoring.expand import Expansion, expand
+from dra_lab.errors import InputError, UnsupportedFeature
+from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.fleet import Workload
+from dra_lab.model.names import split_request
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, asks, check_sketch
+from dra_lab.planner.eligible import Rules
+from dra_lab.planner.joined import MARK, join_sketches
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.refuse import refuse_claim
+from dra_lab.planner.scan import Scan, scan_nodes
+from dra_lab.planner.views import views_of
+from dra_lab.topology.locality import localities
+
+
+@dataclass(frozen=True)
+class Pod:
+    """One workload: its claims, expanded, as one drawing; and which asks, requests and links of the fleet's are its.
+
+    `sketch` names requests as the plan does (`claim:request` where the pod has several claims); `origins` maps each
+    name of an expanded request to the drawing's, claim by claim. The ranges are half-open.
+    """
+
+    workload: Workload
+    sketch: ClaimSketch
+    origins: tuple[Mapping[str, str], ...]
+    asks: tuple[int, int]
+    requests: tuple[int, int]
+    links: tuple[int, int]
+    paired: bool = False
+
+    @property
+    def several(self) -> bool:
+        """Say whether the pod has several claims."""
+        return len(self.workload.claims) > 1
+
+    def drawn(self, claim: int, reference: str) -> str:
+        """Return a reference in one of the pod's expanded claims as it is in the drawing that was given."""
+        request, alternative = split_request(reference)
+        name = self.origins[claim].get(request, request)
+        return f"{name}/{alternative}" if alternative else name
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Pods beside a scan of the cluster for all their claims at once; `cluster` is the one that was given."""
+
+    cluster: Cluster
+    pods: tuple[Pod, ...]
+    scan: Scan
+
+    @property
+    def release(self) -> KubernetesRelease:
+        """Return the target release."""
+        return self.scan.release
+
+    @property
+    def demand(self) -> tuple[int, ...]:
+        """Return the replicas wanted of each workload."""
+        return tuple(pod.workload.replicas for pod in self.pods)
+
+
+def look_at(
+    cluster: Cluster,
+    workloads: Sequence[Workload],
+    release: KubernetesRelease,
+    limits: Limits,
+    held: AllocatedDevices | None = None,
+) -> Fleet:
+    """Check workloads and look at every node for them; `held` replaces what the cluster says is in use.
+
+    Raises InputError, SketchError, CelCompileError, and UnsupportedFeature for rules that the planner does not know.
+    """
+    check_workloads(workloads)
+    complete = with_documented_classes(cluster)
+    grown = [[expand(claim, complete, release) for claim in workload.claims] for workload in workloads]
+    joint = join_sketches(
+        {f"{w}.{c}": part.sketch for w, parts in enumerate(grown) for c, part in enumerate(parts)}, "fleet"
+    )
+    most = max(1, sum(workload.replicas for workload in workloads))
+    rules = Rules(complete, joint, release, views_of(complete, release).matching, held=held, replicas=most)
+    for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
+        raise problem
+    scan = scan_nodes(rules, limits)
+    _refuse_admin_counters(scan)
+    return Fleet(cluster, _pods(workloads, grown, scan), scan)
+
+
+def check_workloads(workloads: Sequence[Workload]) -> None:
+    """Raise InputError or SketchError, saying where, when workloads are not what can be planned."""
+    names = [workload.name for workload in workloads]
+    for workload in workloads:
+        where = f"workload {workload.name!r}"
+        if names.count(workload.name) > 1:
+            raise InputError(f"{where} is there twice; give each its own name")
+        if workload.replicas < 0:
+            raise InputError(f"{where} has {workload.replicas} replicas; give 0 or more")
+        if not workload.claims or not all(claim.requests for claim in workload.claims):
+            raise InputError(f"{where} has a pod without requests; draw at least one request in each of its claims")
+        claims = [claim.name for claim in workload.claims]
+        if len(set(claims)) < len(claims) or any(MARK in name for name in claims):
+            raise InputError(f"{where}: its claims are named {', '.join(claims)}; give each its own plain name")
+        for claim in workload.claims:
+            check_sketch(claim)
+            refuse_claim(claim)
+
+
+def _pods(workloads: Sequence[Workload], grown: list[list[Expansion]], scan: Scan) -> tuple[Pod, ...]:
+    pods = []
+    at_ask = at_request = at_link = 0
+    for workload, parts in zip(workloads, grown, strict=True):
+        sketches = [part.sketch for part in parts]
+        named = dict(zip((claim.name for claim in workload.claims), sketches, strict=True))
+        sketch = sketches[0] if len(sketches) == 1 else join_sketches(named, workload.name)
+        ends = (
+            at_ask + sum(len(asks(request)) for request in sketch.requests),
+            at_request + len(sketch.requests),
+            at_link + len(sketch.links),
+        )
+        ranges = ((at_ask, ends[0]), (at_request, ends[1]), (at_link, ends[2]))
+        pods.append(Pod(workload, sketch, tuple(part.origin for part in parts), *ranges))
+        at_ask, at_request, at_link = ends
+    return tuple(replace(pod, paired=_asks_for_pairs(scan, pod)) for pod in pods)
+
+
+def _asks_for_pairs(scan: Scan, pod: Pod) -> bool:
+    """Say whether a pod's requests match both GPUs and NICs somewhere (goal `unpaired`)."""
+    kinds: set[str] = set()
+    seen: set[tuple[int, ...]] = set()
+    mine = scan.rules.asks[slice(*pod.asks)]
+    for name in scan.states:
+        answers = [scan.views.answers(ask) for ask in mine]
+        key = (scan.views.view(name).hardware, *(answer.by_node[name] for answer in answers))
+        if key in seen:
+            continue
+        seen.add(key)
+        places = localities(scan.cluster, name)
+        devices = scan.views.view(name).devices
+        for answer in answers:
+            stages = answer.stages[answer.by_node[name]]
+            kinds.update(places[i.id].kind for i, stage in zip(devices, stages, strict=True) if stage == "match")
+        if {"gpu", "nic"} <= kinds:
+            return True
+    return False
+
+
+def _refuse_admin_counters(scan: Scan) -> None:
+    """Refuse admin access to devices with counters: what it draws counts only until its pod has its devices (3.14)."""
+    if not any(ask.admin_access for ask in scan.rules.asks):
+        return
+    for equal in scan.classes:
+        problem = scan.problem(equal.nodes[0])
+        for group in problem.groups:
+            for ask in (a for a in group.asks if problem.asks[a].admin_access and group.draws):
+                request = problem.asks[ask].reference.partition(MARK)[2]
+                raise UnsupportedFeature(
+                    "adminAccess",
+                    f"request {request!r} may look into {group.devices[0]}, which draws on shared counters, so that it "
+                    "depends on the order of the pods whether it gets it; plan that claim alone, or add a selector "
+                    "that leaves such devices out",
+                )

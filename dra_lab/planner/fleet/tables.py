@@ -1,0 +1,121 @@
+"""What each site can hold at what price: numbers of replicas with the least values known and the best found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dra_lab.planner.fleet.counting import Counts, Room, room_of
+from dra_lab.planner.fleet.pack import Packed, Values, pack
+from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.progress import Limits
+
+MOST_VECTORS = 2_000
+"""Different numbers of replicas that are told apart on one site; above, only bounds of single replicas are used."""
+
+
+@dataclass
+class Table:
+    """What is known of one site.
+
+    `packed` holds each combination of numbers that was looked at; one that is not there, and that counting allows, is
+    not known to be impossible. `vectors` are all that counting allows (None: too many to list).
+    """
+
+    site: Site
+    room: Room
+    order: tuple[str, ...]
+    solver: str
+    vectors: list[Counts] | None
+    packed: dict[Counts, Packed] = field(default_factory=dict)
+    _barred: list[Counts] = field(default_factory=list)
+
+    def lower(self, counts: Counts) -> Values | None:
+        """Return values that no way undercuts, None where the numbers are impossible."""
+        known = self.packed.get(counts)
+        if known is not None:
+            return known.lower
+        if self.is_barred(counts) or not self.room.may_hold(counts):
+            return None
+        return self._summed(counts)
+
+    def _summed(self, counts: Counts) -> Values | None:
+        """Return the sum of what the replicas cost alone, or with one less: no packing costs less than its parts."""
+        best: Values | None = None
+        whole = [0] * len(self.order)
+        for at, count in enumerate(counts):
+            if not count:
+                continue
+            single = self.packed.get(_one(counts, at))
+            if single is not None and single.lower is None:
+                return None
+            if single is None or single.lower is None:
+                continue
+            whole = [a + count * b for a, b in zip(whole, single.lower, strict=True)]
+            rest = self.packed.get(_less(counts, at))
+            if rest is not None and rest.lower is not None:
+                found = tuple(a + b for a, b in zip(rest.lower, single.lower, strict=True))
+                best = found if best is None else max(best, found)
+        return tuple(whole) if best is None else max(best, tuple(whole))
+
+    def is_barred(self, counts: Counts) -> bool:
+        """Say whether the numbers contain some that are known to be impossible."""
+        return any(all(a >= b for a, b in zip(counts, barred, strict=True)) for barred in self._barred)
+
+    def learn(self, counts: Counts, found: Packed) -> None:
+        """Keep what was found out."""
+        self.packed[counts] = found
+        if found.lower is None:
+            self._barred.append(counts)
+
+    def decide(self, counts: Counts, limits: Limits, *, decide_only: bool = False) -> Packed:
+        """Find the best way for some numbers of replicas, or what a limit leaves of it."""
+        known = self.packed.get(counts)
+        if known is not None and (known.exact or (decide_only and known.upper is not None)):
+            return known
+        lower = self.lower(counts)
+        if lower is None:
+            found = Packed(None)
+        elif not any(counts):
+            found = Packed(lower, lower)
+        else:
+            found = pack(
+                self.site.problem,
+                self.site.parts,
+                counts,
+                self.order,
+                limits,
+                solver=self.solver,
+                lower=lower,
+                decide_only=decide_only,
+            )
+            if known is not None and known.upper is not None and (found.upper is None or known.upper < found.upper):
+                found = Packed(found.lower, known.upper, known.takes)
+        self.learn(counts, found)
+        return found
+
+    @property
+    def closed(self) -> bool:
+        """Say whether everything that counting allows is known exactly."""
+        return self.vectors is not None and all(
+            self.is_barred(counts) or (counts in self.packed and self.packed[counts].exact) for counts in self.vectors
+        )
+
+
+def tables_of(sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ...], solver: str) -> list[Table]:
+    """Return a table for every site with what counting alone says; `order` names the goals of devices."""
+    tables = []
+    for site in sites:
+        room = room_of(site, demand)
+        table = Table(site, room, order, solver, room.vectors(MOST_VECTORS))
+        table.learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
+        tables.append(table)
+    return tables
+
+
+def _one(counts: Counts, at: int) -> Counts:
+    return tuple(int(position == at) for position in range(len(counts)))
+
+
+def _less(counts: Counts, at: int) -> Counts:
+    return tuple(count - (position == at) for position, count in enumerate(counts))
