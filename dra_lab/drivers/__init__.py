@@ -5,6 +5,7 @@ Imports model and errors only. One driver is one file, `data/<driver>.yaml`; `da
 
 from dra_lab.drivers.kinds import attributes_read, device_kind, device_label, device_short, published
 from dra_lab.drivers.machines import Machine, attributes_of_machines, derived_numa, machines
+from dra_lab.drivers.models import PciModel, pci_model
 from dra_lab.drivers.profiles import (
     ANY,
     KINDS,
@@ -15,6 +16,7 @@ from dra_lab.drivers.profiles import (
     KindRule,
     LabelRule,
     Lookup,
+    MadeDevice,
     Offer,
     documented_class,
     known_drivers,
@@ -33,7 +35,9 @@ __all__ = [
     "LabelRule",
     "Lookup",
     "Machine",
+    "MadeDevice",
     "Offer",
+    "PciModel",
     "attributes_of_machines",
     "attributes_read",
     "derived_numa",
@@ -44,6 +48,7 @@ __all__ = [
     "known_drivers",
     "level_attributes",
     "machines",
+    "pci_model",
     "profile",
     "published",
 ]

@@ -119,6 +119,26 @@ class DocumentedClass:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeDevice:
+    """What the driver would publish for a piece of hardware that a topology file describes.
+
+    `of` is "gpu", "nic", "numaNode" (its CPUs as one device) or "cpu"; `mode` is "" or the driver's mode that publishes
+    it so; `vendors` are PCI vendor ids, empty for all. `names` are templates, the first that can be filled in is used;
+    `attributes` and `capacity` have the keys as the driver publishes them (bare or full) and templates as values, with
+    the words of `data/README.md`. What cannot be filled in is left out. `note` says what the driver may do otherwise.
+    """
+
+    of: str
+    names: tuple[str, ...]
+    mode: str = ""
+    vendors: tuple[str, ...] = ()
+    attributes: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
+    capacity: Mapping[str, str] = field(default_factory=dict)
+    shareable: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DriverProfile:
     """What is known of one driver.
 
@@ -137,14 +157,18 @@ class DriverProfile:
     offers: tuple[Offer, ...] = ()
     classes: tuple[DocumentedClass, ...] = ()
     sources: tuple[str, ...] = ()
+    made: tuple[MadeDevice, ...] = ()
     known: bool = True
+
+
+_OTHER_FILES = ("device_plugins", "machines", "pci_models")
 
 
 @cache
 def known_drivers() -> tuple[str, ...]:
     """Return the names of the drivers with a data file, sorted."""
     names = (entry.name.removesuffix(".yaml") for entry in _data().iterdir() if entry.name.endswith(".yaml"))
-    return tuple(sorted(name for name in names if name not in ("device_plugins", "machines")))
+    return tuple(sorted(name for name in names if name not in _OTHER_FILES))
 
 
 def profile(driver: str) -> DriverProfile:
@@ -199,6 +223,7 @@ _PARTS: Mapping[str, type] = {
     "short": LabelRule,
     "offers": Offer,
     "classes": DocumentedClass,
+    "made": MadeDevice,
 }
 
 

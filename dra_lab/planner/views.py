@@ -72,7 +72,11 @@ class ClusterViews:
             whole = all(pool.complete and not pool.invalid for pool in pools)
             # What an incomplete pool publishes still tells places: such a node is like no other.
             counted = counted_pools(pools)
-            key = (tuple(self._device(item) for item in devices), _counters(devices, counted))
+            key: tuple[Hashable, ...] = (tuple(self._device(item) for item in devices), _counters(devices, counted))
+            overlay = self.cluster.overlays.get(node_name)
+            if overlay is not None:
+                # it tells places by the devices' names, so names count here
+                key = (*key, overlay, tuple((item.driver, item.id.device) for item in devices))
             found = NodeView(node_name, devices, self._number("node", key if whole else node_name), counted)
             self.nodes[node_name] = found
         return found

@@ -19,6 +19,8 @@ from dra_lab.sources.files import (
     read_documents,
     read_standard_input,
 )
+from dra_lab.sources.foreign import make_cluster, read_inventory, with_overlay
+from dra_lab.sources.foreign.loading import cluster_of_files, cluster_of_texts, topologies_of
 from dra_lab.sources.live import PREFIX as CONTEXT
 from dra_lab.sources.live import Context, contexts, load_context
 from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, samples
@@ -38,11 +40,14 @@ __all__ = [
     "load_cluster",
     "load_context",
     "load_texts",
+    "make_cluster",
     "make_snapshot",
     "read_claim",
     "read_drawing",
+    "read_inventory",
     "sample_path",
     "samples",
+    "with_overlay",
     "write_drawing",
     "write_snapshot",
     "write_whole",
@@ -52,6 +57,8 @@ __all__ = [
 def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Cluster:
     """Return the cluster of `sample:NAME`, `context:NAME`, a file, a folder, its `.tar.gz`, or `-` (standard input).
 
+    A topology file (`nvidia-smi topo -m`, hwloc or NCCL XML) becomes a cluster of one node, made from it and marked so;
+    `topo:FILE,FILE*8` joins files about one server and makes 8 equal nodes (`make_cluster` has more choices).
     `context:` alone is the current context; `namespaces` reads the claims and pods of these only, of a context.
 
     Raises SourceError when there is nothing to read and ManifestError when a single file is broken as a whole; what is
@@ -63,6 +70,9 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
         return load_context(source.removeprefix(CONTEXT), namespaces=namespaces)
     if str(source) == "-":
         return assemble(read_standard_input(), "standard input", read_at=_now())
+    made = cluster_of_files(source)
+    if made is not None:
+        return made
     path = Path(source).expanduser()
     if is_archive(path) and path.is_file():
         documents, info = read_archive_documents(str(path), path)
@@ -74,8 +84,12 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
 def load_texts(texts: Mapping[str, str | bytes]) -> Cluster:
     """Return the cluster of several files by name, as dropped on the planner. Raises like `load_cluster`.
 
-    They may be the files of a snapshot, or one as a `.tar.gz`.
+    They may be the files of a snapshot, or one as a `.tar.gz`. Topology files become nodes, or an overlay of the rest.
     """
+    topologies = topologies_of(texts)
+    if topologies:
+        rest = {name: text for name, text in texts.items() if name not in topologies}
+        return cluster_of_texts(topologies, load_texts(rest) if rest else None)
     parts: list[Documents] = []
     info: SnapshotInfo | None = None
     for name, text in texts.items():

@@ -1,7 +1,7 @@
 """Where each device of a node sits: socket, NUMA node, PCIe root, switch; unknown stays unknown, and says so.
 
-What a driver publishes comes first. What it does not publish is derived only from facts (other devices at the same
-PCIe root, documented machines), marked `derived`, and never written into a manifest.
+What a driver publishes comes first. What it does not publish is derived only from facts (a topology file laid over the
+node, other devices at the same PCIe root, documented machines), marked `derived`, and never written into a manifest.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from dra_lab.drivers import (
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
 from dra_lab.model.names import DeviceID
+from dra_lab.model.overlay import Overlay, OverlayPlace
 from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools
 
 LEVEL_FIELDS: Mapping[str, str] = MappingProxyType(
@@ -40,8 +41,9 @@ _KIND_WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", 
 class Place:
     """A value of a level, and where it comes from.
 
-    `source` is the full name of the attribute that publishes it or, where `derived`, words that name the source
-    ("from the NICs at the same PCIe root (dra.net/numaNode)").
+    `source` is the full name of the attribute that publishes it (with ", made from FILE:LINE" in slices that nobody
+    published) or, where `derived`, words that name the source
+    ("from the NICs at the same PCIe root (dra.net/numaNode)", "overlay: dgx.xml:36, Bridge 0000:[2b-3b]").
     """
 
     value: str | int
@@ -147,7 +149,7 @@ class _Memo:
     nodes: dict[str, Mapping[DeviceID, Locality]] = field(default_factory=dict)
     names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     devices: dict[tuple[object, ...], Locality] = field(default_factory=dict)
-    filled: dict[tuple[int, ...], tuple[Locality, ...]] = field(default_factory=dict)
+    filled: dict[tuple[object, ...], tuple[Locality, ...]] = field(default_factory=dict)
 
 
 def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Locality]:
@@ -161,11 +163,31 @@ def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Lo
     devices = {item.id: item.device for item in seen}
     known = [_remembered(device_id.driver, device, memo) for device_id, device in devices.items()]
     # the values in the memo live as long as it does, so their addresses tell them apart
-    key = tuple(id(locality) for locality in known)
+    key: tuple[object, ...] = tuple(id(locality) for locality in known)
+    overlay = cluster.overlays.get(node_name)
+    if overlay is not None:
+        key = (overlay, tuple((device_id.driver, device_id.device) for device_id in devices), *key)
     filled = memo.filled.get(key)
     if filled is None:
+        if overlay is not None:
+            known = [_overlaid(i, locality, overlay) for i, locality in zip(devices, known, strict=True)]
         filled = memo.filled[key] = _derive(known, tuple(devices.values()))
     return {device_id: _of(device_id, locality) for device_id, locality in zip(devices, filled, strict=True)}
+
+
+def _overlaid(device_id: DeviceID, locality: Locality, overlay: Overlay) -> Locality:
+    """Fill in what a topology file says and the driver does not publish; say where made attributes come from."""
+    key = (device_id.driver, device_id.device)
+    places: Mapping[str, OverlayPlace] = overlay.places.get(key, {})
+    made = overlay.made.get(key, {})
+    changes: dict[str, Any] = {}
+    for level, member in LEVEL_FIELDS.items():
+        published = locality.place(level)
+        if published is not None and published.source in made:
+            changes[member] = Place(published.value, f"{published.source}, made from {made[published.source]}")
+        elif published is None and level in places:
+            changes[member] = Place(places[level].value, places[level].source, derived=True)
+    return dataclasses.replace(locality, **changes) if changes else locality
 
 
 def _derive(known: Sequence[Locality], devices: Sequence[Device]) -> tuple[Locality, ...]:

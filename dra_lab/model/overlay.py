@@ -1,0 +1,34 @@
+"""Overlay: what files say of a node's devices beside its slices; kube-scheduler never sees any of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+LEVELS = ("switch", "pcieRoot", "numaNode", "socket")
+"""The levels of which an overlay may give values, nearest first."""
+
+DeviceKey = tuple[str, str]
+"""(driver, device name): devices of equal nodes differ in their pool only."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayPlace:
+    """The value of a level and where it comes from: `overlay: dgx.xml:36, Bridge 0000:[2b-3b]`."""
+
+    value: str | int
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Overlay:
+    """What files say of a node's devices.
+
+    `source` names the files; `places` gives places by level, used where the driver publishes none; `made` says, for
+    slices that were made from the files, where each attribute comes from, by its full name. Equal nodes share one
+    overlay: two overlays are equal only if they are the same object.
+    """
+
+    source: str
+    places: Mapping[DeviceKey, Mapping[str, OverlayPlace]] = field(default_factory=dict)
+    made: Mapping[DeviceKey, Mapping[str, str]] = field(default_factory=dict)

@@ -1,0 +1,295 @@
+"""hwloc XML (`lstopo topology.xml`), versions 1 to 3: packages, NUMA nodes, PCIe tree, GPUs and NICs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from dra_lab.errors import SourceError
+from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.sources.foreign.inventory import (
+    MAX_CPUS,
+    MAX_DEVICES,
+    CpuNode,
+    Fact,
+    Inventory,
+    InventoryDevice,
+    kind_of_pci,
+    mask_numbers,
+    pci_address,
+)
+from dra_lab.sources.foreign.switches import nearest_switches
+from dra_lab.sources.foreign.xml_text import Element
+
+FORMAT = "hwloc XML"
+
+_PCI_TYPE = re.compile(
+    r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[([0-9a-f]{4}):([0-9a-f]{4})\])?", re.IGNORECASE
+)
+_BRIDGE_PCI = re.compile(r"([0-9a-f]{4,8}):\[([0-9a-f]{2})-([0-9a-f]{2})\]", re.IGNORECASE)
+_NVML = re.compile(r"(?:nvml|rsmi|cuda)(\d{1,4})", re.ASCII)
+
+# hwloc.h: up to version 2 an enumeration (2 network, 3 OpenFabrics); from version 3 bits (16 network, 32 OpenFabrics).
+_ENUM = {"2": "interface", "3": "rdmaDevice"}
+_BITS = ((16, "interface"), (32, "rdmaDevice"))
+
+# NUMA nodes that are not the main memory of CPUs (hwloc's subtypes, docs "Heterogeneous memory")
+_OTHER_MEMORY = ("GPUMemory", "HBM", "MCDRAM", "SPM", "NVM", "CXL-DRAM", "CXL-NVM")
+
+# ConnectX-7 functions of HGX B200 that manage NVSwitch and are no network (drivers-and-hardware 0, item 6)
+_MANAGEMENT = ("15b3:0087",)
+
+
+@dataclass(frozen=True)
+class _At:
+    """Where the walk is: what the elements above say about a device below."""
+
+    package: str = ""
+    numa_ancestor: str = ""
+    nodeset: str = ""
+    place: Element | None = None
+    root: Fact | None = None
+    bridges: tuple[str, ...] = ()
+
+
+@dataclass
+class _Walk:
+    source: str
+    bits: bool
+    packages: list[tuple[int, frozenset[int]]] = field(default_factory=list)
+    numa_nodes: list[tuple[Element, int]] = field(default_factory=list)
+    cores: list[tuple[int, ...]] = field(default_factory=list)
+    found: list[tuple[Element, str, _At]] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=dict)
+    bridge_count: int = 0
+
+    def origin(self, element: Element, path: str = "") -> Origin:
+        what = element.get("type") or element.tag
+        name = element.get("pci_busid") or element.get("bridge_pci") or element.get("os_index") or element.get("name")
+        return Origin(self.source, object=f"{what} {name}".strip()[:120], path=path, line=element.line)
+
+    def refuse(self, what: str, element: Element) -> NoReturn:
+        advice = "write the file again with: lstopo topology.xml"
+        raise SourceError(f"{what}; {advice}", origin=self.origin(element))
+
+    def number(self, element: Element, name: str) -> int:
+        text = element.get(name)
+        if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) > MAX_CPUS:
+            self.refuse(f"{name} is {text[:40]!r}, expected a number up to {MAX_CPUS}", element)
+        return int(text)
+
+
+def read_hwloc(root: Element, source: str) -> Inventory:
+    """Return the inventory of an hwloc export.
+
+    A device's PCIe root is named by the host bridge above it, its NUMA node by the place where that bridge hangs; a
+    bridge at the whole machine gives none where there are several NUMA nodes. Without Bridge objects nothing but the
+    NUMA node is known. Raises SourceError with line and element for a file that is no hwloc export or that names an
+    address, a CPU or a NUMA node twice or not at all.
+    """
+    version = root.get("version")
+    machine = next(root.named("object"), None)
+    if root.tag != "topology" or machine is None:
+        raise SourceError("this is no hwloc XML: a <topology> with an <object> is expected", origin=Origin(source))
+    walk = _Walk(source, bits=version.partition(".")[0].isdecimal() and int(version.partition(".")[0]) >= 3)
+    _visit(walk, machine, _At())
+    findings: list[Finding] = []
+    nodes = _cpu_nodes(walk)
+    switches = nearest_switches(
+        [(address, at.bridges) for element, address, at in walk.found if _kind(element)[0] in ("gpu", "nic")]
+    )
+    devices = tuple(_device(walk, *found, nodes, switches) for found in walk.found)
+    if devices and not walk.bridge_count:
+        findings.append(
+            Finding(
+                "topology-without-bridges",
+                Severity.WARNING,
+                source,
+                "the file has no Bridge objects, so PCIe roots and switches are not known",
+                "Write it with: lstopo --whole-io topology.xml",
+                Origin(source, line=root.line),
+            )
+        )
+    if not any(device.kind in ("gpu", "nic") for device in devices):
+        message = "the file holds no GPU and no NIC; hwloc leaves out PCI devices where it may not read them"
+        advice = "Write it on the server itself, with: lstopo --whole-io topology.xml"
+        findings.append(Finding("topology-without-devices", Severity.WARNING, source, message, advice, Origin(source)))
+    return Inventory(source, FORMAT, devices, nodes, tuple(findings))
+
+
+def _visit(walk: _Walk, element: Element, at: _At) -> None:
+    kind = element.get("type")
+    if kind == "OSDev":
+        return
+    if kind in ("Package", "Socket"):
+        walk.packages.append((walk.number(element, "os_index"), frozenset(mask_numbers(element.get("nodeset")) or ())))
+        at = _At(element.get("os_index"), at.numa_ancestor)
+    if kind in ("NUMANode", "Node"):
+        number = walk.number(element, "os_index")
+        walk.numa_nodes.append((element, number))
+        at = _At(at.package, str(number))
+    if kind == "Core":
+        walk.cores.append(mask_numbers(element.get("cpuset")) or ())
+    if kind == "Bridge":
+        at = _bridge(walk, element, at)
+    elif kind == "PCIDev":
+        _pci_device(walk, element, at)
+    else:
+        at = _At(at.package, at.numa_ancestor, element.get("nodeset"), element)
+    for child in element.named("object"):
+        _visit(walk, child, at)
+
+
+def _bridge(walk: _Walk, element: Element, at: _At) -> _At:
+    walk.bridge_count += 1
+    buses = _BRIDGE_PCI.fullmatch(element.get("bridge_pci"))
+    if element.get("bridge_type").startswith("0-"):
+        if buses is None:
+            walk.refuse(f"bridge_pci of a host bridge is {element.get('bridge_pci')[:40]!r}", element)
+        root = Fact(f"pci{int(buses[1], 16):04x}:{buses[2].lower()}", walk.origin(element, "bridge_pci"))
+        return _At(at.package, at.numa_ancestor, at.nodeset, at.place, root)
+    address = pci_address(element.get("pci_busid"))
+    if not address:
+        walk.refuse(f"pci_busid of a bridge is {element.get('pci_busid')[:40]!r}", element)
+    return _At(at.package, at.numa_ancestor, at.nodeset, at.place, at.root, (*at.bridges, address))
+
+
+def _pci_device(walk: _Walk, element: Element, at: _At) -> None:
+    address = pci_address(element.get("pci_busid"))
+    if not address:
+        walk.refuse(f"pci_busid is {element.get('pci_busid')[:40]!r}, expected dddd:bb:dd.f", element)
+    if address in walk.seen:
+        walk.refuse(f"the address {address} is there twice (first on line {walk.seen[address]})", element)
+    walk.seen[address] = element.line
+    if len(walk.seen) > MAX_DEVICES:
+        walk.refuse(f"there are more than {MAX_DEVICES} PCI devices, which is the limit", element)
+    if at.root is not None and str(at.root.value)[3:].partition(":")[0] != address.partition(":")[0]:
+        walk.refuse(f"the device is of another PCI domain than its host bridge, {at.root.value}", element)
+    walk.found.append((element, address, at))
+
+
+def _kind(element: Element) -> tuple[str, re.Match[str] | None]:
+    ids = _PCI_TYPE.match(element.get("pci_type").lower())
+    return (kind_of_pci(ids[1], ids[2], ids[3]) if ids else "other"), ids
+
+
+def _device(
+    walk: _Walk,
+    element: Element,
+    address: str,
+    at: _At,
+    nodes: tuple[CpuNode, ...],
+    switches: Mapping[str, str],
+) -> InventoryDevice:
+    kind, ids = _kind(element)
+    facts = {"address": Fact(address, walk.origin(element, "pci_busid"))}
+    if ids:
+        facts |= {"vendor": Fact(ids[2], walk.origin(element, "pci_type"))}
+        facts |= {"device": Fact(ids[3], walk.origin(element, "pci_type"))}
+        if ids[1] == "0207":
+            facts["infiniBand"] = Fact(value=True, origin=walk.origin(element, "pci_type"))
+        if f"{ids[4]}:{ids[5]}" in _MANAGEMENT and kind == "nic":
+            facts["management"] = Fact(value=True, origin=walk.origin(element, "pci_type"))
+    facts |= dict(_named(walk, element))
+    if at.root is not None:
+        facts["pcieRoot"] = at.root
+    if address in switches:
+        facts["switch"] = Fact(switches[address], walk.origin(element, f"below the bridge {switches[address]}"))
+    numa = _numa(at, nodes)
+    if numa is not None and at.place is not None:
+        place = walk.origin(at.place, "nodeset" if at.place.get("nodeset") else "os_index")
+        facts["numaNode"] = Fact(numa.numa_node, place)
+        if numa.socket is not None:
+            facts["socket"] = Fact(numa.socket, place)
+    elif at.package.isdecimal() and at.place is not None:
+        facts["socket"] = Fact(int(at.package), walk.origin(at.place))
+    return InventoryDevice(kind, _name(facts, address), walk.origin(element), facts)
+
+
+def _name(facts: Mapping[str, Fact], address: str) -> str:
+    return next((str(facts[key].value) for key in ("rdmaDevice", "interface") if key in facts), address)
+
+
+def _named(walk: _Walk, element: Element) -> Iterator[tuple[str, Fact]]:
+    """Yield what the infos of a PCI device and the kernel's own names below it say."""
+    infos = _infos(element)
+    if "PCIDevice" in infos:
+        yield "model", Fact(infos["PCIDevice"].get("value"), walk.origin(infos["PCIDevice"]))
+        if "virtual function" in infos["PCIDevice"].get("value").lower():
+            yield "virtualFunction", Fact(value=True, origin=walk.origin(infos["PCIDevice"]))
+    for device in element.named("object"):
+        if device.get("type") != "OSDev":
+            continue
+        name, kind = device.get("name"), device.get("osdev_type")
+        if walk.bits:
+            mask = int(kind) if re.fullmatch(r"\d{1,4}", kind, re.ASCII) else 0
+            role = next((role for bit, role in _BITS if mask & bit and not _is_rdma(name, mask)), "")
+            role = "rdmaDevice" if _is_rdma(name, mask) else role
+        else:
+            role = _ENUM.get(kind, "")
+        if role and name:
+            yield role, Fact(name, walk.origin(device, "name"))
+        number = _NVML.fullmatch(name)
+        if number:
+            yield "index", Fact(int(number[1]), walk.origin(device, "name"))
+        own = _infos(device)
+        for key, role in (("GPUModel", "model"), ("NVIDIAUUID", "uuid")):
+            if key in own:
+                yield role, Fact(own[key].get("value"), walk.origin(own[key]))
+
+
+def _is_rdma(name: str, mask: int) -> bool:
+    """Say whether an OSDev with both bits (48, version 3) is the RDMA device and not the interface."""
+    if mask & 48 == 48:
+        return not re.match(r"(en|eth|ib\d|ib[ps]|wl|bond)", name)
+    return bool(mask & 32)
+
+
+def _infos(element: Element) -> dict[str, Element]:
+    return {info.get("name"): info for info in element.named("info")}
+
+
+def _cpu_nodes(walk: _Walk) -> tuple[CpuNode, ...]:
+    """Return the NUMA nodes of main memory, in order of number."""
+    seen: dict[int, Element] = {}
+    nodes = []
+    for element, number in walk.numa_nodes:
+        if number in seen:
+            walk.refuse(f"NUMA node {number} is there twice (first on line {seen[number].line})", element)
+        seen[number] = element
+        if element.get("subtype") in _OTHER_MEMORY:
+            continue
+        cpus = mask_numbers(element.get("cpuset")) if element.get("cpuset") else None
+        sockets = [package for package, nodeset in walk.packages if number in nodeset]
+        memory = element.get("local_memory")
+        nodes.append(
+            CpuNode(
+                number,
+                walk.origin(element),
+                cpus,
+                sockets[0] if len(sockets) == 1 else None,
+                int(memory) if re.fullmatch(r"\d{1,18}", memory, re.ASCII) else None,
+                _threads(walk, cpus or ()),
+            )
+        )
+    return tuple(sorted(nodes, key=lambda node: node.numa_node))
+
+
+def _threads(walk: _Walk, cpus: tuple[int, ...]) -> int | None:
+    here = set(cpus)
+    sizes = {len(core) for core in walk.cores if core and here.issuperset(core)}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _numa(at: _At, nodes: tuple[CpuNode, ...]) -> CpuNode | None:
+    """Return the one NUMA node of main memory at the place where a bridge hangs, None where there are several."""
+    if at.numa_ancestor:
+        here = [node for node in nodes if str(node.numa_node) == at.numa_ancestor]
+    else:
+        numbers = mask_numbers(at.nodeset) or ()
+        here = [node for node in nodes if node.numa_node in numbers]
+    # a node without CPUs is far memory; beside one with CPUs it is not where a device sits
+    with_cpus = [node for node in here if node.cpus] or here
+    return with_cpus[0] if len(with_cpus) == 1 else None

@@ -1,0 +1,183 @@
+"""Inventory: what a topology file says about the hardware of one server, each value with its place in the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from dra_lab.findings import Finding, Origin
+
+FACTS = (
+    "address",
+    "vendor",
+    "device",
+    "model",
+    "index",
+    "uuid",
+    "interface",
+    "rdmaDevice",
+    "infiniBand",
+    "virtualFunction",
+    "management",
+    "pcieRoot",
+    "rootGroup",
+    "switch",
+    "numaNode",
+    "socket",
+)
+"""What can be known of a device.
+
+`address` is the PCI address `dddd:bb:dd.f`; `vendor` and `device` the PCI ids in four hex digits; `index` the vendor
+tool's number of a GPU; `infiniBand`, `virtualFunction` and `management` are True or absent. `pcieRoot` is the root's
+name as Linux has it (`pci0000:10`); `rootGroup` is known where devices provably share a root whose name is not in the
+file: equal values are one root. `switch` is the nearest PCIe switch that holds another of the devices.
+"""
+
+MAX_BYTES = 64 * 2**20
+"""Bytes that a topology file may have; the largest known real one, of 24 NUMA nodes, has under 2 MB."""
+
+MAX_DEVICES = 4096
+"""Devices and CPU groups that an inventory may hold."""
+
+MAX_CPUS = 8192
+"""The highest CPU or NUMA node number read, the limit of Linux's own NR_CPUS."""
+
+_ADDRESS = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-7])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A value and where it stands: file and line, and the element or row."""
+
+    value: str | int | bool
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryDevice:
+    """A GPU, a NIC or another PCI device (`kind` "gpu", "nic", "other"), called `name` in the file.
+
+    `facts` holds what is known of it, by the words of FACTS; what is absent is not known.
+    """
+
+    kind: str
+    name: str
+    origin: Origin
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+    def value(self, name: str) -> str | int | bool | None:
+        """Return a fact's value, None where it is not known."""
+        fact = self.facts.get(name)
+        return None if fact is None else fact.value
+
+    def text(self, name: str) -> str:
+        """Return a fact as text, "" where it is not known."""
+        value = self.value(name)
+        return "" if value is None else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class CpuNode:
+    """The CPUs of a NUMA node: `cpus` their Linux numbers, None where the file does not tell all of them.
+
+    `memory` in bytes and `socket` are None where they are not known.
+    """
+
+    numa_node: int
+    origin: Origin
+    cpus: tuple[int, ...] | None = None
+    socket: int | None = None
+    memory: int | None = None
+    threads_per_core: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The hardware of one server as one file, or several joined ones, describe it.
+
+    `source` names the files, `format` what they are (`nvidia-smi topo -m`, `hwloc XML`, `NCCL topology XML`).
+    """
+
+    source: str
+    format: str
+    devices: tuple[InventoryDevice, ...] = ()
+    cpu_nodes: tuple[CpuNode, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def of(self, kind: str) -> tuple[InventoryDevice, ...]:
+        """Return the devices of a kind, in the file's order."""
+        return tuple(device for device in self.devices if device.kind == kind)
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """Return the names of the PCIe roots that hold a device, sorted."""
+        return tuple(sorted({device.text("pcieRoot") for device in self.devices} - {""}))
+
+
+def pci_address(text: str) -> str:
+    """Return an address as `dddd:bb:dd.f` in lower case, "" for text that is none; a missing domain is 0000."""
+    found = _ADDRESS.fullmatch(text.strip())
+    if found is None:
+        return ""
+    domain, bus, slot, function = (int(part or "0", 16) for part in found.groups())
+    return f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}" if slot < 32 else ""
+
+
+def kind_of_pci(class_code: str, vendor: str, device: str = "") -> str:
+    """Return "gpu", "nic" or "other" by PCI class (its first four hex digits), vendor and device id.
+
+    A display controller is a GPU only where the vendor makes accelerators, so that a board's own graphics (ASPEED,
+    Matrox, ATI's ES1000) is none. Classes, by the PCI Code and ID Assignment Specification: 02 network, 03 display, 12
+    accelerator.
+    """
+    if class_code.startswith("02"):
+        return "nic"
+    if class_code[:2] not in ("03", "12"):
+        return "other"
+    makers = ("10de", "1002", "8086", "1da3", "")
+    board_graphics = vendor == "1002" and device in ("4752", "515e", "5969")
+    return "gpu" if vendor in makers and not board_graphics else "other"
+
+
+def mask_numbers(text: str) -> tuple[int, ...] | None:
+    """Return the numbers of a bit mask of comma-separated 32-bit words, highest first (hwloc, NCCL, Linux).
+
+    An empty word is zero, as hwloc writes it. None where the mask is endless (`0xf...f`), broken, or over MAX_CPUS.
+    """
+    words = text.strip().lower().split(",")
+    if len(words) * 32 > MAX_CPUS + 32:
+        return None
+    value = 0
+    for word in words:
+        digits = word.removeprefix("0x") or "0"
+        if not re.fullmatch(r"[0-9a-f]{1,8}", digits) and len(words) > 1:
+            return None
+        if not re.fullmatch(r"[0-9a-f]{1,2048}", digits):
+            return None
+        value = (value << 32) | int(digits, 16)
+    return tuple(_bits(value))
+
+
+def _bits(value: int) -> Iterator[int]:
+    number = 0
+    while value:
+        low = (value & -value).bit_length() - 1
+        number += low
+        yield number
+        value >>= low + 1
+        number += 1
+
+
+def list_numbers(text: str) -> tuple[int, ...] | None:
+    """Return the numbers of a list such as `0-23,48-71`, None where it is none."""
+    found: dict[int, None] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", part, re.ASCII)
+        if match is None:
+            return None
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first or last > MAX_CPUS:
+            return None
+        found.update(dict.fromkeys(range(first, last + 1)))
+    return tuple(found)

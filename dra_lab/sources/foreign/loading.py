@@ -1,0 +1,62 @@
+"""Topology files where a cluster is asked for: a file by its content, `topo:FILE,FILE*8` by its name, dropped texts."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from dra_lab.errors import SourceError
+from dra_lab.model.cluster import Cluster
+from dra_lab.sources.foreign.joining import join
+from dra_lab.sources.foreign.reading import decode_inventory, is_topology, read_inventory
+from dra_lab.sources.foreign.slices import make_cluster
+
+TOPOLOGY = "topo:"
+"""`topo:FILE[,FILE...][*COUNT]`: COUNT equal nodes (default 1) made from files about one server."""
+
+_LOOKED_AT = 2**16
+_COUNT = re.compile(r"(.*)\*(\d{1,5})")
+
+
+def cluster_of_files(source: str | Path) -> Cluster | None:
+    """Return the cluster made from `topo:...` or from a single topology file, None where `source` is neither.
+
+    Raises SourceError for a file that is none or broken, InputError for a count beyond the limit.
+    """
+    text = str(source)
+    if isinstance(source, str) and text.startswith(TOPOLOGY):
+        files, count = text.removeprefix(TOPOLOGY), 1
+        if (found := _COUNT.fullmatch(files)) is not None:
+            files, count = found[1], int(found[2])
+        paths = [path.strip() for path in files.split(",") if path.strip()]
+        if not paths:
+            raise SourceError(f"{text!r} names no file; write {TOPOLOGY}FILE, or {TOPOLOGY}FILE,FILE*8 for 8 nodes")
+        return dataclasses.replace(make_cluster(read_inventory(*paths), count=count), name=text)
+    path = Path(source).expanduser()
+    if not path.is_file() or path.suffix.lower() in (".json", ".yaml", ".yml", ".gz", ".tgz"):
+        return None
+    try:
+        with path.open("rb") as file:
+            start = file.read(_LOOKED_AT)
+    except OSError as error:
+        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
+    if not is_topology(start):
+        return None
+    return dataclasses.replace(make_cluster(read_inventory(path)), name=text)
+
+
+def topologies_of(texts: Mapping[str, str | bytes]) -> Mapping[str, bytes]:
+    """Return those of several dropped files that are topology files, by their names."""
+    data = {name: text.encode() if isinstance(text, str) else text for name, text in texts.items()}
+    known = (".json", ".yaml", ".yml", ".gz", ".tgz")
+    return {name: text for name, text in data.items() if not name.lower().endswith(known) and is_topology(text)}
+
+
+def cluster_of_texts(texts: Mapping[str, bytes], below: Cluster | None) -> Cluster:
+    """Return the cluster made from dropped topology files, or `below` with them laid over it. Raises like both."""
+    from dra_lab.sources.foreign.overlay import with_overlay
+
+    inventory = join([decode_inventory(text, name) for name, text in texts.items()])
+    return make_cluster(inventory) if below is None else with_overlay(below, inventory)

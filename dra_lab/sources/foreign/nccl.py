@@ -1,0 +1,169 @@
+"""NCCL and RCCL topology XML (`NCCL_TOPO_DUMP_FILE`, the files of cloud images): NUMA nodes, switches, GPUs, NICs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from dra_lab.errors import SourceError
+from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.sources.foreign.inventory import (
+    MAX_CPUS,
+    MAX_DEVICES,
+    CpuNode,
+    Fact,
+    Inventory,
+    InventoryDevice,
+    kind_of_pci,
+    mask_numbers,
+    pci_address,
+)
+from dra_lab.sources.foreign.switches import nearest_switches
+from dra_lab.sources.foreign.xml_text import Element
+
+FORMAT = "NCCL topology XML"
+
+_BRIDGE = "0604"
+_NO_DOMAIN = "ffff:"
+"""PCI domain of switches that a cloud's file invents: inside the virtual machine they are not to be seen."""
+
+
+@dataclass
+class _Walk:
+    source: str
+    found: list[tuple[Element, str, Fact | None, tuple[str, ...]]] = field(default_factory=list)
+    bare: list[tuple[Element, Fact | None]] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=dict)
+
+    def origin(self, element: Element, path: str = "") -> Origin:
+        names = (element.get(key) for key in ("busid", "numaid", "name", "dev"))
+        name = next((name for name in names if name), "")
+        return Origin(self.source, object=f"{element.tag} {name}".strip()[:120], path=path, line=element.line)
+
+    def refuse(self, what: str, element: Element) -> NoReturn:
+        advice = "write the file again with the environment variable NCCL_TOPO_DUMP_FILE set"
+        raise SourceError(f"{what}; {advice}", origin=self.origin(element))
+
+
+def read_nccl(root: Element, source: str) -> Inventory:
+    """Return the inventory of a topology file of NCCL or RCCL.
+
+    Devices below one bridge share a PCIe root, whose name is not in the file (`rootGroup`); switches that a cloud's
+    file invents (domain ffff) tell what is near, but nothing of PCIe roots. Raises SourceError with line and element
+    for a file that is none, for broken addresses and for an address that is there twice.
+    """
+    if root.tag != "system":
+        raise SourceError(
+            f"this is no topology of NCCL: <system> is expected, got <{root.tag[:40]}>", origin=Origin(source)
+        )
+    walk = _Walk(source)
+    nodes = [node for cpu in root.named("cpu") if (node := _cpu(walk, cpu)) is not None]
+    twice = {node.numa_node for node in nodes if sum(node.numa_node == other.numa_node for other in nodes) > 1}
+    if twice:
+        again = [cpu for cpu in root.named("cpu") if cpu.get("numaid") == str(min(twice))][-1]
+        walk.refuse(f"NUMA node {min(twice)} is there twice", again)
+    if not walk.found and not walk.bare:
+        raise SourceError(
+            "there is no <pci> with a GPU or NIC below a <cpu> in it", origin=Origin(source, line=root.line)
+        )
+    switches = nearest_switches([(address, ("", *bridges)) for _, address, _, bridges in walk.found])
+    devices = [_device(walk, *found, switches.get(found[1], "")) for found in walk.found]
+    devices += [_bare(walk, *found) for found in walk.bare]
+    return Inventory(source, FORMAT, tuple(devices), tuple(nodes), tuple(_findings(walk, source)))
+
+
+def _findings(walk: _Walk, source: str) -> Iterator[Finding]:
+    invented = [e for e, _, _, bridges in walk.found if any(bridge.startswith(_NO_DOMAIN) for bridge in bridges)]
+    if invented:
+        yield Finding(
+            "topology-invented-switches",
+            Severity.NOTE,
+            source,
+            "its switches have addresses in the domain ffff: the file's author invented them, drivers do not see them",
+            "They serve as switches that kube-scheduler cannot be told about; PCIe roots are not known.",
+            walk.origin(invented[0]),
+        )
+
+
+def _cpu(walk: _Walk, element: Element) -> CpuNode | None:
+    text = element.get("numaid")
+    if not re.fullmatch(r"-?\d{1,5}", text, re.ASCII) or int(text) > MAX_CPUS:
+        walk.refuse(f"numaid is {text[:40]!r}, expected a number up to {MAX_CPUS}", element)
+    numa = None if int(text) < 0 else Fact(int(text), walk.origin(element, "numaid"))
+    for child in element.children:
+        _visit(walk, child, numa, ())
+    if numa is None:
+        return None
+    cpus = mask_numbers(element.get("affinity")) if element.get("affinity") else None
+    return CpuNode(int(text), walk.origin(element, "affinity"), cpus or None)
+
+
+def _visit(walk: _Walk, element: Element, numa: Fact | None, bridges: tuple[str, ...]) -> None:
+    if element.tag == "nic":
+        walk.bare += [(net, numa) for net in element.named("net")]
+    if element.tag != "pci":
+        return
+    address = pci_address(element.get("busid"))
+    if not address:
+        walk.refuse(f"busid is {element.get('busid')[:40]!r}, expected dddd:bb:dd.f", element)
+    if address in walk.seen:
+        walk.refuse(f"the address {address} is there twice (first on line {walk.seen[address]})", element)
+    walk.seen[address] = element.line
+    if len(walk.seen) > MAX_DEVICES:
+        walk.refuse(f"there are more than {MAX_DEVICES} PCI devices, which is the limit", element)
+    code = _class(element)
+    if code == _BRIDGE or any(child.tag == "pci" for child in element.children):
+        for child in element.children:
+            _visit(walk, child, numa, (*bridges, address))
+    if code != _BRIDGE:
+        walk.found.append((element, address, numa, bridges))
+
+
+def _class(element: Element) -> str:
+    return element.get("class").lower().removeprefix("0x").zfill(6)[:4]
+
+
+def _kind(element: Element) -> str:
+    if next(element.named("gpu"), None) is not None:
+        return "gpu"
+    if next(element.named("nic"), None) is not None:
+        return "nic"
+    vendor, device = (element.get(key).lower().removeprefix("0x") for key in ("vendor", "device"))
+    return kind_of_pci(_class(element), vendor, device)
+
+
+def _device(
+    walk: _Walk, element: Element, address: str, numa: Fact | None, bridges: tuple[str, ...], switch: str
+) -> InventoryDevice:
+    facts = {"address": Fact(address, walk.origin(element, "busid"))}
+    for key in ("vendor", "device"):
+        text = element.get(key).lower().removeprefix("0x")
+        if re.fullmatch(r"[0-9a-f]{4}", text) and text not in ("0000", "ffff"):
+            facts[key] = Fact(text, walk.origin(element, key))
+    if _class(element) == "0207":
+        facts["infiniBand"] = Fact(value=True, origin=walk.origin(element, "class"))
+    if numa is not None:
+        facts["numaNode"] = numa
+    if switch:
+        facts["switch"] = Fact(switch, walk.origin(element, f"below the bridge {switch}"))
+    if bridges and not bridges[0].startswith(_NO_DOMAIN):
+        facts["rootGroup"] = Fact(f"above {bridges[0]}", walk.origin(element, f"below the bridge {bridges[0]}"))
+    gpu = next(element.named("gpu"), None)
+    if gpu is not None and re.fullmatch(r"\d{1,4}", gpu.get("dev"), re.ASCII):
+        facts["index"] = Fact(int(gpu.get("dev")), walk.origin(gpu, "dev"))
+    nets = [net for nic in element.named("nic") for net in nic.named("net") if net.get("name")]
+    if nets:
+        facts["rdmaDevice"] = Fact(nets[0].get("name"), walk.origin(nets[0], "name"))
+    name = str(facts["rdmaDevice"].value) if nets else address
+    return InventoryDevice(_kind(element), name, walk.origin(element), facts)
+
+
+def _bare(walk: _Walk, net: Element, numa: Fact | None) -> InventoryDevice:
+    """Return a NIC that stands in the file without an address."""
+    name = net.get("name") or f"net {net.get('dev')}"
+    facts = {"rdmaDevice": Fact(name, walk.origin(net, "name"))}
+    if numa is not None:
+        facts["numaNode"] = numa
+    return InventoryDevice("nic", name, walk.origin(net), facts)

@@ -1,0 +1,173 @@
+"""A topology file laid over real slices: places that drivers do not publish, joined by PCI address."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dra_lab.drivers import LEVELS, Lookup, level_attributes, published
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import AttributeValue, Device
+from dra_lab.model.overlay import DeviceKey, Overlay, OverlayPlace
+from dra_lab.sources.foreign.inventory import CpuNode, Fact, Inventory, InventoryDevice, pci_address
+from dra_lab.sources.foreign.slices import places_of
+
+_NAME = re.compile(r"(?:pci-)?([0-9a-f]{4,8})-([0-9a-f]{2})-([0-9a-f]{2})-([0-7])(?:-0x[0-9a-f]+)?")
+_MOST_TOLD = 20
+
+
+@dataclass
+class _Fitted:
+    """What the file says of one kind of equal nodes; `whole` where it knows every device that has an address."""
+
+    overlay: Overlay
+    whole: bool
+    contradictions: list[Finding]
+
+
+@dataclass
+class _Joiner:
+    inventory: Inventory
+    by_address: Mapping[str, InventoryDevice]
+    cpu_nodes: Mapping[int, CpuNode]
+    fitted: dict[Hashable, _Fitted] = field(default_factory=dict)
+    names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+
+
+def with_overlay(cluster: Cluster, inventory: Inventory, *, nodes: Sequence[str] = ()) -> Cluster:
+    """Return the cluster with what a topology file knows laid over the devices of `nodes` (default: all it fits).
+
+    A device is met by the PCI address that it publishes (`pciBusID`, `dra.net/pciAddress`) or that its name holds; CPUs
+    by their NUMA node. What a driver publishes always wins: a contradiction is a Finding. What it does not publish is
+    then known to the planner, with the source "overlay: FILE:LINE", derived, and never written into a manifest. The
+    cluster's findings, and so every plan, name the file. Without `nodes`, those nodes are taken of which every device
+    with an address is in the file. Raises InputError for an unknown node and where the file fits no node.
+    """
+    unknown = [node for node in nodes if node not in cluster.node_by_name]
+    if unknown:
+        raise InputError(f"there is no node {unknown[0]!r} in {cluster.name or 'the cluster'}")
+    by_address = {device.text("address"): device for device in inventory.devices if device.text("address")}
+    joiner = _Joiner(inventory, by_address, {node.numa_node: node for node in inventory.cpu_nodes})
+    overlays, taken, told = dict(cluster.overlays), [], dict[int, _Fitted]()
+    above: dict[tuple[int, int], Overlay] = {}
+    for node in nodes or cluster.node_names:
+        fitted = _fit(joiner, cluster, node)
+        if not fitted.overlay.places or not (nodes or fitted.whole):
+            continue
+        below = cluster.overlays.get(node)
+        joined = above.get((id(below), id(fitted)))
+        if joined is None:
+            joined = above[id(below), id(fitted)] = _over(below, fitted.overlay)
+        overlays[node] = joined
+        told[id(fitted)] = fitted
+        taken.append(node)
+    if not taken:
+        why = "no node has all its addresses in it" if by_address else "it holds no PCI addresses"
+        raise InputError(f"{inventory.source} fits no node of {cluster.name or 'the cluster'}: {why}")
+    contradictions = [finding for fitted in told.values() for finding in fitted.contradictions]
+    findings = (*cluster.findings, _named(inventory, taken), *_cut(contradictions), *inventory.findings)
+    return dataclasses.replace(cluster, overlays=overlays, findings=findings)
+
+
+def _fit(joiner: _Joiner, cluster: Cluster, node: str) -> _Fitted:
+    devices = [(s.spec.driver, device) for s in cluster.slices_by_node.get(node, ()) for device in s.spec.devices or ()]
+    key = tuple(_signature(joiner, driver, device) for driver, device in devices)
+    found = joiner.fitted.get(key)
+    if found is None:
+        found = joiner.fitted[key] = _join(joiner, node, devices)
+    return found
+
+
+def _signature(joiner: _Joiner, driver: str, device: Device) -> Hashable:
+    """Return what decides what the file says of a device: equal for the devices of equal nodes."""
+    names = joiner.names.get(driver)
+    if names is None:
+        full = dict.fromkeys(name for level in LEVELS for name in level_attributes(driver, level))
+        names = joiner.names[driver] = tuple((name, name.removeprefix(f"{driver}/")) for name in full)
+    attributes = device.attributes
+    return (driver, device.name, *(attributes.get(name) or attributes.get(bare) for name, bare in names))
+
+
+def _join(joiner: _Joiner, node: str, devices: Sequence[tuple[str, Device]]) -> _Fitted:
+    places: dict[DeviceKey, Mapping[str, OverlayPlace]] = {}
+    contradictions: list[Finding] = []
+    met = missed = 0
+    for driver, device in devices:
+        lookup = _lookup(driver, device)
+        address = _address(driver, device, lookup)
+        known = joiner.by_address.get(address)
+        facts = known.facts if known is not None else {} if address else _of_cpus(joiner, driver, lookup)
+        met, missed = met + (known is not None), missed + (bool(address) and known is None)
+        found = places_of(facts)
+        if not found:
+            continue
+        places[driver, device.name] = found
+        contradictions += _contradictions(f"{driver}/{node}/{device.name}", driver, lookup, facts)
+    return _Fitted(Overlay(joiner.inventory.source, places), bool(met) and not missed, contradictions)
+
+
+def _address(driver: str, device: Device, lookup: Lookup) -> str:
+    found = published(driver, "pciBusID", lookup)
+    if found is not None and isinstance(found[1], str):
+        return pci_address(found[1])
+    name = _NAME.fullmatch(device.name)
+    return pci_address("{}:{}:{}.{}".format(*name.groups())) if name else ""
+
+
+def _of_cpus(joiner: _Joiner, driver: str, lookup: Lookup) -> Mapping[str, Fact]:
+    """Return what the file says of a device without an address by its NUMA node: the socket, where it is known."""
+    found = published(driver, "numaNode", lookup)
+    node = joiner.cpu_nodes.get(found[1]) if found is not None and isinstance(found[1], int) else None
+    return {"socket": Fact(node.socket, node.origin)} if node is not None and node.socket is not None else {}
+
+
+def _lookup(driver: str, device: Device) -> Lookup:
+    def lookup(name: str) -> AttributeValue | None:
+        attribute = device.lookup(name, driver)
+        return None if attribute is None else attribute.value
+
+    return lookup
+
+
+def _contradictions(subject: str, driver: str, lookup: Lookup, facts: Mapping[str, Fact]) -> Iterator[Finding]:
+    for level in ("pcieRoot", "numaNode", "socket"):
+        found, fact = published(driver, level, lookup), facts.get(level)
+        if found is None or fact is None:
+            continue
+        values = found[1] if isinstance(found[1], tuple) else (found[1],)
+        if fact.value not in values:
+            message = f"it publishes {found[0]} {found[1]}, but the file says {fact.value}; what is published is used"
+            advice = "One of both is wrong, or the file is of another machine."
+            yield Finding("overlay-contradiction", Severity.WARNING, subject, message, advice, fact.origin)
+
+
+def _cut(findings: Sequence[Finding]) -> Iterator[Finding]:
+    yield from findings[:_MOST_TOLD]
+    if len(findings) > _MOST_TOLD:
+        message = f"{len(findings) - _MOST_TOLD} more contradictions between slices and file"
+        yield Finding("overlay-contradiction", Severity.WARNING, "other devices", message)
+
+
+def _over(below: Overlay | None, overlay: Overlay) -> Overlay:
+    """Return one overlay of two; what was there before is kept."""
+    if below is None:
+        return overlay
+    places = {
+        key: {**overlay.places.get(key, {}), **below.places.get(key, {})} for key in {**below.places, **overlay.places}
+    }
+    return Overlay(f"{below.source} + {overlay.source}", places, below.made)
+
+
+def _named(inventory: Inventory, nodes: Sequence[str]) -> Finding:
+    where = nodes[0] if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1:,} more nodes"
+    return Finding(
+        "overlay",
+        Severity.WARNING,
+        inventory.source,
+        f"places that no driver publishes are taken from this file on {where}; kube-scheduler does not see them",
+        "A plan may rest on them; a manifest says them only by naming devices or other attributes.",
+    )

@@ -1,0 +1,66 @@
+"""Topology files by their content: which format it is, and the reader of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from dra_lab.errors import SourceError
+from dra_lab.findings import Origin
+from dra_lab.sources.foreign.hwloc import read_hwloc
+from dra_lab.sources.foreign.inventory import MAX_BYTES, Inventory
+from dra_lab.sources.foreign.joining import join
+from dra_lab.sources.foreign.nccl import read_nccl
+from dra_lab.sources.foreign.nvidia_smi import looks_like_topo, read_topo
+from dra_lab.sources.foreign.xml_text import Element, parse_xml
+
+_XML: Mapping[str, Callable[[Element, str], Inventory]] = {"topology": read_hwloc, "system": read_nccl}
+"""The formats in XML, by the name of the outermost element."""
+
+_KNOWN = "nvidia-smi topo -m, hwloc XML (lstopo topology.xml) or the XML of NCCL or RCCL"
+
+
+def read_inventory(*paths: str | Path) -> Inventory:
+    """Return the hardware that one file describes, or several files of one server together (`join`).
+
+    Raises SourceError, with line and element, for a file that is missing, too large, none of the formats, broken, or
+    in contradiction with itself.
+    """
+    return join([decode_inventory(_bytes(Path(path).expanduser()), str(path)) for path in paths])
+
+
+def decode_inventory(data: bytes, source: str) -> Inventory:
+    """Return the inventory in the bytes of a file called `source`. Raises SourceError like `read_inventory`."""
+    if len(data) > MAX_BYTES:
+        raise SourceError(f"it has {len(data):,} bytes; the limit is {MAX_BYTES:,}", origin=Origin(source))
+    if is_xml(data):
+        root = parse_xml(data, source)
+        reader = _XML.get(root.tag)
+        if reader is None:
+            what = f"the outermost element is <{root.tag[:40]}>; read are {_KNOWN}"
+            raise SourceError(what, origin=Origin(source, line=root.line))
+        return reader(root, source)
+    text = data.decode("utf-8-sig", errors="replace")
+    if not looks_like_topo(text):
+        raise SourceError(f"this is none of the topology formats that are read: {_KNOWN}", origin=Origin(source))
+    return read_topo(text, source)
+
+
+def is_topology(data: bytes) -> bool:
+    """Say whether the beginning of a file looks like a topology file and not like documents of Kubernetes."""
+    return is_xml(data) or looks_like_topo(data[: 2**16].decode("utf-8-sig", errors="replace"))
+
+
+def is_xml(data: bytes) -> bool:
+    """Say whether a file begins as XML does."""
+    return data[:256].removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"<?xml", b"<!", b"<topology", b"<system"))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise SourceError(f"{str(path)!r} has {size:,} bytes; the limit is {MAX_BYTES:,}")
+        return path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None

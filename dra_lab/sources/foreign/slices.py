@@ -1,0 +1,244 @@
+"""An inventory as a cluster of equal nodes: the slices that chosen drivers would publish, marked as made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dra_lab.drivers import MadeDevice, PciModel, known_drivers, pci_model, profile
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.overlay import LEVELS, Overlay, OverlayPlace
+from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.sources.foreign.inventory import CpuNode, Fact, Inventory, InventoryDevice
+from dra_lab.sources.foreign.templates import Known, Words, in_packs, made_device, made_name
+
+MAX_NODES = 20_000
+MADE_FROM = "dra-lab/made-from"
+"""The annotation of every made slice and node; no driver writes it."""
+
+_DEVICES_A_SLICE = 128
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]{0,200}[a-z0-9])?")
+
+
+@dataclass
+class _Made:
+    """The devices of one node while they are made."""
+
+    inventory: Inventory
+    devices: dict[str, dict[str, Device]] = field(default_factory=dict)
+    places: dict[tuple[str, str], dict[str, OverlayPlace]] = field(default_factory=dict)
+    origins: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    unused: list[InventoryDevice] = field(default_factory=list)
+
+
+def make_cluster(
+    inventory: Inventory, *, drivers: Sequence[str] = (), cpu_mode: str = "grouped", count: int = 1, node: str = "node"
+) -> Cluster:
+    """Return `count` equal nodes (`node-1`, ...) with the slices that drivers would publish for an inventory.
+
+    `drivers` are those to plan for; without any: NVIDIA's, AMD's or Intel's by the vendor of the GPUs, dra.net for the
+    NICs, dra.cpu for the CPUs (`cpu_mode` "grouped" or "individual"). What each would publish stands in its data file;
+    what an inventory knows beyond that is the nodes' overlay, which a plan uses and kube-scheduler never sees. The
+    cluster's name and findings say that nothing of it was read from a cluster. Classes are left out: the documented
+    ones stand in for them and are exported with a claim.
+    Raises InputError for an unknown driver, mode, count or name, and where no device is left.
+    """
+    rules = list(_rules(_chosen(inventory, drivers), cpu_mode))
+    if not 1 <= count <= MAX_NODES:
+        raise InputError(f"count is {count}; give 1 to {MAX_NODES:,} nodes")
+    if not _SUBDOMAIN.fullmatch(node):
+        raise InputError(f"{node!r} cannot begin the name of a node; use small letters, digits and -")
+    made = _Made(inventory)
+    _make_devices(made, rules)
+    _make_cpus(made, rules)
+    if not any(made.devices.values()):
+        raise InputError(f"no driver would publish a device of {inventory.source}; chosen: {_listed(rules)}")
+    overlay = Overlay(inventory.source, made.places, made.origins)
+    width = len(str(count))
+    names = [f"{node}-{number:0{width}d}" for number in range(1, count + 1)]
+    slices = tuple(slice_ for name in names for slice_ in _slices(made, name))
+    nodes = tuple(
+        Node(metadata=ObjectMeta(name=n, labels={"kubernetes.io/hostname": n}, annotations=_mark(inventory)))
+        for n in names
+    )
+    findings = (*_findings(made, rules), *inventory.findings)
+    title = f"made from {inventory.source}"
+    return Cluster(slices, (), nodes, name=title, findings=findings, overlays=dict.fromkeys(names, overlay))
+
+
+def _chosen(inventory: Inventory, drivers: Sequence[str]) -> tuple[str, ...]:
+    can = tuple(driver for driver in known_drivers() if profile(driver).made)
+    unknown = [driver for driver in drivers if driver not in can]
+    if unknown:
+        raise InputError(f"no slices can be made for the driver {unknown[0]!r}; it is known for: {', '.join(can)}")
+    if drivers:
+        return tuple(dict.fromkeys(drivers))
+    vendors = {device.text("vendor") or "10de" for device in inventory.of("gpu")}
+    gpu_drivers = [driver for driver in can for rule in profile(driver).made if vendors & set(rule.vendors)]
+    rest = [name for name, present in (("dra.net", inventory.of("nic")), ("dra.cpu", inventory.cpu_nodes)) if present]
+    return tuple(dict.fromkeys([*gpu_drivers, *rest]))
+
+
+def _rules(drivers: Iterable[str], cpu_mode: str) -> Iterator[tuple[str, MadeDevice]]:
+    modes = {rule.mode for rule in profile("dra.cpu").made}
+    if cpu_mode not in modes:
+        raise InputError(f"cpu_mode is {cpu_mode!r}; it is one of {', '.join(sorted(modes))}")
+    return ((d, rule) for d in drivers for rule in profile(d).made if rule.mode in ("", cpu_mode))
+
+
+def _listed(rules: Sequence[tuple[str, MadeDevice]]) -> str:
+    return ", ".join(dict.fromkeys(driver for driver, _ in rules)) or "none"
+
+
+def _make_devices(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> None:
+    found = [d for kind in ("gpu", "nic") for d in made.inventory.of(kind)]
+    counted: dict[str, int] = {}
+    for device in sorted(found, key=lambda device: (device.kind != "gpu", device.text("address"))):
+        words = _words(device, counted.setdefault(device.kind, 0))
+        counted[device.kind] += 1
+        wanted = [(d, r) for d, r in rules if r.of == device.kind and _made_by(device, r)]
+        if device.value("management") or not wanted:
+            made.unused.append(device)
+            continue
+        for driver, rule in wanted:
+            _add(made, driver, rule, words, device.facts)
+
+
+def _made_by(device: InventoryDevice, rule: MadeDevice) -> bool:
+    # a file of NCCL may leave the vendor out; NCCL drives no GPU but NVIDIA's
+    return not rule.vendors or (device.text("vendor") or "10de") in rule.vendors
+
+
+def _words(device: InventoryDevice, number: int) -> Words:
+    facts = dict(device.facts)
+    if "pcieRoot" not in facts and "rootGroup" in facts:
+        group = facts["rootGroup"]
+        facts["pcieRoot"] = Fact(f"root-{str(group.value).replace(' ', '-')}", group.origin)
+    values: dict[str, Known] = {name: fact.value for name, fact in facts.items()}
+    values.setdefault("index", number)
+    if "address" in values:
+        values["addressDashes"] = re.sub(r"[:.]", "-", str(values["address"]))
+    model = pci_model(device.text("vendor"), device.text("device"))
+    values |= dict(model.facts) if model else {}
+    product = device.text("model") or (model.product if model else "")
+    values |= {"product": product} if product else {}
+    values |= {"maker": model.maker} if model and model.maker else {}
+    rdma = _rdma(device, model)
+    values |= {} if rdma is None else {"rdma": rdma}
+    return Words(values, {name: str(fact.origin) for name, fact in facts.items()})
+
+
+def _rdma(device: InventoryDevice, model: PciModel | None) -> bool | None:
+    """Say whether a NIC has RDMA, None where that is not known; hwloc lists the RDMA device of every NIC with one."""
+    if device.text("rdmaDevice") or device.value("infiniBand"):
+        return True
+    if model is not None and model.rdma is not None:
+        return model.rdma
+    return False if device.text("interface") else None
+
+
+def _make_cpus(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> None:
+    for node in made.inventory.cpu_nodes:
+        for driver, rule in rules:
+            for cpu in _each(rule, node):
+                _add(made, driver, rule, _cpu_words(node, cpu), _cpu_facts(node))
+
+
+def _each(rule: MadeDevice, node: CpuNode) -> Sequence[int]:
+    if not node.cpus or rule.of not in ("numaNode", "cpu"):
+        return ()
+    return node.cpus if rule.of == "cpu" else (node.cpus[0],)
+
+
+def _cpu_words(node: CpuNode, cpu: int) -> Words:
+    values: dict[str, Known] = {"numaNode": node.numa_node, "cpus": len(node.cpus or ()), "cpu": cpu}
+    if node.socket is not None:
+        values["socket"] = node.socket
+    if node.threads_per_core is not None:
+        values["smt"] = node.threads_per_core > 1
+    return Words(values, dict.fromkeys(values, str(node.origin)))
+
+
+def _cpu_facts(node: CpuNode) -> Mapping[str, Fact]:
+    socket = {} if node.socket is None else {"socket": Fact(node.socket, node.origin)}
+    return {"numaNode": Fact(node.numa_node, node.origin), **socket}
+
+
+def _add(made: _Made, driver: str, rule: MadeDevice, words: Words, facts: Mapping[str, Fact]) -> None:
+    here = made.devices.setdefault(driver, {})
+    name = made_name(rule, words) or f"{rule.of.lower()}-{len(here)}"
+    while name in here:
+        name = f"{name[:58]}-{len(here)}"
+    here[name], made.origins[driver, name] = made_device(rule, name, words, driver)
+    made.places[driver, name] = places_of(facts)
+
+
+def places_of(facts: Mapping[str, Fact]) -> dict[str, OverlayPlace]:
+    """Return the levels that are known of a device, as an overlay has them."""
+    found = {}
+    for level in LEVELS:
+        fact = facts.get(level)
+        if fact is not None and not isinstance(fact.value, bool):
+            found[level] = OverlayPlace(fact.value, f"overlay: {fact.origin}")
+    return found
+
+
+def _mark(inventory: Inventory) -> dict[str, str]:
+    # the names alone: a folder of the person's machine is nobody else's business
+    return {MADE_FROM: " + ".join(Path(name).name for name in inventory.source.split(" + "))}
+
+
+def _slices(made: _Made, node: str) -> Iterator[ResourceSlice]:
+    for driver, devices in made.devices.items():
+        packs = in_packs(tuple(devices.values()), _DEVICES_A_SLICE)
+        for number, pack in enumerate(packs):
+            name = f"{node}-{driver}" if len(packs) == 1 else f"{node}-{driver}-{number:03d}"
+            pool = ResourcePool(name=node, generation=1, resource_slice_count=len(packs))
+            spec = ResourceSliceSpec(driver=driver, pool=pool, node_name=node, devices=pack)
+            yield ResourceSlice(metadata=ObjectMeta(name=name, annotations=_mark(made.inventory)), spec=spec)
+
+
+def _findings(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[Finding]:
+    source = made.inventory.source
+    count = sum(map(len, made.devices.values()))
+    yield Finding(
+        "made-from-file",
+        Severity.WARNING,
+        source,
+        f"the {count} devices of each node are made from this file; no driver has published them",
+        "Compare them with `kubectl get resourceslices -o yaml` once the drivers run.",
+    )
+    for driver, rule in rules:
+        if rule.note and made.devices.get(driver):
+            yield Finding("made-as-documented", Severity.NOTE, driver, rule.note)
+    invented = [d for d in made.inventory.devices if d.text("rootGroup") and not d.text("pcieRoot")]
+    if invented:
+        message = "the names of PCIe roots (root-...) are made up: the file tells which devices share one, not its name"
+        advice = "Do not write them into selectors; give an hwloc XML beside it."
+        yield Finding("made-root-names", Severity.WARNING, source, message, advice, invented[0].origin)
+    if any(not device.text("vendor") for device in made.inventory.of("gpu")):
+        message = "the file does not name the vendor of its GPUs; they are taken for NVIDIA's"
+        yield Finding("made-vendor", Severity.NOTE, source, message, "Choose the drivers yourself where that is wrong.")
+    yield from _not_made(made, rules)
+
+
+def _not_made(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[Finding]:
+    for device in made.unused:
+        if device.value("management"):
+            message = "it manages the NVSwitches and is no network; it is left out, but DRANET may publish it"
+            advice = "A selector for RDMA alone would match it: ask for the model, or for the PCIe root of a GPU."
+            yield Finding("made-management-nic", Severity.WARNING, device.name, message, advice, device.origin)
+            continue
+        message = f"none of the chosen drivers ({_listed(rules)}) publishes this {device.kind.upper()}; it is left out"
+        yield Finding("made-left-out", Severity.NOTE, device.name, message, "", device.origin)
+    chosen = {driver for driver, _ in rules}
+    for node in made.inventory.cpu_nodes:
+        if node.cpus is None and "dra.cpu" in chosen:
+            message = "its CPUs are not known from the file, so no CPU device is made"
+            yield Finding("made-without-cpus", Severity.NOTE, f"NUMA node {node.numa_node}", message, "", node.origin)

@@ -1,0 +1,115 @@
+"""XML of topology files as a small tree with lines: no entities, no outside files, stated limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NoReturn
+from xml.parsers import expat
+
+from dra_lab.errors import SourceError
+from dra_lab.findings import Origin
+from dra_lab.sources.foreign.inventory import MAX_BYTES
+
+MAX_DEPTH = 200
+"""Elements inside each other; a real server with three levels of PCIe switches has about 20."""
+
+MAX_ELEMENTS = 1_000_000
+
+
+@dataclass(slots=True)
+class Element:
+    """An XML element: tag, attributes, children in order, its text, and the line on which it begins."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Element] = field(default_factory=list)
+    text: str = ""
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return an attribute, `default` where it is absent."""
+        return self.attributes.get(name, default)
+
+    def named(self, tag: str) -> Iterator[Element]:
+        """Yield the children with a tag."""
+        return (child for child in self.children if child.tag == tag)
+
+
+def parse_xml(data: bytes, source: str) -> Element:
+    """Return the root element of an XML text.
+
+    A document type that only names a DTD, as hwloc writes one, is passed over and never fetched. Raises SourceError
+    with the line for XML that is broken, declares entities or any other markup of its own, or is beyond MAX_BYTES,
+    MAX_DEPTH or MAX_ELEMENTS.
+    """
+    if len(data) > MAX_BYTES:
+        raise SourceError(f"it has {len(data):,} bytes; the limit is {MAX_BYTES:,}", origin=Origin(source))
+    reader = _Reader(source)
+    try:
+        reader.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        what = expat.ErrorString(error.code) or "it is no XML"
+        raise SourceError(
+            f"the XML is broken: {what}; write the file again with the tool that made it",
+            origin=Origin(source, line=error.lineno),
+        ) from None
+    except (ValueError, LookupError) as error:
+        raise SourceError(f"the XML is broken: {error}", origin=Origin(source)) from None
+    if reader.root is None:
+        raise SourceError("the XML has no element", origin=Origin(source))
+    return reader.root
+
+
+class _Reader:
+    """Builds the tree while expat reads, and refuses what topology files never have."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.root: Element | None = None
+        self.open: list[Element] = []
+        self.count = 0
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.parser.StartDoctypeDeclHandler = self._doctype
+        self.parser.EntityDeclHandler = self._entity
+        self.parser.ExternalEntityRefHandler = self._outside
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise SourceError(what, origin=Origin(self.source, line=self.parser.CurrentLineNumber))
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.count += 1
+        if self.count > MAX_ELEMENTS:
+            self._refuse(f"it has more than {MAX_ELEMENTS:,} elements, which is the limit")
+        if len(self.open) >= MAX_DEPTH:
+            self._refuse(f"more than {MAX_DEPTH} elements stand inside each other, which is the limit")
+        element = Element(tag, attributes, self.parser.CurrentLineNumber)
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+
+    def _end(self, _tag: str) -> None:
+        self.open.pop()
+
+    def _text(self, text: str) -> None:
+        if self.open and text.strip():
+            self.open[-1].text += text
+
+    def _doctype(self, _name: str, _system: str | None, _public: str | None, has_internal_subset: bool) -> None:  # noqa: FBT001 - the signature is expat's
+        if has_internal_subset:
+            self._refuse(
+                "it declares markup of its own (an internal DTD), which topology files never do; it is not read"
+            )
+
+    def _entity(self, *_declared: object) -> None:
+        self._refuse("it declares an entity, which topology files never do; it is not read")
+
+    def _outside(self, *_reference: object) -> int:
+        self._refuse("it refers to something outside the file, which topology files never do; it is not read")
