@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dra_lab.cli.options import FITS, Commands, add_cluster
+from dra_lab.errors import InputError
 
 if TYPE_CHECKING:
+    from dra_lab.findings import Finding
+    from dra_lab.model.cluster import Cluster
     from dra_lab.sources.snapshots import Snapshot
 
 
@@ -18,6 +22,10 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("capture", help="write what planning needs of a cluster to a folder or .tar.gz")
     add_cluster(parser)
     parser.add_argument("out", metavar="OUT", type=Path, help="a folder, or a file ending in .tar.gz or .tgz")
+    parser.add_argument("--anonymise", action="store_true", help="replace names and identifiers, and list what was")
+    parser.add_argument(
+        "--mapping", type=Path, metavar="FILE", help="with --anonymise: write who is who to a file that you keep"
+    )
     parser.set_defaults(run=run)
 
 
@@ -25,20 +33,54 @@ def run(options: argparse.Namespace) -> int:
     """Read the cluster, write the snapshot, print where it is and what went into it."""
     from dra_lab.sources import load_cluster, make_snapshot, write_snapshot
 
+    _check(options)
     cluster = load_cluster(options.cluster)
+    if options.anonymise:
+        return _anonymous(cluster, options)
     snapshot = make_snapshot(cluster)
     write_snapshot(snapshot, options.out)
-    for finding in cluster.findings:
-        print(finding, file=sys.stderr)
-    print(options.out)
-    for line in _told(snapshot):
-        print(line, file=sys.stderr)
+    _tell(snapshot, cluster.findings, options.out)
     return FITS
 
 
-def _told(snapshot: Snapshot) -> list[str]:
+def _anonymous(cluster: Cluster, options: argparse.Namespace) -> int:
+    from dra_lab.sources import make_snapshot, write_snapshot
+    from dra_lab.sources.anonymise import anonymise, mapping_text
+    from dra_lab.sources.anonymise_check import changed_selectors
+    from dra_lab.sources.drawings import write_whole
+
+    hidden = anonymise(cluster)
+    changed = changed_selectors(cluster, hidden.cluster)
+    snapshot = make_snapshot(replace(hidden.cluster, findings=(*cluster.findings, *changed)), replaced=hidden.counts)
+    write_snapshot(snapshot, options.out)
+    if options.mapping:
+        write_whole(options.mapping, mapping_text(hidden), private=True)
+        print(f"who is who: {options.mapping} (keep it to yourself)", file=sys.stderr)
+    _tell(snapshot, (*cluster.findings, *changed), options.out)
+    return FITS
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise InputError for a mapping that nobody asked for, or that would be sent along with the snapshot."""
+    if not options.mapping:
+        return
+    if not options.anonymise:
+        raise InputError("--mapping needs --anonymise: without it nothing is replaced")
+    out, mapping = options.out.absolute(), options.mapping.absolute()
+    if mapping == out or out in mapping.parents:
+        raise InputError(
+            f"--mapping {options.mapping} would be a part of the snapshot; put it outside of {options.out}"
+        )
+
+
+def _tell(snapshot: Snapshot, findings: tuple[Finding, ...], out: Path) -> None:
+    for finding in findings:
+        print(finding, file=sys.stderr)
     info = snapshot.info
-    lines = ["captured: " + ", ".join(f"{count:,} {kind}" for kind, count in info.counts.items() if count)]
-    if info.left_out:
-        lines.append("left out: " + ", ".join(f"{count:,} {what}" for what, count in info.left_out.items()))
-    return lines
+    told = {"captured": info.counts, "left out": info.left_out, "replaced": info.replaced}
+    for word, counts in told.items():
+        if any(counts.values()):
+            print(
+                f"{word}: " + ", ".join(f"{count:,} {what}" for what, count in counts.items() if count), file=sys.stderr
+            )
+    print(out)

@@ -30,8 +30,11 @@ def write_drawing(path: Path, drawing: Drawing) -> None:
     write_whole(path, encode_drawing(drawing))
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write text to a file so that there is the old file or the new file, never a mixture. Raises ExportError."""
+def write_whole(path: Path, text: str, *, private: bool = False) -> None:
+    """Write text to a file so that there is the old file or the new file, never a mixture. Raises ExportError.
+
+    A `private` file may be read by its owner only.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
@@ -40,7 +43,7 @@ def write_whole(path: Path, text: str) -> None:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(name).chmod(0o644)
+            Path(name).chmod(0o600 if private else 0o644)
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)

@@ -1,0 +1,85 @@
+"""What tells nobody whose cluster it is, and stays: names of attributes and labels whose values planning needs."""
+
+from __future__ import annotations
+
+import re
+
+from dra_lab.drivers import attributes_of_machines, attributes_read
+
+_KEPT = re.compile(
+    r"""addressingmode|arch|architecture|brand|cachel3id|clocktype|computecapability|coreid|corescount|coretype
+    |cpuid|cudacomputecapability|cudadriverversion|device|deviceid|devicetype|driver|driverversion
+    |driverversionfull|encapsulation|eswitchmode|family|firmwareversion|generation|health|ifname|index
+    |interfacename|kind|linkspeed|linktype|memorytype|migcapable|minor|mode|model|modelname|mtu|numanode
+    |numanodeid|operatingmode|parentpciaddress|partitionprofile|pciaddress|pcibusid|pciebusid|pcieroot
+    |pcidevice|pcisubsystem|pcivendor|pfdeviceid|pfname|pfpciaddress|product|productname|profile|rdma
+    |rdmadevice|sku|smtenabled|socketid|speed|sriov|sriovvfs|state|subsystemdeviceid|subsystemvendorid|type
+    |vendor|vendorid|virtual""",
+    re.VERBOSE,
+)
+"""Identifiers of attributes whose values are models, places inside a machine, modes and versions, in lower case."""
+
+_IDENTIFYING = re.compile(r"uuid|guid|serial|(^|[^a-z])mac|ipv?[46]?(address)?$|hostname|instanceid|nodename|assettag")
+
+_PLACE = re.compile(r"(?:pci)?[0-9a-f]{4}:[0-9a-f]{2}(?::[0-9a-f]{2}\.[0-7])?", re.IGNORECASE)
+_PLAIN = re.compile(r"(?:true|false|yes|no|on|off|v?\d{1,5}(?:\.\d{1,4}){0,2})?", re.IGNORECASE)
+
+_DOMAINS = (
+    "amazonaws.com", "amd.com", "azure.com", "cncf.io", "coreos.com", "coreweave.cloud", "dra.net", "google.com",
+    "habana.ai", "intel.com", "k8s.aws", "k8s.io", "k8snetworkplumbingwg.io", "karpenter.sh", "kubernetes.io",
+    "nvidia.com", "openshift.io", "oraclecloud.com", "project-hami.io", "provider.com", "run.ai", "topograph.run",
+    "volcano.sh", "x-k8s.io",
+)  # fmt: skip
+"""Domains of label keys that many clusters have."""
+
+_KEPT_LABELS = re.compile(
+    r"""(beta\.)?kubernetes\.io/(arch|os)|(beta|node)\.kubernetes\.io/(instance-type|windows-build)
+    |node-role\.kubernetes\.io/.*|feature\.node\.kubernetes\.io/.*|(.*\.)?(nvidia|amd|intel)\.com/.*|habana\.ai/.*
+    |cloud\.google\.com/gke-(accelerator|gpu).*|karpenter\.(sh|k8s\.aws)/(capacity-type|instance-.*)
+    |k8s\.amazonaws\.com/accelerator|kubernetes\.azure\.com/accelerator""",
+    re.VERBOSE,
+)
+_LEVELS = re.compile(
+    r"""accelerator|aisle|block|datacenter|domain|fabric|hall|island|leaf|nvlink|rack|region|room|row|spine|subblock
+    |superpod|switch|tier|zone""",
+    re.VERBOSE,
+)
+
+
+def keeps_attribute(driver: str, name: str) -> bool:
+    """Say whether the values of an attribute stay: places in a machine, models, modes and versions."""
+    identifier = name.rpartition("/")[2].lower()
+    if _IDENTIFYING.search(identifier):
+        return False
+    if _KEPT.fullmatch(identifier):
+        return True
+    return name in attributes_read(driver) or name in attributes_of_machines(driver)
+
+
+def identifies(name: str) -> bool:
+    """Say whether an attribute is an identifier of a device by its name (`uuid`, `serial`, `mac`)."""
+    return _IDENTIFYING.search(name.rpartition("/")[2].lower()) is not None
+
+
+def is_plain(value: str) -> bool:
+    """Say whether a value tells nothing by itself: empty, yes or no, a short number, a PCI address or root."""
+    return _PLAIN.fullmatch(value) is not None or _PLACE.fullmatch(value) is not None
+
+
+def keeps_label(key: str) -> bool:
+    """Say whether the values of a node's label stay: architecture, kind of machine, models of accelerators."""
+    return _KEPT_LABELS.fullmatch(key) is not None
+
+
+def keeps_key(key: str) -> bool:
+    """Say whether the key of a label or taint stays: one that many clusters have, or the bare name of a level."""
+    domain, slash, name = key.rpartition("/")
+    if not slash:
+        return _LEVELS.fullmatch(name) is not None
+    return any(domain == known or domain.endswith(f".{known}") for known in _DOMAINS)
+
+
+def level_in(key: str) -> str:
+    """Return the level that the name of an unknown key stands for (`rack`), or ""."""
+    name = key.rpartition("/")[2].lower()
+    return next((word for word in re.split(r"[^a-z]+", name) if _LEVELS.fullmatch(word)), "")

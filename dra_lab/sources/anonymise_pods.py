@@ -1,0 +1,86 @@
+"""Pods under pseudonyms: where they run, which claims they use, how their devices are."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.workloads import Container, ContainerStatus, Pod, ResourceHealth
+from dra_lab.sources.anonymise_devices import Replacing
+
+
+def replace_pod(pod: Pod, replacing: Replacing) -> Pod:
+    """Return a pod under pseudonyms; its own names for its claims and their requests stay."""
+    names, spec, status = replacing.names, pod.spec, pod.status
+    claims = tuple(
+        structs.replace(
+            entry,
+            resource_claim_name=entry.resource_claim_name and names.of("claim", entry.resource_claim_name),
+            resource_claim_template_name=entry.resource_claim_template_name
+            and names.of("template", entry.resource_claim_template_name),
+        )
+        for entry in spec.resource_claims
+    )
+    made = tuple(
+        structs.replace(
+            entry, resource_claim_name=entry.resource_claim_name and names.of("claim", entry.resource_claim_name)
+        )
+        for entry in status.resource_claim_statuses
+    )
+    extended = status.extended_resource_claim_status
+    if extended is not None:
+        name = names.of("claim", extended.resource_claim_name)
+        mappings = tuple(
+            {k: names.of("container", v) if k == "containerName" else v for k, v in one.items()}
+            for one in extended.request_mappings
+        )
+        extended = structs.replace(extended, resource_claim_name=name, request_mappings=mappings)
+    return structs.replace(
+        pod,
+        metadata=ObjectMeta(
+            name=names.of("pod", pod.metadata.name),
+            namespace=names.of("namespace", pod.metadata.namespace),
+            uid=names.of("uid", pod.metadata.uid.lower()),
+        ),
+        spec=structs.replace(
+            spec,
+            resource_claims=claims,
+            node_name=names.of("node", spec.node_name),
+            containers=_containers(spec.containers, replacing),
+            init_containers=_containers(spec.init_containers, replacing),
+        ),
+        status=structs.replace(
+            status,
+            resource_claim_statuses=made,
+            extended_resource_claim_status=extended,
+            container_statuses=_statuses(status.container_statuses, replacing),
+            init_container_statuses=_statuses(status.init_container_statuses, replacing),
+        ),
+    )
+
+
+def _containers(containers: tuple[Container, ...], replacing: Replacing) -> tuple[Container, ...]:
+    return tuple(structs.replace(one, name=replacing.names.of("container", one.name)) for one in containers)
+
+
+def _statuses(statuses: tuple[ContainerStatus, ...], replacing: Replacing) -> tuple[ContainerStatus, ...]:
+    return tuple(
+        structs.replace(
+            status,
+            name=replacing.names.of("container", status.name),
+            allocated_resources_status=tuple(
+                structs.replace(one, resources=tuple(_health(entry, replacing) for entry in one.resources))
+                for one in status.allocated_resources_status
+            ),
+        )
+        for status in statuses
+    )
+
+
+def _health(entry: ResourceHealth, replacing: Replacing) -> ResourceHealth:
+    driver, _, rest = entry.resource_id.partition("/")
+    pool, _, device = rest.rpartition("/")
+    if driver in replacing.devices and pool:
+        text = f"{driver}/{replacing.names.of('pool', pool)}/{replacing.device_name(driver, device)}"
+        return structs.replace(entry, resource_id=text)
+    return structs.replace(entry, resource_id=replacing.names.scrub(entry.resource_id))

@@ -1,0 +1,198 @@
+"""Snapshots under pseudonyms: nothing tells whose cluster it is, and every answer is the same up to the names."""
+
+from __future__ import annotations
+
+import json
+import random
+import uuid
+from dataclasses import replace
+
+import pytest
+from random_inventories import SKETCH, inventory
+
+from dra_lab.authoring.compile import compile_claim
+from dra_lab.cli import main
+from dra_lab.model.claims import (
+    CELDeviceSelector,
+    DeviceClass,
+    DeviceClassSpec,
+    DeviceSelector,
+    ResourceClaim,
+)
+from dra_lab.model.names import DeviceID
+from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner import make_plan
+from dra_lab.scheduler.first_fit import first_fit
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster, make_snapshot, samples
+from dra_lab.sources.anonymise import anonymise
+from dra_lab.sources.anonymise_check import changed_selectors
+from dra_lab.sources.anonymise_known import is_plain
+from dra_lab.sources.anonymise_names import Names
+
+RELEASE = KubernetesRelease("1.36")
+EXAMPLES = [f"{sample.name}/{example}" for sample in samples() for example in sample.examples[:1]]
+KEPT_KINDS = ("value", "label", "number", "container")
+
+
+def renaming(hidden):
+    """How a device is called under pseudonyms."""
+    members = {**hidden.mapping.get("pool", {}), **hidden.mapping.get("node", {})}
+    devices = hidden.mapping.get("device", {})
+    return lambda d: DeviceID(d.driver, members.get(d.pool, d.pool), devices.get(f"{d.driver}/{d.device}", d.device))
+
+
+def planned(cluster, sketch, name=lambda device: device, node=lambda node: node):
+    """What matters of a plan: whether and where it fits, which devices, how good, and what else could be said."""
+    plan = make_plan(cluster, sketch, release=RELEASE)
+    placed = [(p.request, name(p.device)) for p in plan.placements]
+    goals = [(goal.goal, goal.value, goal.proven) for goal in plan.goals]
+    nodes = [(tuple(node(n) for n in c.nodes), c.fit, c.fits_idle) for c in plan.node_classes]
+    return plan.status, node(plan.node), placed, goals, nodes
+
+
+def taken(cluster, sketch, node_name, name=lambda device: device):
+    """What first fit takes on a node."""
+    claim = ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(sketch, cluster, RELEASE).spec)
+    verdict = first_fit(cluster, node_name, [claim], RELEASE, step_limit=20_000)
+    results = [r for a in verdict.allocations or () for r in a.devices.results]
+    return verdict.status, [(result.request, name(result.id)) for result in results]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_sample_is_planned_alike_under_pseudonyms(example):
+    """The best allocation of an example names the same devices, up to the renaming."""
+    cluster, sketch = load_cluster(f"sample:{example.split('/')[0]}"), read_sketch(f"sample:{example}")
+    hidden = anonymise(cluster)
+    node = {**hidden.mapping["node"], "": ""}.__getitem__
+    assert planned(hidden.cluster, sketch) == planned(cluster, sketch, renaming(hidden), node)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_clusters_are_planned_and_allocated_alike_under_pseudonyms(seed):
+    """Also where names hold other names, pools and nodes are mixed, and selectors compare what was replaced."""
+    cluster = inventory(random.Random(seed))
+    hidden = anonymise(cluster)
+    node = {**hidden.mapping["node"], "": ""}.__getitem__
+    assert planned(hidden.cluster, SKETCH) == planned(cluster, SKETCH, renaming(hidden), node)
+    for name in cluster.node_names:
+        assert taken(hidden.cluster, SKETCH, node(name)) == taken(cluster, SKETCH, name, renaming(hidden))
+    assert changed_selectors(cluster, hidden.cluster) == ()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_nothing_that_was_replaced_is_left_anywhere(seed):
+    """No name or identifier of the mapping stands in any file of the snapshot."""
+    hidden = anonymise(inventory(random.Random(seed)))
+    text = b"\n".join(make_snapshot(hidden.cluster, replaced=hidden.counts).files.values()).decode().lower()
+    kinds = {kind: table for kind, table in hidden.mapping.items() if kind not in (*KEPT_KINDS, "device")}
+    left = [(kind, old) for kind, table in kinds.items() for old in table if old.lower() in text]
+    assert not left
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_pseudonyms_sort_as_the_names_do(seed):
+    """Nodes among nodes, pools of a driver, slices, and devices of a pool: first fit goes by these orders."""
+    cluster = inventory(random.Random(seed))
+    hidden = anonymise(cluster)
+    for kind in ("node", "slice"):
+        assert sorted(hidden.mapping[kind].values()) == [hidden.mapping[kind][n] for n in sorted(hidden.mapping[kind])]
+    ids = sorted(DeviceID(s.spec.driver, s.spec.pool.name, d.name) for s in cluster.slices for d in s.spec.devices)
+    assert sorted(map(renaming(hidden), ids)) == [renaming(hidden)(device) for device in ids]
+
+
+def test_the_same_cluster_has_the_same_pseudonyms():
+    """Capturing twice gives the same bytes."""
+    one, other = (anonymise(load_cluster("sample:eks-p4d")) for _ in range(2))
+    assert make_snapshot(one.cluster, replaced=one.counts) == make_snapshot(other.cluster, replaced=other.counts)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("GPU-04e241cc-0567-5a97-8c78-f5cc969a9832", "GPU-00000000-0000-4000-8000-000000000001"),
+        ("02:0f:ba:9a:78:11", "02:00:00:00:00:01"),
+        ("00:00:10:49:fe:80:00:00:00:00:00:00:b8:3f:d2:03:00:15:00:01", f"02:{'00:' * 18}01"),
+        ("b83f:d203:0015:0001", "0000:0000:0000:0001"),
+        ("0xb83fd20300150001", "0x0000000000000001"),
+        ("10.20.0.11/24", "198.18.0.1/24"),
+        ("fe80::1234:5678/64", "2001:db8::1/64"),
+        ("10.0.0.1/24,10.0.0.2/24", "198.18.0.1/24,198.18.0.2/24"),
+        ("i-0123456789abcdef0", "i-00000000000000001"),
+        ("1a923111-af18-5396-a41b-d7a26d5f9e6e.1", "00000000-0000-4000-8000-000000000001.1"),
+        ("enx0a1b2c3d4e5f", "enx020000000001"),
+        ("berlin-rack-7", "value-01"),
+        ("0000:05:00.0", "0000:05:00.0"),
+        ("pci0000:05", "pci0000:05"),
+        ("1.2.3", "1.2.3"),
+    ],
+)
+def test_an_identifier_keeps_its_shape(text, shape):
+    """What is replaced looks like what it was, so that prefixes still hold; places in a machine stay."""
+    names = Names(())
+    act = names.keep if is_plain(text) else names.value
+    act(text)
+    names.assign({})
+    assert act(text) == shape
+
+
+def test_the_summary_of_an_anonymised_snapshot_names_nobody(tmp_path):
+    """Neither the source's name nor the words of findings go along, only what was the matter."""
+    cluster = replace(load_cluster("sample:mig"), name="context:prod-of-acme")
+    hidden = anonymise(cluster)
+    info = make_snapshot(hidden.cluster, replaced=hidden.counts).info
+    assert info.source == "context:"
+    assert all(note.message == "" for note in info.findings)
+
+
+def of_class(cluster, expression):
+    """The cluster with one class, and without claims."""
+    selector = DeviceSelector(cel=CELDeviceSelector(expression=expression))
+    one = DeviceClass(metadata=ObjectMeta(name="one"), spec=DeviceClassSpec(selectors=(selector,)))
+    return replace(cluster, classes=(one,), claims=())
+
+
+@pytest.mark.parametrize(("part", "rules"), [('startsWith("02:")', []), ('endsWith("b")', ["selector-changed"])])
+def test_a_selector_that_looks_at_a_part_of_a_replaced_value_is_told(part, rules):
+    """Where it selects other devices under pseudonyms, nobody should have to find out."""
+    mac = 'device.attributes["dra.net"].mac'
+    has = 'device.driver == "dra.net" && "mac" in device.attributes["dra.net"]'
+    cluster = of_class(load_cluster("sample:eks-p4d"), f"{has} && {mac}.{part}")
+    assert [f.rule for f in changed_selectors(cluster, anonymise(cluster).cluster)] == rules
+
+
+def test_a_node_named_like_a_kind_of_device_changes_no_device():
+    """A short word is no name inside values that say what a device is."""
+    cluster = load_cluster("sample:two-sockets")
+    odd = replace(cluster, nodes=(*cluster.nodes, Node(metadata=ObjectMeta(name="gpu"))))
+    types = [[d.attributes.get("type") for d in s.spec.devices] for s in anonymise(odd).cluster.slices]
+    assert types == [[d.attributes.get("type") for d in s.spec.devices] for s in cluster.slices]
+
+
+def test_the_mapping_is_written_only_when_asked_and_only_outside(tmp_path, capsys):
+    """Who is who stays with whoever captures: never in the snapshot, and readable by its owner only."""
+    out, mapping = tmp_path / "out", tmp_path / "who.json"
+    assert main(["capture", "sample:mig", str(out), "--anonymise", "--mapping", str(out / "who.json")]) == 2
+    assert not out.exists()
+    assert main(["capture", "sample:mig", str(out), "--mapping", str(mapping)]) == 2
+    assert main(["capture", "sample:mig", str(out), "--anonymise", "--mapping", str(mapping)]) == 0
+    assert json.loads(mapping.read_text())["node"]
+    assert mapping.stat().st_mode & 0o077 == 0
+    assert "replaced: " in capsys.readouterr().err
+
+
+def test_an_anonymised_snapshot_says_so(tmp_path):
+    """Whoever reads it knows that its names are pseudonyms."""
+    out = str(tmp_path / "out.tgz")
+    assert main(["capture", "sample:mig", out, "--anonymise"]) == 0
+    assert "snapshot-anonymised" in {finding.rule for finding in load_cluster(out).findings}
+
+
+def test_uids_inside_texts_have_the_pseudonym_of_the_uid():
+    """An identifier is the same one wherever it stands."""
+    names, text = Names(()), str(uuid.UUID(int=7 << 80))
+    names.of("uid", text)
+    names.keep(f"k8s.gpu.nvidia.com/claim={text}-gpu-0")
+    names.assign({})
+    assert names.of("uid", text) in names.keep(f"k8s.gpu.nvidia.com/claim={text}-gpu-0")
