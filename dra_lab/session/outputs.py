@@ -19,7 +19,7 @@ PICTURES = (".svg", ".html")
 
 def manifest(session: Session) -> ManifestText:
     """Return the manifests of the present drawing as YAML text, with the lines of each request and the findings."""
-    plan = None if session.stale else session.answer
+    plan = session.answer if session.is_answered else None
     return manifest_yaml(session.sketch, session.cluster, session.release, plan=plan)
 
 
@@ -28,7 +28,7 @@ def export(session: Session, folder: str | Path, *, overwrite: bool = False) -> 
 
     Raises ExportError when a file cannot be written, or was changed by a person and `overwrite` is not given.
     """
-    plan = None if session.stale else session.answer
+    plan = session.answer if session.is_answered else None
     return write_manifests(
         Path(folder), session.sketch, session.cluster, session.release, plan=plan, overwrite=overwrite
     )

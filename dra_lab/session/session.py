@@ -106,6 +106,11 @@ class Session:
         return self.answered != self.number
 
     @property
+    def is_answered(self) -> bool:
+        """Say whether the latest answer is that of the present drawing: nothing is solved, nothing was refused."""
+        return not self.stale and self.refusal is None
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         """Return what was noticed about the cluster, the answer and the manifest's search, errors first."""
         from dra_lab.checks.cluster import check_cluster

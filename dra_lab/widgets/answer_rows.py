@@ -8,7 +8,7 @@ from typing import Any
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import GOALS, FirstFit, FirstFitStatus, GoalValue, Placement, Plan, PlanStatus
+from dra_lab.model.plan import FIXED_GOALS, GOALS, FirstFit, FirstFitStatus, GoalValue, Placement, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.widgets.plan_values import (
     AnswerRow,
@@ -52,12 +52,16 @@ MOST_DIFFERING = 3
 def answer_row(
     plan: Plan | None, cluster: Cluster, *, stale: bool, progress: Any = None, refusal: DraLabError | None = None
 ) -> AnswerRow:
-    """Return the answer strip; without a plan it says that the planner is at work, or why there is no answer."""
+    """Return the answer strip; without a plan it says that the planner is at work, or why there is no answer.
+
+    Where the present drawing could not be answered, the last answer stays, for the previous drawing, with the trouble.
+    """
     from dra_lab.exports.sentences import headline
 
     told = progress_row(progress) if stale else None
-    if refusal is not None and not stale:
-        return AnswerRow(state="error", sentence=str(refusal))
+    trouble = str(refusal) if refusal is not None and not stale else ""
+    if trouble and plan is None:
+        return AnswerRow(state="error", sentence=trouble)
     if plan is None:
         sentence = told.text if told else "Planning ..."
         return AnswerRow(state="solving", sentence=sentence, progress=told)
@@ -65,8 +69,9 @@ def answer_row(
         state=_STATES[plan.status],
         sentence=headline(plan),
         figures=figures(plan, cluster) if plan.fits else (),
-        stale=stale,
+        stale=stale or bool(trouble),
         progress=told,
+        trouble=trouble,
     )
 
 
@@ -208,6 +213,7 @@ def _goal_row(plan: Plan, goal: GoalValue) -> GoalRow:
         manifest=_reached(plan.first_fit, goal.goal),
         plain=_reached(plan.first_fit_plain, goal.goal),
         better=_better(plan, goal),
+        movable=goal.goal not in FIXED_GOALS,
     )
 
 

@@ -19,8 +19,11 @@ STATIC = Path(__file__).parent / "static"
 
 
 def latest_plan(session: Session | None) -> Plan | None:
-    """Return a session's latest answer, if it is one for its present cluster and the last question had an answer."""
-    if session is None or session.refusal is not None or session.answer is None:
+    """Return a session's latest answer, if it is one for its present cluster.
+
+    It stays while the present drawing has no answer, such as while a selector is half written: the strip says so.
+    """
+    if session is None or session.answer is None:
         return None
     return session.answer if session.answer.cluster == session.cluster.name else None
 

@@ -28,19 +28,24 @@ class ProgressRow(Row, frozen=True):
 
 
 class AnswerRow(Row, frozen=True):
-    """The answer strip: one sentence and its figures; `stale` while they belong to the previous drawing."""
+    """The answer strip: one sentence and its figures; `stale` while they belong to the previous drawing.
+
+    `trouble` says why the present drawing has no answer, such as a selector that is half written.
+    """
 
     state: State = "empty"
     sentence: str = ""
     figures: tuple[FigureRow, ...] = ()
     stale: bool = False
     progress: ProgressRow | None = None
+    trouble: str = ""
 
 
 class GoalRow(Row, frozen=True):
     """One goal: best value with bound and proof; kube-scheduler with the manifest, and with counts and selectors only.
 
-    The two texts say what kube-scheduler ends with where it has no value; `better` says how much better the best is.
+    The two texts say what kube-scheduler ends with where it has no value; `better` says how much better the best is;
+    `movable` is False for the goals that come first whatever a person prefers.
     """
 
     goal: str
@@ -52,6 +57,32 @@ class GoalRow(Row, frozen=True):
     manifest: str = ""
     plain: str = ""
     better: str = ""
+    movable: bool = True
+
+
+class RegretRow(Row, frozen=True):
+    """What the first fits cost in bandwidth, as sentences, and where the ranges come from."""
+
+    lines: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+class FunnelRow(Row, frozen=True):
+    """The devices left for one request after each test: a table, what its columns stand for, and rows not shown."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    more: int = 0
+
+
+class WhyRow(Row, frozen=True):
+    """What stands behind the reasons: what is in the way, counts by test, what was tried in vain or not tried."""
+
+    lines: tuple[str, ...] = ()
+    funnels: tuple[FunnelRow, ...] = ()
+    tried: tuple[str, ...] = ()
 
 
 class ReasonRow(Row, frozen=True):

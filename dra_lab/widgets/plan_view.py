@@ -23,10 +23,21 @@ from dra_lab.widgets.answer_rows import (
     suggestion_rows,
 )
 from dra_lab.widgets.bar_values import FindingRow
+from dra_lab.widgets.claim_values import ClaimAnswer
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
 from dra_lab.widgets.following import STATIC, FollowingWidget, latest_plan
-from dra_lab.widgets.plan_values import AnswerRow, BadgeRow, DeviceTable, GoalRow, ReasonRow, SuggestionRow
+from dra_lab.widgets.plan_values import (
+    AnswerRow,
+    BadgeRow,
+    DeviceTable,
+    GoalRow,
+    ReasonRow,
+    RegretRow,
+    SuggestionRow,
+    WhyRow,
+)
+from dra_lab.widgets.reason_rows import regret_row, why_row
 from dra_lab.widgets.wire import wire
 
 DEFAULT_FOLDER = "manifests"
@@ -37,8 +48,9 @@ class PlanView(FollowingWidget):
 
     All traits but `highlight` (a request's name or a device id, either side) are written by Python. `yaml_marks` maps a
     line's number from 1 to the letter of its request, `badges` a request to its letter and colours, `chosen` a device
-    id to its request. `written` are the files of the last export to `folder`. The browser sends `{type: "cancel"}`,
-    `{type: "write", folder}` and `{type: "apply-suggestion", id}`.
+    id to its request. `written` are the files of the last export to `folder`. `goals_changed` says that a person has
+    put the goals in another order. The browser sends `{type: "cancel"}`, `{type: "write", folder}`,
+    `{type: "edit-claim", text, number}` (answered in `claim_answer`), `{type: "apply-suggestion", id}` and `{type: "order-goals", goals}` (none: the usual order).
     """
 
     _esm = STATIC / "plan_view.js"
@@ -46,9 +58,14 @@ class PlanView(FollowingWidget):
 
     answer = traitlets.Dict().tag(sync=True, value=AnswerRow)
     yaml = traitlets.Unicode("").tag(sync=True)
+    claim_text = traitlets.Unicode("").tag(sync=True)
+    claim_answer = traitlets.Dict().tag(sync=True, value=ClaimAnswer)
     yaml_marks = traitlets.Dict().tag(sync=True, value=dict[str, str])
     badges = traitlets.Dict().tag(sync=True, value=dict[str, BadgeRow])
     goals: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[GoalRow])
+    goals_changed = traitlets.Bool(False).tag(sync=True)
+    regret = traitlets.Dict().tag(sync=True, value=RegretRow)
+    why = traitlets.Dict().tag(sync=True, value=WhyRow)
     reasons: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ReasonRow])
     suggestions: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[SuggestionRow])
     findings: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FindingRow])
@@ -88,10 +105,18 @@ class PlanView(FollowingWidget):
         if (session := self._session) is None:
             return
         plan = latest_plan(session)
-        self._tell(goals=goal_rows(plan), reasons=reason_rows(plan, session.refusal), suggestions=suggestion_rows(plan))
+        reasons = reason_rows(plan, session.refusal)
+        offered = suggestion_rows(plan) if session.refusal is None else ()
+        self._tell(goals=goal_rows(plan), reasons=reasons, suggestions=offered)
+        self._tell(
+            regret=regret_row(plan),
+            why=why_row(plan if session.refusal is None else None),
+            goals_changed=bool(session.drawing.goals),
+        )
         self._tell(findings=finding_rows(session.findings), chosen=chosen_devices(plan))
 
     def _show_manifest(self) -> None:
+        from dra_lab.session.claim_text import claim_text
         from dra_lab.session.outputs import manifest
 
         if (session := self._session) is None:
@@ -100,11 +125,12 @@ class PlanView(FollowingWidget):
         try:
             made = manifest(session)
         except DraLabError as error:
-            self._tell(badges=badges, yaml=f"# {error}\n".replace("\n", "\n# ").removesuffix("# "), yaml_marks={})
+            words = f"# {error}\n".replace("\n", "\n# ").removesuffix("# ")
+            self._tell(badges=badges, yaml=words, yaml_marks={}, claim_text="")
             return
         letter = {name: badge.letter for name, badge in badges.items()}
         marks = {str(line): letter.get(key, key) for key, lines in made.lines.items() for line in lines}
-        self._tell(badges=badges, yaml=made.text, yaml_marks=marks)
+        self._tell(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=claim_text(session))
 
     def _show_devices(self) -> None:
         if (session := self._session) is None:
@@ -137,6 +163,23 @@ class PlanView(FollowingWidget):
             self.written = []
             files = export(self._session, self.folder, overwrite=message.get("overwrite") is True)
             self.written = [str(path) for path in files]
+
+    def _asked_edit_claim(self, message: Mapping[str, Any]) -> None:
+        from dra_lab.session.claim_text import edit_claim
+
+        if self._session is None:
+            return
+        number, told = int(message.get("number", 0)), ClaimAnswer()
+        try:
+            edit_claim(self._session, str(message.get("text", "")))
+        except DraLabError as error:
+            told = ClaimAnswer(message=error.message, line=error.origin.line if error.origin else 0)
+        self._tell(claim_answer=msgspec.structs.replace(told, number=number))
+
+    def _asked_order_goals(self, message: Mapping[str, Any]) -> None:
+        goals = message.get("goals", ())
+        if self._session is not None and isinstance(goals, list | tuple):
+            self._session.order_goals([str(goal) for goal in goals])
 
     def _asked_apply_suggestion(self, message: Mapping[str, Any]) -> None:
         plan, number = latest_plan(self._session), str(message.get("id", ""))

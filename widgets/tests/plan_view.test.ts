@@ -16,7 +16,7 @@ const PLAN: PlanViewModel = {
   answer: { state: "fits", sentence: "Fits on 3 of 4 nodes.", figures: [{ label: "NUMA nodes", value: "1" }, { value: "proven best", tone: "ok" }] },
   badges: { gpu: { letter: "A", colour: "#0072b2", textColour: "#ffffff" }, nic: { letter: "B", colour: "#d55e00", textColour: "#000000" } },
   chosen: { "d/p/g0": "gpu" }, devices: { columns: ["device"], ids: ["d/p/g0", "d/p/n0"], rows: [["g0"], ["n0"]], total: 2 }, findings: [], folder: "manifests",
-  goals: [], highlight: "", problem: "", reasons: [], suggestions: [], written: [], yaml: YAML, yaml_marks: { "3": "A", "4": "B" },
+  goals: [], goals_changed: false, highlight: "", problem: "", reasons: [], regret: {}, suggestions: [], why: {}, written: [], yaml: YAML, yaml_marks: { "3": "A", "4": "B" },
 };
 const plan = (values: Partial<PlanViewModel> = {}) => mount(widget, { ...PLAN, ...values });
 const button = (el: Element, words: string) => [...el.querySelectorAll("button")].find((one) => one.textContent!.includes(words))!;
@@ -202,7 +202,7 @@ test("goals stand with their proof and what kube-scheduler reaches", async () =>
   const { el, model } = plan();
   model.set("goals", [{ goal: "numa", label: "NUMA nodes", best: 1, bound: 1, proven: true, manifest: "1", plain: "2", better: "1 better than without links" }]);
   await drawn();
-  expect([...el.querySelectorAll(".dra-goals tbody :is(th, td)")].map((cell) => cell.textContent)).toEqual(["NUMA nodes", "1", "proven", "1", "2", "1 better than without links"]);
+  expect([...el.querySelectorAll(".dra-goals tbody :is(th, td):not(.dra-order)")].map((cell) => cell.textContent)).toEqual(["NUMA nodes", "1", "proven", "1", "2", "1 better than without links"]);
 });
 
 test("chosen devices come first in the table with the letter of their request", () => {
@@ -237,4 +237,53 @@ test("text from a cluster stays text everywhere, and a colour can only be a colo
   await drawn();
   expect(el.querySelector("img")).toBeNull();
   expect(el.innerHTML).not.toContain("url(");
+});
+
+const GOALS = [
+  { goal: "alternatives", label: "ranks", best: 0, proven: true, movable: false },
+  { goal: "numa", label: "NUMA nodes", best: 1, proven: true },
+  { goal: "roots", label: "PCIe roots", best: 2, proven: true },
+];
+
+test("goals are moved by mouse and by arrows, and the focus stays on the goal", async () => {
+  const { el, model } = plan({ goals: GOALS });
+  const mover = (key: string) => el.querySelector<HTMLElement>(`[data-key="${key}"]`)!;
+  expect(el.querySelector('[data-goal="alternatives"] button')).toBeNull();
+  mover("down-numa").click();
+  expect(model.sent).toEqual([{ type: "order-goals", goals: ["roots", "numa"] }]);
+  mover("up-numa").click();
+  expect(model.sent).toHaveLength(1);
+  mover("up-roots").focus();
+  mover("up-roots").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowUp", bubbles: true }));
+  expect(model.sent[1]).toEqual({ type: "order-goals", goals: ["roots", "numa"] });
+  model.set("goals", [GOALS[0]!, GOALS[2]!, GOALS[1]!]);
+  model.set("goals_changed", true);
+  await drawn();
+  expect(document.activeElement).toBe(mover("up-roots"));
+  expect(el.querySelector('[role="status"].dra-sr')!.textContent).toBe("PCIe roots: now 1 of the 2 goals that can be moved");
+  button(el, "Usual order").click();
+  expect(model.sent[2]).toEqual({ type: "order-goals", goals: [] });
+});
+
+test("a drawing without an answer keeps the last one, with the trouble beside it", async () => {
+  const { el, model } = plan();
+  model.set("answer", { ...PLAN.answer, stale: true, trouble: "CEL selector `device.` does not compile" });
+  await drawn();
+  expect(el.querySelector(".dra-sentence")!.textContent).toBe("Fits on 3 of 4 nodes.");
+  expect(el.querySelector(".dra-work")!.textContent).toBe("for the previous drawingCEL selector `device.` does not compile");
+  expect(el.querySelector(".dra-answer")!.classList.contains("is-stale")).toBe(true);
+  model.set("answer", PLAN.answer);
+  await drawn();
+  expect([el.querySelector(".dra-work")!.textContent, el.querySelector(".is-stale")]).toEqual(["", null]);
+});
+
+test("counts after each test are a table, and text of a cluster stays text", async () => {
+  const { el, model } = plan();
+  model.set("why", { lines: [`Fragmentation: ${HOSTILE}`], tried: ["Tried in vain"], funnels: [{ title: "gpu: 5 needed", columns: ["nodes", "published"], legend: [["class 1", HOSTILE]], rows: [["n1", "8"]], more: 3 }] });
+  model.set("regret", { lines: [`best ${HOSTILE}`], sources: ["somewhere"] });
+  model.set("goals", GOALS);
+  await drawn();
+  expect(el.querySelector(".dra-funnel")!.textContent).toContain(`gpu: 5 needednodespublishedn183 more kinds of nodes`);
+  expect(el.querySelector(".dra-lines li")!.textContent).toBe(`Fragmentation: ${HOSTILE}`);
+  expect(el.querySelector(".dra-regret li")!.textContent).toBe(`best ${HOSTILE}`);
 });

@@ -62,12 +62,17 @@ function work(sync: Sync<PlanViewModel>, strip: HTMLElement): HTMLElement {
   };
   sync.watch(["answer"], () => {
     const answer = sync.get("answer");
-    if (!answer.stale && answer.state !== "solving") {
+    if (answer.trouble) {
+      clearTimeout(timer);
+      timer = undefined;
+      strip.classList.add("is-stale");
+      refill(root, h("span.dra-for-previous", {}, "for the previous drawing"), h("span.dra-trouble", { title: answer.trouble }, icon("error"), h("span", {}, answer.trouble)));
+    } else if (!answer.stale && answer.state !== "solving") {
       clearTimeout(timer);
       timer = undefined;
       strip.classList.remove("is-stale");
       root.replaceChildren();
-    } else if (root.childElementCount) show(answer);
+    } else if (root.childElementCount && !root.querySelector(".dra-trouble")) show(answer);
     // Progress that is told often must not put the moment off.
     else timer ??= setTimeout(() => show(sync.get("answer")), STALE_AFTER);
   });

@@ -1,0 +1,73 @@
+"""PlanView on the Python side: goals in another order, reasons and regret, the last answer while there is none."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
+from dra_lab.session import Session, read_sketch
+from dra_lab.widgets.plan_view import PlanView
+
+
+@pytest.fixture
+def session():
+    """The example, solved."""
+    made = Session("sample:eks-p4d", sketch=read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+    assert made.wait(30)
+    yield made
+    made.close()
+
+
+def answered(session: Session) -> None:
+    assert session.wait(30)
+
+
+def say(view: PlanView, **message: object) -> None:
+    view._on_message(view, message, [])
+
+
+def test_a_half_written_selector_keeps_the_last_answer(session):
+    """The answer and its goals stay, marked as those of the previous drawing; the reasons tell the error."""
+    view = PlanView(session)
+    before = view.answer["sentence"]
+    gpu, *others = session.sketch.requests
+    part = replace(gpu.exactly, selectors=(DeviceSelector(cel=CELDeviceSelector(expression="device.driver ==")),))
+    session.edit(replace(session.sketch, requests=(replace(gpu, exactly=part), *others)))
+    answered(session)
+    assert (view.answer["sentence"], view.answer["stale"]) == (before, True)
+    assert "does not compile" in view.answer["trouble"]
+    assert view.goals
+    assert view.reasons[0]["rule"] == "not-answered"
+    session.undo()
+    answered(session)
+    assert not {"stale", "trouble"} & set(view.answer)
+
+
+def test_goals_are_put_in_another_order_and_back(session):
+    """What the browser asks for is the drawing's order, the plan follows, and an unknown goal is refused."""
+    view = PlanView(session)
+    say(view, type="order-goals", goals=["roots", "damage"])
+    answered(session)
+    assert [row["goal"] for row in view.goals][2:4] == ["roots", "damage"]
+    assert view.goals_changed
+    assert [row.get("movable", True) for row in view.goals] == [False, False, True, True, True, True]
+    say(view, type="order-goals", goals=["speed"])
+    assert "'speed' is not known" in view.problem
+    say(view, type="order-goals", goals=[])
+    answered(session)
+    assert not view.goals_changed
+    assert session.drawing.goals == ()
+
+
+def test_reasons_and_regret_reach_the_browser(session):
+    """A misfit brings its counts, conflict and gains; a fit its ranges with their sources."""
+    view = PlanView(session)
+    assert any("0.45 to 0.64" in line for line in view.regret["lines"])
+    assert view.regret["sources"]
+    assert not view.why
+    session.edit(read_sketch("sample:eks-p4d/five-pairs"))
+    answered(session)
+    assert [table["title"] for table in view.why["funnels"]] == ["gpu: 5 needed", "nic: 5 needed"]
+    assert view.why["lines"][0].startswith("Fragmentation: Request nic")
+    assert "It then fits on 1 of 4 nodes." in view.suggestions[0]["detail"]
