@@ -79,8 +79,9 @@ def _plugin(context: Context) -> str:
     """Return the command of the plug-in that gives a context its credentials, or ""."""
     users = _package("config.kube_config").KubeConfigMerger(kubeconfig()).config["users"]
     user = users.get_with_name(context.user, safe=True) if context.user else None
-    plugin = user["user"].safe_get("exec") if user is not None and user.safe_get("user") is not None else None
-    return str(plugin.safe_get("command") or "") if plugin is not None else ""
+    value = user.safe_get("user") if user else None
+    plugin = value.get("exec") if isinstance(value, dict) else None
+    return str(plugin.get("command") or "") if isinstance(plugin, dict) else ""
 
 
 def _package(module: str) -> Any:

@@ -68,8 +68,8 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
     context = reading.context
     findings = (*reading.findings, *(f for listed in reading.listed.values() for f in listed.findings))
     if not parts["ResourceSlice"] and not parts["Node"]:
-        found = " ".join(str(finding) for finding in findings[:3]) or "It has none."
-        raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to be read. {found}")
+        found = "; ".join(f"{finding.message}. {finding.advice}" for finding in findings[:10]) or "the cluster has none"
+        raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to be read: {found}")
     return Cluster(
         parts["ResourceSlice"],
         parts["DeviceClass"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -91,8 +91,8 @@ def unreachable_of(error: Exception, server: str) -> Unreachable:
     named = (
         (urllib3.NameResolutionError, "its name is not known here", "check the server in the kubeconfig, or your VPN"),
         (urllib3.ProxyError, "the proxy does not let it through", "check proxy-url, HTTPS_PROXY and NO_PROXY"),
+        (urllib3.NewConnectionError, _of_system(causes), "is it running, and is the port right?"),
         (urllib3.ConnectTimeoutError, "it does not answer in time", "is there a firewall, or a VPN to switch on?"),
-        (urllib3.NewConnectionError, "the connection is refused", "is it running, and is the port right?"),
     )
     for kind, what, advice in named:
         if any(isinstance(cause, kind) for cause in causes):
@@ -100,6 +100,11 @@ def unreachable_of(error: Exception, server: str) -> Unreachable:
     if any(isinstance(cause, urllib3.ReadTimeoutError | TimeoutError) for cause in causes):
         return Unreachable(f"{server} stopped in the middle of an answer", passing=True)
     return Unreachable(f"the connection to {server} was cut ({_words(causes[-1])})", passing=True)
+
+
+def _of_system(causes: Iterable[BaseException]) -> str:
+    told = (cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror)
+    return next(told, "there is no connection").lower()
 
 
 def _untrusted(error: ssl.SSLCertVerificationError, server: str) -> str:

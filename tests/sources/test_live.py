@@ -1,0 +1,221 @@
+"""A running cluster, read over a real socket from a server that answers as Kubernetes 1.36.2 does."""
+
+import inspect
+import json
+import threading
+
+import pytest
+from api_server.kubeconfig import write_kubeconfig
+from api_server.server import ApiServer
+from api_server.small_cluster import claim, recorded_store
+
+from dra_lab.errors import Cancelled, SourceError
+from dra_lab.model.names import DeviceID
+from dra_lab.sources import load_cluster, load_context, load_texts
+from dra_lab.sources.live import Limits, contexts
+from dra_lab.sources.live.client import ReadingClient, Stream
+
+QUICK = Limits(connect=2, read=2, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002)
+SMALL = Limits(connect=2, read=2, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002, page=2)
+
+
+@pytest.fixture
+def server():
+    """The recorded cluster, served."""
+    with ApiServer(recorded_store()) as made:
+        yield made
+
+
+@pytest.fixture
+def config(server, tmp_path, monkeypatch):
+    """A kubeconfig for it, which KUBECONFIG names."""
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    file = write_kubeconfig(tmp_path, server)
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    return file
+
+
+def as_files(server):
+    """The cluster that the same objects make when they are read from kubectl's JSON."""
+    kinds = {"resourceslices": "ResourceSlice", "deviceclasses": "DeviceClass", "resourceclaims": "ResourceClaim"}
+    items = [
+        {"apiVersion": "resource.k8s.io/v1", "kind": kind, **json.loads(body)}
+        for plural, kind in kinds.items()
+        for body in server.store.objects[plural].values()
+    ]
+    items += [
+        {"apiVersion": "v1", "kind": kind, **json.loads(body)}
+        for plural, kind in {"nodes": "Node", "pods": "Pod"}.items()
+        for body in server.store.objects[plural].values()
+    ]
+    return load_texts({"a.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items})})
+
+
+def test_a_context_gives_the_cluster_that_kubectls_json_gives(server, config):
+    """The same slices, classes, nodes, claims and pods, in the same order; who read it and when is known."""
+    cluster, files = load_cluster("context:test"), as_files(server)
+    assert [s.spec for s in cluster.slices] == [s.spec for s in files.slices]
+    assert [c.spec for c in cluster.classes] == [c.spec for c in files.classes]
+    assert [(c.metadata.name, c.spec, c.status) for c in cluster.claims] == [
+        (c.metadata.name, c.spec, c.status) for c in files.claims
+    ]
+    assert [n.metadata.labels for n in cluster.nodes] == [n.metadata.labels for n in files.nodes]
+    assert [p.metadata.name for p in cluster.pods] == [p.metadata.name for p in files.pods]
+    assert cluster.allocated == files.allocated
+    assert (cluster.name, cluster.read_as, cluster.claims_known) == ("context:test", "test-user", True)
+    assert cluster.read_at
+    assert cluster.findings == ()
+
+
+def test_context_alone_is_the_current_context(server, config):
+    """`context:` needs no name; the cluster gets the full one, so that a drawing finds it again."""
+    assert load_cluster("context:").name == "context:test"
+
+
+def test_nothing_but_get_is_ever_asked(server, config):
+    """Reading writes nothing, not even a review of rights."""
+    load_cluster("context:test")
+    assert {method for method, _ in server.requests} == {"GET"}
+
+
+def test_the_client_has_no_writing_verb():
+    """Read-only by construction: no public method takes a verb or a body; only GET is written in its source."""
+    public = {name for name, _ in inspect.getmembers(ReadingClient, inspect.isfunction) if not name.startswith("_")}
+    assert public == {"begin", "close", "get", "stream"}
+    assert not {"method", "verb", "body"} & {
+        name for call in ("get", "stream") for name in inspect.signature(getattr(ReadingClient, call)).parameters
+    }
+    source = inspect.getsource(inspect.getmodule(ReadingClient))
+    assert source.count('connection.pool.request(\n                "GET"') == source.count(".request(") == 1
+    assert isinstance(Stream, type)
+
+
+@pytest.mark.parametrize(
+    "versions", [("v1",), ("v1beta2", "v1beta1"), ("v1beta1", "v1alpha3"), ("v1", "v1beta2", "v1beta1")]
+)
+def test_every_version_of_the_api_gives_the_same_devices(server, config, versions):
+    """Of the versions that a server has, the newest is read: v1, else v1beta2, else v1beta1."""
+    server.versions = versions
+    cluster = load_cluster("context:test")
+    assert [s.spec for s in cluster.slices] == [s.spec for s in as_files(server).slices]
+    assert [c.spec for c in cluster.claims] == [c.spec for c in as_files(server).claims]
+    assert cluster.findings == ()
+    assert server.asked(f"{versions[0]}/resourceslices")
+    assert len(server.asked("/resourceslices")) == 1
+
+
+@pytest.mark.parametrize("versions", [("v1", "v1beta2", "v1alpha3"), ("v1", "v1alpha3")])
+def test_taint_rules_come_from_the_version_that_has_them(server, config, versions):
+    """DeviceTaintRule is served in v1beta2 since 1.36 and in v1alpha3 before; the devices are then tainted."""
+    taint = {"key": "broken", "effect": "NoSchedule"}
+    rule = {"deviceSelector": {"driver": "gpu.nvidia.com", "pool": "gpu-node-0", "device": "gpu-0"}, "taint": taint}
+    server.store.put({"kind": "DeviceTaintRule", "metadata": {"name": "r"}, "spec": rule})
+    server.versions = versions
+    cluster = load_cluster("context:test")
+    assert [rule.spec.taint.key for rule in cluster.taint_rules] == ["broken"]
+    assert server.asked(f"{versions[1]}/devicetaintrules")
+
+
+def test_long_lists_come_in_pages(server, config):
+    """Pages of two objects give the same cluster, and every page is one of the same moment."""
+    whole = load_context("test")
+    server.requests.clear()
+    paged = load_context("test", limits=SMALL)
+    assert paged.slices == whole.slices
+    assert len(server.asked("resourceslices?limit=2")) == 6
+
+
+def test_a_list_that_the_server_forgot_is_begun_anew(server, config):
+    """410 in the middle: what was read is dropped and the kind read again, so that all of it is of one moment."""
+    whole = load_context("test")
+    server.requests.clear()
+    server.faults.add("resourceslices?limit=2&continue", status=410, reason="Expired")
+    assert load_context("test", limits=SMALL).slices == whole.slices
+    assert len([t for t in server.asked("resourceslices") if "continue" not in t]) == 2
+
+
+def test_a_list_that_is_always_forgotten_is_read_in_one_piece(server, config):
+    """After two attempts in pages the list is asked for without a limit, which cannot be forgotten."""
+    whole = load_context("test")
+    server.faults.add("resourceslices?limit=2&continue", times=99, status=410, reason="Expired")
+    assert load_context("test", limits=SMALL).slices == whole.slices
+    assert "/apis/resource.k8s.io/v1/resourceslices" in server.asked("resourceslices")
+
+
+def test_pods_without_claims_are_not_kept(server, config):
+    """Of the pods only those that use claims are part of the cluster, without commands and annotations."""
+    plain = {"containers": [{"name": "c", "command": ["--password=x"]}]}
+    for name, spec in (("plain", plain), ("user", {**plain, "resourceClaims": [{"name": "g"}]})):
+        meta = {"name": name, "namespace": "a", "annotations": {"secret": "x"}}
+        server.store.put({"kind": "Pod", "metadata": meta, "spec": spec})
+    pods = {pod.metadata.name: pod for pod in load_context("test").pods}
+    assert "plain" not in pods
+    assert pods["user"].spec.containers[0].command == ()
+    assert pods["user"].metadata.annotations == {}
+
+
+def test_namespaces_limit_claims_and_pods_and_say_so(server, config):
+    """With namespaces given, claims of the others are not read, which is told as they may hold devices."""
+    server.store.put(claim("b", "gpu-1", namespace="team-b"))
+    cluster = load_cluster("context:test", namespaces=["team-b"])
+    assert [c.metadata.name for c in cluster.claims] == ["b"]
+    assert [finding.rule for finding in cluster.findings] == ["claims-some-namespaces"]
+    assert cluster.allocated.exclusive == {DeviceID("gpu.nvidia.com", "gpu-node-0", "gpu-1"): "team-b/b"}
+
+
+def test_an_unknown_field_and_a_broken_object_are_told_and_the_rest_is_used(server, config):
+    """A slice with a field of tomorrow is used without it; one that is broken is named; the others are there."""
+    count = len(load_context("test").slices)
+    spec = {"driver": "d.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n"}
+    server.store.put(
+        {"kind": "ResourceSlice", "metadata": {"name": "new"}, "spec": {**spec, "tomorrow": 1, "devices": []}}
+    )
+    server.store.put({"kind": "ResourceSlice", "metadata": {"name": "odd"}, "spec": {**spec, "devices": [{"name": 1}]}})
+    cluster = load_context("test")
+    assert len(cluster.slices) == count + 1
+    told = {finding.rule: finding for finding in cluster.findings}
+    assert told["unknown-field"].subject == "new"
+    assert "spec.devices[0].name" in str(told["document-broken"])
+    assert "context:test" in str(told["document-broken"])
+
+
+def test_progress_counts_what_is_read(server, config):
+    """The counts grow to the number of objects of each kind."""
+    heard = []
+    cluster = load_context("test", limits=SMALL, progress=heard.append)
+    assert {read.kind: read.done for read in heard[-1]}["ResourceSlice"] == len(cluster.slices)
+
+
+def test_cancel_ends_the_reading_at_once(server, config):
+    """A cancelled reading raises Cancelled and leaves no thread behind."""
+    cancel = threading.Event()
+    server.faults.add(
+        "resourceslices", times=99, status=503, reason="ServiceUnavailable", headers={"Retry-After": "30"}
+    )
+    with pytest.raises(Cancelled):
+        load_context("test", cancel=cancel, progress=lambda _progress: cancel.set())
+    assert left() == set()
+
+
+def left() -> set[str]:
+    """The names of threads that reading began and that go on."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("dra-lab-read"):
+            thread.join(5)
+    return {thread.name for thread in threading.enumerate() if thread.name.startswith("dra-lab-read")}
+
+
+def test_contexts_are_listed_without_credentials(server, tmp_path, monkeypatch):
+    """The current context comes first; the server's URL carries no password."""
+    one = write_kubeconfig(tmp_path, server, name="zeta")
+    two = write_kubeconfig(tmp_path, server, name="alpha", cluster={"server": "https://me:secret@k8s:6443"})
+    monkeypatch.setenv("KUBECONFIG", f"{one}:{two}")
+    found = contexts()
+    assert [(c.name, c.current, c.user) for c in found] == [("zeta", True, "zeta-user"), ("alpha", False, "alpha-user")]
+    assert found[1].server == "https://k8s:6443"
+
+
+def test_an_unknown_context_names_those_that_there_are(server, config):
+    """A wrong name is told with the right ones."""
+    with pytest.raises(SourceError, match="contexts: test"):
+        load_cluster("context:prod")

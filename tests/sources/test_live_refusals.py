@@ -1,0 +1,241 @@
+"""Servers that refuse, fail, stall or die while they are read: what is said, what is tried again, what is lost."""
+
+import json
+import socket
+import time
+
+import pytest
+from api_server.kubeconfig import untrusted, write_kubeconfig
+from api_server.server import ApiServer
+from api_server.small_cluster import recorded_store
+
+from dra_lab.errors import SourceError
+from dra_lab.findings import Severity
+from dra_lab.sources import load_context
+from dra_lab.sources.live import Limits
+from dra_lab.sources.live.kinds import KINDS
+
+QUICK = Limits(connect=2, read=0.3, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002)
+PLURALS = ["resourceslices", "deviceclasses", "resourceclaims", "nodes", "devicetaintrules", "pods"]
+
+
+@pytest.fixture
+def server():
+    """The recorded cluster, served."""
+    with ApiServer(recorded_store()) as made:
+        yield made
+
+
+@pytest.fixture
+def config(server, tmp_path, monkeypatch):
+    """A kubeconfig for it, which KUBECONFIG names."""
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    file = write_kubeconfig(tmp_path, server)
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    return file
+
+
+def refused(limits=QUICK) -> str:
+    """The words of the SourceError that reading ends with."""
+    with pytest.raises(SourceError) as caught:
+        load_context("test", limits=limits)
+    assert "good-token" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("plural", PLURALS)
+def test_a_missing_right_is_a_finding_with_the_right_and_what_is_lost(server, config, plural):
+    """403 on one kind: the others are read; the finding has the command that shows the right."""
+    server.denied = {("admin", "list", plural)}
+    cluster = load_context("test", limits=QUICK)
+    (finding,) = cluster.findings
+    kind = next(kind for kind in KINDS if kind.plural == plural)
+    assert finding.rule == "right-missing"
+    assert f"kubectl auth can-i list {kind.resource}" in finding.advice
+    assert "--context test" in finding.advice
+    assert kind.lost in finding.message
+    assert cluster.claims_known == (plural != "resourceclaims")
+
+
+def test_without_any_right_every_missing_one_is_named(server, config):
+    """Neither slices nor nodes: there is nothing to plan on, and the error says which rights to ask for."""
+    server.denied = {("admin", "list", plural) for plural in PLURALS}
+    words = refused()
+    assert "can-i list resourceslices.resource.k8s.io --context test" in words
+    assert "can-i list nodes --context test" in words
+
+
+def test_refused_credentials_say_who_and_what_to_do(server, config):
+    """401: the user of the kubeconfig and the next step."""
+    server.tokens.clear()
+    words = refused()
+    assert "401" in words
+    assert "test-user" in words
+    assert "Log in again" in words
+
+
+def test_credentials_refused_in_the_middle_end_it(server, config):
+    """A token that expires while pages are read is no partial cluster."""
+    server.faults.add("resourceclaims", times=99, status=401, reason="Unauthorized")
+    assert "Log in again" in refused()
+
+
+def test_a_server_without_dra_says_so(server, config):
+    """404 of the API group: the nodes are read, and the finding says that DRA is off or Kubernetes too old."""
+    server.versions = ()
+    cluster = load_context("test", limits=QUICK)
+    (finding,) = cluster.findings
+    assert (finding.rule, finding.severity) == ("dra-not-served", Severity.ERROR)
+    assert "v1.36.2" in finding.message
+    assert cluster.nodes
+    assert not cluster.slices
+
+
+def test_a_version_that_is_too_old_says_so(server, config):
+    """Only v1alpha3 is served: the same finding."""
+    server.versions = ("v1alpha3",)
+    assert "dra-not-served" in {finding.rule for finding in load_context("test", limits=QUICK).findings}
+
+
+def test_forbidden_discovery_supposes_the_newest_version(server, config):
+    """A user who may list but not discover gets the cluster all the same."""
+    server.faults.add("/apis/resource.k8s.io", times=1, status=403, reason="Forbidden")
+    assert load_context("test", limits=QUICK).slices
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"), [(429, "TooManyRequests"), (500, "InternalError"), (503, "ServiceUnavailable")]
+)
+def test_passing_trouble_is_tried_again(server, config, status, reason):
+    """429 and 5xx twice, then an answer: the whole cluster, without a word."""
+    server.faults.add("resourceslices", times=2, status=status, reason=reason)
+    cluster = load_context("test", limits=QUICK)
+    assert cluster.slices
+    assert cluster.findings == ()
+    assert len(server.asked("resourceslices")) == 3
+
+
+def test_retry_after_is_obeyed(server, config):
+    """The server's own wish counts more than the shorter pause of the back-off."""
+    server.faults.add("resourceslices", status=429, reason="TooManyRequests", headers={"Retry-After": "0.3"})
+    begin = time.monotonic()
+    load_context("test", limits=QUICK)
+    assert time.monotonic() - begin >= 0.3
+
+
+def test_the_pause_grows_has_jitter_and_an_end():
+    """Doubled from attempt to attempt, a random half of it, never above the most."""
+    limits = Limits(backoff_first=1, backoff_most=5)
+    for attempt, most in enumerate((1, 2, 4, 5, 5)):
+        pauses = {limits.delay(attempt) for _ in range(50)}
+        assert all(most / 2 <= pause <= most for pause in pauses)
+        assert len(pauses) > 1
+
+
+def test_a_server_that_keeps_failing_is_told_with_what_was_read(server, config):
+    """500 for ever on the slices: an error after so many attempts, with what had been read."""
+    server.faults.add("resourceslices", times=99, status=500, reason="InternalError")
+    words = refused()
+    assert "500" in words
+    assert "Read so far" in words
+    assert len(server.asked("resourceslices")) == QUICK.attempts
+
+
+def test_one_kind_that_keeps_failing_is_a_finding(server, config):
+    """500 for ever on claims: the rest is read, and that devices in use are unknown is told."""
+    server.faults.add("resourceclaims", times=99, status=500, reason="InternalError")
+    cluster = load_context("test", limits=QUICK)
+    (finding,) = cluster.findings
+    assert finding.rule == "kind-not-read"
+    assert "in use is unknown" in finding.message
+    assert not cluster.claims_known
+
+
+@pytest.mark.parametrize("fault", [{"cut": 100}, {"cut": 0}, {"stall": True}])
+def test_a_cut_or_stalled_answer_is_asked_for_again(server, config, fault):
+    """A connection that breaks or falls silent in the middle of a list costs a second attempt."""
+    server.faults.add("resourceslices", **fault)
+    cluster = load_context("test", limits=QUICK)
+    assert cluster.slices
+    assert cluster.findings == ()
+
+
+def test_a_server_that_always_stalls_is_told(server, config):
+    """Silence has an end: the read time-out, so many times."""
+    server.faults.add("resourceslices", times=99, stall=True)
+    words = refused(Limits(connect=2, read=0.05, overall=20, attempts=2, backoff_first=0.001))
+    assert "stopped in the middle of an answer" in words
+
+
+def test_the_overall_time_has_an_end(server, config):
+    """However polite the server is, the whole reading ends in time."""
+    server.faults.add("resourceslices", times=99, status=429, headers={"Retry-After": "60"})
+    begin = time.monotonic()
+    assert "429" in refused(Limits(connect=2, read=1, overall=0.5))
+    assert time.monotonic() - begin < 5
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>Please log in</html>", b"", b'{"kind": "Pizza"}', b'{"kind":"NodeList"', b"\xff\xfe\x00"]
+)
+def test_garbage_is_named_as_such(server, config, body):
+    """A login page or half a JSON text is no cluster; the error shows how the answer begins."""
+    server.faults.add("resourceslices", times=99, garbage=body)
+    assert "does not answer like an API server" in refused()
+
+
+def test_garbage_for_discovery_is_named_as_such(server, config):
+    """The first question is already answered by something else."""
+    server.faults.add("/apis/resource.k8s.io", times=99, garbage=b"<html>")
+    assert "login page" in refused()
+
+
+def test_a_redirect_is_not_followed(server, config):
+    """Credentials do not go where somebody points."""
+    server.faults.add("resourceslices", times=99, status=302, headers={"Location": f"{server.url}/elsewhere"})
+    assert "302" in refused()
+    assert not server.asked("elsewhere")
+
+
+def with_server(config, url):
+    """Point the kubeconfig somewhere else."""
+    text = config.read_text().splitlines()
+    config.write_text("\n".join(f"    server: {url}" if "server:" in line else line for line in text))
+
+
+def test_a_server_that_is_off_is_told(server, config):
+    """Connection refused: at once, with what to look at."""
+    server.close()
+    words = refused()
+    assert "connection refused" in words
+    assert server.url in words
+
+
+def test_a_name_that_is_unknown_is_told(config):
+    """DNS."""
+    with_server(config, "https://no-such-host.invalid:6443")
+    assert "its name is not known here" in refused()
+
+
+def test_a_certificate_of_somebody_else_is_told(config, tmp_path):
+    """TLS: the authority of the kubeconfig did not sign it."""
+    (tmp_path / "test-ca.pem").write_bytes(untrusted())
+    words = refused()
+    assert "is not trusted" in words
+    assert "certificate-authority" in words
+
+
+def test_a_port_without_tls_is_told(config):
+    """Something else listens there."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        with_server(config, f"https://127.0.0.1:{other.getsockname()[1]}")
+        words = refused(Limits(connect=0.2, read=0.2, attempts=1))
+    assert "127.0.0.1" in words
+
+
+def test_no_secret_stands_in_a_cluster(server, config):
+    """The token is nowhere in what is kept or told."""
+    server.denied = {("admin", "list", "pods")}
+    cluster = load_context("test", limits=QUICK)
+    told = json.dumps([str(finding) for finding in cluster.findings]) + repr(cluster)
+    assert "good-token" not in told
