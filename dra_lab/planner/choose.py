@@ -97,6 +97,8 @@ def _conclude(search: _Search, best: Solution | None) -> Choice:
     # What is known of the node that is chosen is known of the nodes that are equal to it.
     whole = {id(found): solution for _, name, found in search.solutions if name == node}
     classes = [_node_class(search, equal, fit, found, whole.get(id(found), found)) for equal, fit, found in fits]
+    if search.scan.excluded:
+        classes.append(NodeClass(search.scan.excluded, NodeFit.NO, fits_idle=False))
     if search.scan.unseen:
         classes.append(NodeClass(search.scan.unseen, NodeFit.UNKNOWN))
     rivals = [found for _, name, found in search.solutions if name != node and not search.pinned]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from dra_lab.authoring.compile import CompiledClaim
 from dra_lab.errors import Cancelled, UnsupportedFeature
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.pods import CompiledPod
 from dra_lab.planner.values import Scale, value_placements
 from dra_lab.scheduler.first_fit import first_fit
 
@@ -19,7 +19,7 @@ from dra_lab.scheduler.first_fit import first_fit
 def compare_first_fit(
     cluster: Cluster,
     node_name: str,
-    compiled: CompiledClaim,
+    compiled: CompiledPod,
     release: KubernetesRelease,
     scale: Scale,
     order: Sequence[str],
@@ -27,14 +27,16 @@ def compare_first_fit(
     time_limit: float = 10.0,
     cancel: threading.Event | None = None,
 ) -> FirstFit | None:
-    """Return what first fit takes for a compiled claim on one node, with the goals' values of it.
+    """Return what first fit takes for the claims of a pod on one node, with the goals' values of it.
 
     A search that was cut off, that meets a rule it does not know, or that would give up the pod, is reported as such
     and has no placements; None comes back once `cancel` is set.
     """
-    claim = ResourceClaim(metadata=ObjectMeta(name="plan"), spec=compiled.spec)
+    claims = [
+        ResourceClaim(metadata=ObjectMeta(name=name or "plan"), spec=one.spec) for name, one in compiled.claims.items()
+    ]
     try:
-        verdict = first_fit(cluster, node_name, [claim], release, time_limit=time_limit, cancel=cancel)
+        verdict = first_fit(cluster, node_name, claims, release, time_limit=time_limit, cancel=cancel)
     except Cancelled:
         return None
     except UnsupportedFeature as error:
@@ -44,12 +46,13 @@ def compare_first_fit(
         return FirstFit(verdict.status, (), (), verdict.message, verdict.steps, verdict.recorded)
     placements = tuple(
         Placement(
-            compiled.origin.get(result.request, result.request),
+            compiled.reference(name, result.request),
             result.id,
             result.request,
             {key: str(amount) for key, amount in result.consumed_capacity.items()},
         )
-        for result in verdict.allocations[0].devices.results
+        for name, allocation in zip(compiled.claims, verdict.allocations, strict=True)
+        for result in allocation.devices.results
     )
     goals = value_placements(scale, placements, order)
     return FirstFit(verdict.status, placements, goals, verdict.message, verdict.steps, verdict.recorded)

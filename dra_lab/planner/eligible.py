@@ -84,6 +84,13 @@ class Rules:
     idle: bool = False
     held: AllocatedDevices | None = None
     replicas: int = 1
+    only: frozenset[str] | None = None
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """Return the names of the nodes that are asked about, sorted: all, or those in `only`."""
+        names = self.cluster.node_names
+        return names if self.only is None else tuple(name for name in names if name in self.only)
 
     @property
     def allocated(self) -> AllocatedDevices:

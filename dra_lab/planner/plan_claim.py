@@ -9,18 +9,29 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dra_lab.authoring.classes import with_documented_classes
-from dra_lab.authoring.compile import CompiledClaim, compile_claim
-from dra_lab.authoring.expand import Expansion, expand
+from dra_lab.authoring.expand import Expansion
 from dra_lab.authoring.suggestions import suggest
 from dra_lab.errors import InputError, SolverError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import DAMAGE, FirstFit, GoalValue, Placement, Plan, PlanStatus, Suggestion, goal_order
+from dra_lab.model.plan import (
+    DAMAGE,
+    FirstFit,
+    GoalValue,
+    NodeClass,
+    NodeFit,
+    Placement,
+    Plan,
+    PlanStatus,
+    Shortfall,
+    Suggestion,
+    goal_order,
+)
 from dra_lab.model.quantity import format_quantity
 from dra_lab.model.regret import Regret
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, check_sketch
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.compare import compare_first_fit
 from dra_lab.planner.eligible import Rules, eligibility
 from dra_lab.planner.plan_findings import (
@@ -29,6 +40,16 @@ from dra_lab.planner.plan_findings import (
     failure_shortfalls,
     first_fit_findings,
     placement_findings,
+)
+from dra_lab.planner.pods import (
+    CompiledPod,
+    Planned,
+    compile_pod,
+    expand_pod,
+    held_cluster,
+    in_claim,
+    pod_findings,
+    read_claims,
 )
 from dra_lab.planner.progress import Limits, Progress
 from dra_lab.planner.refuse import refuse_claim
@@ -48,7 +69,7 @@ _MOST_NODES = 200
 
 def make_plan(
     cluster: Cluster,
-    sketch: ClaimSketch,
+    claims: Planned,
     *,
     release: KubernetesRelease,
     node: str = "",
@@ -60,6 +81,8 @@ def make_plan(
 ) -> Plan:
     """Return the best allocation of a drawing on a cluster, proven goal by goal, or why it does not fit.
 
+    `claims` is one drawing, or the claims of one pod: a sequence, a mapping from names, a Workload, or PodClaims.
+    Claims that hold devices already keep them and tie the pod to their nodes.
     The node is the one with the best values, then the first by name; `node` pins one. `goals` puts goals in front of
     the others, after `alternatives` and `preferences` (`model.plan.goal_order`). At the end of `time_limit` (seconds)
     or when `cancel` is set, the best answer so far comes back, marked as not proven; with none at all the status is
@@ -68,18 +91,25 @@ def make_plan(
     selector that does not compile, UnsupportedFeature for a rule of DRA that is not known here yet, SolverError.
     """
     began = time.monotonic()
-    check_sketch(sketch)
+    pod = read_claims(claims)
+    sketch = pod.sketch
     order = goal_order(goals)
     if node and node not in cluster.node_by_name:
         where = cluster.name or "the cluster"
         raise InputError(f"there is no node {node!r} in {where}; leave the node open or pick one")
+    allowed = pod.allowed(cluster)
+    findings = (*pod_findings(pod, allowed), *cluster.findings)
+    plan = Plan(PlanStatus.EMPTY, sketch, cluster.name, str(release), findings=findings)
+    plan = replace(plan, claims=pod.claims if pod.several else {}, allocated_claims=pod.allocated)
     if not sketch.requests:
-        return Plan(PlanStatus.EMPTY, sketch, cluster.name, str(release), findings=cluster.findings)
+        return plan
+    if allowed is not None and (not allowed or (node and node not in allowed)):
+        return _elsewhere(plan, cluster, node)
     refuse_claim(sketch)
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
-    complete = with_documented_classes(cluster)
-    expansion = expand(sketch, complete, release)
-    rules = Rules(complete, expansion.sketch, release, views_of(complete, release).matching)
+    complete = with_documented_classes(held_cluster(cluster, pod))
+    expansion = expand_pod(pod, complete, release)
+    rules = Rules(complete, expansion.sketch, release, views_of(complete, release).matching, only=allowed)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     scan = scan_nodes(rules, limits)
@@ -87,17 +117,17 @@ def make_plan(
     from dra_lab.planner.choose import choose_node
 
     choice = choose_node(scan, order, limits, solver=solver, pinned=node)
-    work = _Work(cluster, sketch, scan, expansion, order, limits, solver, choice)
+    work = _Work(cluster, plan, scan, expansion, order, limits, solver, choice)
     plan = _fitting(work) if choice.node else _misfit(work, node)
     return replace(plan, seconds=time.monotonic() - began)
 
 
 @dataclass(frozen=True)
 class _Work:
-    """What is known once every node is decided; `cluster` and `sketch` are as they were given."""
+    """What is known once every node is decided; `cluster` is as it was given, `plan` what holds for every answer."""
 
     cluster: Cluster
-    sketch: ClaimSketch
+    plan: Plan
     scan: Scan
     expansion: Expansion
     order: tuple[str, ...]
@@ -105,14 +135,36 @@ class _Work:
     solver: str
     choice: Choice
 
+    @property
+    def sketch(self) -> ClaimSketch:
+        """Return the drawing as it was given."""
+        return self.plan.sketch
+
+
+def _elsewhere(plan: Plan, cluster: Cluster, node: str) -> Plan:
+    """Return the plan of a pod that an allocated claim keeps from all nodes that are asked about."""
+    where = f"on node {node}" if node else "on any node of the cluster"
+    reasons = tuple(
+        Shortfall(
+            "node",
+            claim.metadata.name,
+            f"claim {claim.metadata.name} is allocated, and its nodeSelector does not let the pod run {where}",
+            node=node,
+            advice="Leave the node open, or free the claim.",
+        )
+        for claim in plan.allocated_claims
+    )
+    classes = (NodeClass(cluster.node_names, NodeFit.NO, fits_idle=False),)
+    return replace(plan, status=PlanStatus.INFEASIBLE, node_classes=classes, shortfalls=reasons)
+
 
 def _fitting(work: _Work) -> Plan:
     """Return the plan of an allocation that was found."""
     scan, node = work.scan, work.choice.node
     inner = _placements(work)
     scale = Scale(scan.sketch, localities(scan.cluster, node), scan.devices(node), scan.paired, scan.rules.lists)
-    compiled = compile_claim(scan.sketch, scan.cluster, scan.release)
-    plain = compile_claim(scan.sketch, scan.cluster, scan.release, links=False)
+    compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
+    plain = compile_pod(scan.sketch, scan.cluster, scan.release, links=False)
     fits = (_first_fit(work, compiled, scale), _first_fit(work, plain, scale))
     findings = (
         *_findings(work),
@@ -123,17 +175,15 @@ def _fitting(work: _Work) -> Plan:
     )
     goals = _goals(work, scale, inner)
     proven = work.choice.decided and work.choice.ended and work.choice.solution.proven
-    return Plan(
-        PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
-        work.sketch,
-        work.cluster.name,
-        str(scan.release),
-        node,
-        tuple(_drawn(work, placement) for placement in inner),
-        goals,
-        work.choice.classes,
-        _renamed(work, fits[0]),
-        _renamed(work, fits[1]),
+    return replace(
+        work.plan,
+        status=PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
+        node=node,
+        placements=tuple(_drawn(work, placement) for placement in inner),
+        goals=goals,
+        node_classes=work.choice.classes,
+        first_fit=_renamed(work, fits[0]),
+        first_fit_plain=_renamed(work, fits[1]),
         suggestions=_suggestions(work) if any(f.rule == "link-not-writable" for f in compiled.findings) else (),
         findings=_once(findings),
         regrets=_regrets(goals, inner, fits, scale.places),
@@ -170,7 +220,7 @@ def _drawn(work: _Work, placement: Placement) -> Placement:
     """Return a placement under the name of the request in the drawing as it was given."""
     request, slash, alternative = placement.request.partition("/")
     name = work.expansion.origin.get(request, request)
-    return replace(placement, request=f"{name}{slash}{alternative}")
+    return in_claim(replace(placement, request=f"{name}{slash}{alternative}"))
 
 
 def _goals(work: _Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
@@ -204,7 +254,7 @@ def _damage(work: _Work, placements: Sequence[Placement]) -> GoalValue | None:
     return GoalValue(DAMAGE, most - after[0]) if (least, after[0]) == (most, after[1]) else None
 
 
-def _first_fit(work: _Work, compiled: CompiledClaim, scale: Scale) -> FirstFit | None:
+def _first_fit(work: _Work, compiled: CompiledPod, scale: Scale) -> FirstFit | None:
     if work.limits.cancelled:
         return None
     left = work.limits.left
@@ -230,12 +280,10 @@ def _renamed(work: _Work, found: FirstFit | None) -> FirstFit | None:
 def _misfit(work: _Work, pinned: str) -> Plan:
     """Return the plan of a claim that fits nowhere, or of which nothing is known yet."""
     proven = work.choice.decided
-    compiled = compile_claim(work.scan.sketch, work.scan.cluster, work.scan.release)
-    plan = Plan(
-        PlanStatus.INFEASIBLE if proven else PlanStatus.STOPPED,
-        work.sketch,
-        work.cluster.name,
-        str(work.scan.release),
+    compiled = compile_pod(work.scan.sketch, work.scan.cluster, work.scan.release)
+    plan = replace(
+        work.plan,
+        status=PlanStatus.INFEASIBLE if proven else PlanStatus.STOPPED,
         node_classes=work.choice.classes,
         findings=_once((*_findings(work), *compiled.findings)),
     )
@@ -246,6 +294,9 @@ def _misfit(work: _Work, pinned: str) -> Plan:
     from dra_lab.planner.relaxations import as_suggestions
 
     shortfalls = explain_misfit(work.scan, work.limits, solver=work.solver, pinned=pinned)
+    if work.plan.claims:
+        # What could be relaxed is looked for in one claim at a time only.
+        return replace(plan, shortfalls=shortfalls)
     idle = tuple(name for name in plan.fitting_idle_nodes if not pinned or name == pinned)
     question = Question(work.cluster, work.sketch, work.scan, work.limits, work.solver, pinned, idle)
     suggestions = _suggestions(work)
@@ -259,6 +310,8 @@ def _misfit(work: _Work, pinned: str) -> Plan:
 
 
 def _suggestions(work: _Work) -> tuple[Suggestion, ...]:
+    if work.plan.claims:
+        return ()
     # Counts of nodes in a suggestion are exact where every node is looked at; a large cluster has no time for that.
     few = len(work.scan.cluster.node_names) <= _MOST_NODES
     nodes = () if few else tuple(equal.nodes[0] for equal in work.scan.classes)
@@ -266,7 +319,7 @@ def _suggestions(work: _Work) -> tuple[Suggestion, ...]:
 
 
 def _findings(work: _Work) -> tuple[Finding, ...]:
-    return (*claim_findings(work.scan), *work.cluster.findings)
+    return (*claim_findings(work.scan), *work.plan.findings)
 
 
 def _once(findings: Sequence[Finding]) -> tuple[Finding, ...]:

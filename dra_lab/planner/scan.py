@@ -63,6 +63,12 @@ class Scan:
         return self.rules.cluster
 
     @property
+    def excluded(self) -> tuple[str, ...]:
+        """Return the nodes of the cluster that are not asked about."""
+        wanted = set(self.rules.nodes)
+        return tuple(name for name in self.cluster.node_names if name not in wanted)
+
+    @property
     def sketch(self) -> ClaimSketch:
         """Return the drawing, expanded."""
         return self.rules.sketch
@@ -103,7 +109,7 @@ def scan_nodes(rules: Rules, limits: Limits) -> Scan:
             sorter.add(shape, name)
         limits.tell("nodes", f"looked at {number + 1} of {len(shapes)} kinds of nodes")
     seen = sorter.seen
-    names = rules.cluster.node_names
+    names = rules.nodes
     scan.complete = len(seen) == len(names)
     scan.unseen = tuple(name for name in names if name not in seen)
     scan.classes = tuple(
@@ -117,12 +123,12 @@ def _shapes(scan: Scan, limits: Limits) -> dict[tuple[int, ...], list[str]]:
     rules = scan.rules
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     found: dict[tuple[int, ...], list[str]] = {}
-    for number, name in enumerate(rules.cluster.node_names):
+    for number, name in enumerate(rules.nodes):
         if limits.reached:
             break
         found.setdefault(shape_key(scan.views, name, rules.asks, wheres), []).append(name)
         if number % _TELL_EVERY == _TELL_EVERY - 1:
-            limits.tell("nodes", f"looked at {number + 1} of {len(rules.cluster.node_names)} nodes")
+            limits.tell("nodes", f"looked at {number + 1} of {len(rules.nodes)} nodes")
     for nodes in found.values():
         refuse_devices(rules, eligibility(replace(rules, idle=True), nodes[0]))
     return found

@@ -1,0 +1,203 @@
+"""The claims of one pod as one drawing: which are to be placed, which hold devices already, and each one's manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as changed
+
+from msgspec.structs import replace
+
+from dra_lab.authoring.compile import CompiledClaim, compile_claim
+from dra_lab.authoring.expand import Expansion, expand
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Workload
+from dra_lab.model.names import MARK, part_of
+from dra_lab.model.nodes import node_matches
+from dra_lab.model.plan import Placement
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, check_sketch
+from dra_lab.planner.claims import exact_sketch
+from dra_lab.planner.joined import join_sketches
+
+OneClaim = ClaimSketch | ResourceClaim
+
+
+@dataclass(frozen=True)
+class PodClaims:
+    """What is planned together: the claims of one pod, in the pod's order.
+
+    `claims` are those to be placed, by name; `exact` names the ones that were given as a ResourceClaim: they are served
+    as they stand, no request of theirs is split. `allocated` hold devices already, keep them, and tie the pod to the
+    nodes of `status.allocation.nodeSelector`. `nodes` are the nodes that are asked about, None for all.
+    """
+
+    claims: Mapping[str, ClaimSketch]
+    exact: frozenset[str] = frozenset()
+    allocated: tuple[ResourceClaim, ...] = ()
+    nodes: frozenset[str] | None = None
+
+    @property
+    def several(self) -> bool:
+        """Say whether there are several claims to be placed, so that names need to say of which claim they are."""
+        return len(self.claims) > 1
+
+    @property
+    def sketch(self) -> ClaimSketch:
+        """Return the only claim's drawing, or all of them as one with requests `claim:request`."""
+        if not self.several:
+            return next(iter(self.claims.values()), ClaimSketch())
+        return join_sketches(self.claims, "pod")
+
+    def allowed(self, cluster: Cluster) -> frozenset[str] | None:
+        """Return the nodes on which the pod may run, None for all (`allocation.nodeSelector`, dra-semantics 3.1)."""
+        selectors = [c.status.allocation.node_selector for c in self.allocated if c.status.allocation]
+        ties = [selector for selector in selectors if selector is not None]
+        if not ties and self.nodes is None:
+            return None
+        names = cluster.node_names if self.nodes is None else self.nodes
+        return frozenset(n for n in names if all(node_matches(tie, cluster.node_by_name[n]) for tie in ties))
+
+
+Planned = OneClaim | PodClaims | Workload | Mapping[str, OneClaim] | Sequence[OneClaim]
+"""What can be planned: one claim, or the claims of one pod."""
+
+
+def read_claims(given: Planned) -> PodClaims:
+    """Return what is to be planned, in one form.
+
+    Claims get their own names, numbered where two have the same. Raises SketchError for an inconsistent drawing,
+    InputError for a name that cannot stand before a request's.
+    """
+    if isinstance(given, PodClaims):
+        return given
+    if isinstance(given, (ClaimSketch, ResourceClaim)):
+        return _collect([(_name(given), given)])
+    if isinstance(given, Workload):
+        return _collect([(sketch.name, sketch) for sketch in given.claims])
+    if isinstance(given, Mapping):
+        return _collect(given.items())
+    return _collect([(_name(claim), claim) for claim in given])
+
+
+def _name(claim: OneClaim) -> str:
+    return claim.name if isinstance(claim, ClaimSketch) else claim.metadata.name
+
+
+def _collect(named: Iterable[tuple[str, OneClaim]]) -> PodClaims:
+    claims: dict[str, ClaimSketch] = {}
+    exact: set[str] = set()
+    allocated: list[ResourceClaim] = []
+    for name, claim in named:
+        if isinstance(claim, ResourceClaim) and claim.status.allocation is not None:
+            allocated.append(claim)
+            continue
+        if MARK in name or "/" in name:
+            raise InputError(f"a claim cannot be called {name!r}: {MARK!r} and '/' stand between names here; rename it")
+        own = _unused(name or "claim", claims)
+        if isinstance(claim, ResourceClaim):
+            claims[own] = exact_sketch(claim.spec, own)
+            exact.add(own)
+        else:
+            check_sketch(claim)
+            claims[own] = claim
+    return PodClaims(claims, frozenset(exact), tuple(allocated))
+
+
+def _unused(name: str, taken: Mapping[str, object]) -> str:
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name}-{number}"
+    return found
+
+
+def held_cluster(cluster: Cluster, pod: PodClaims) -> Cluster:
+    """Return the cluster with the pod's allocated claims in it, the same object where they are there."""
+    known = {(claim.metadata.namespace, claim.metadata.name) for claim in cluster.claims}
+    new = tuple(c for c in pod.allocated if (c.metadata.namespace, c.metadata.name) not in known)
+    return changed(cluster, claims=(*cluster.claims, *new)) if new else cluster
+
+
+def expand_pod(pod: PodClaims, cluster: Cluster, release: KubernetesRelease) -> Expansion:
+    """Return the pod's drawing with its large CPU requests split, claim by claim (`authoring.expand`)."""
+    parts = {
+        name: Expansion(sketch, {request.name: request.name for request in sketch.requests})
+        if name in pod.exact
+        else expand(sketch, cluster, release)
+        for name, sketch in pod.claims.items()
+    }
+    if not pod.several:
+        return next(iter(parts.values()), Expansion(ClaimSketch(), {}))
+    joined = join_sketches({name: part.sketch for name, part in parts.items()}, "pod")
+    origin = {
+        f"{name}{MARK}{new}": f"{name}{MARK}{old}" for name, part in parts.items() for new, old in part.origin.items()
+    }
+    return Expansion(joined, origin)
+
+
+@dataclass(frozen=True)
+class CompiledPod:
+    """The manifest of every claim of a pod, by the claim's name; of the only claim under ""."""
+
+    claims: Mapping[str, CompiledClaim] = field(default_factory=dict)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what could not be written, of all claims."""
+        return tuple(finding for compiled in self.claims.values() for finding in compiled.findings)
+
+    def reference(self, claim: str, request: str) -> str:
+        """Return a request of a claim's manifest as a reference of the pod's drawing."""
+        drawn = self.claims[claim].origin.get(request, request)
+        return f"{claim}{MARK}{drawn}" if claim else drawn
+
+
+def compile_pod(
+    sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease, *, links: bool = True
+) -> CompiledPod:
+    """Return the manifests of a pod's drawing, as it was planned; `links` False leaves counts and selectors only."""
+    compiled = {name: compile_claim(part, cluster, release, links=links) for name, part in split_sketch(sketch).items()}
+    return CompiledPod(compiled)
+
+
+def split_sketch(joined: ClaimSketch) -> dict[str, ClaimSketch]:
+    """Return the claims of a joined drawing by name; a drawing of one claim under "" (see `join_sketches`)."""
+    names = dict.fromkeys(part_of(request.name)[0] for request in joined.requests)
+    if tuple(names) == ("",):
+        return {"": joined}
+    parts = {}
+    for name in names:
+        requests = tuple(replace(r, name=part_of(r.name)[1]) for r in joined.requests if part_of(r.name)[0] == name)
+        links = tuple(
+            replace(link, name=part_of(link.name)[1], requests=tuple(part_of(end)[1] for end in link.requests))
+            for link in joined.links
+            if part_of(link.name)[0] == name
+        )
+        parts[name] = ClaimSketch(name, requests, links)
+    return parts
+
+
+def in_claim(placement: Placement) -> Placement:
+    """Return a placement for a reference of a joined drawing as one for a request of its claim."""
+    claim, request = part_of(placement.request)
+    return changed(placement, request=request, claim=claim) if claim else placement
+
+
+def pod_findings(pod: PodClaims, allowed: frozenset[str] | None) -> tuple[Finding, ...]:
+    """Return a note for each claim of the pod that holds devices already: it keeps them, and ties the pod."""
+    where = "on any node" if allowed is None else f"on {len(allowed)} node{'' if len(allowed) == 1 else 's'}"
+    held = {c.metadata.name: len(c.status.allocation.devices.results) for c in pod.allocated if c.status.allocation}
+    return tuple(
+        Finding(
+            "claim-allocated",
+            Severity.NOTE,
+            name,
+            f"it keeps the {count} device{'' if count == 1 else 's'} that it holds; the pod can run {where}",
+            "Nothing is to be done.",
+        )
+        for name, count in held.items()
+    )
