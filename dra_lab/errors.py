@@ -19,6 +19,8 @@ DraLabError
 
 from __future__ import annotations
 
+from typing import Any
+
 from dra_lab.findings import Origin
 
 
@@ -30,6 +32,16 @@ class DraLabError(Exception):
         self.message = message
         self.origin = origin
         super().__init__(f"{origin}: {message}" if origin and str(origin) else message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes whole: Exception's own way would call `__init__` with the printed text alone."""
+        return _received, (type(self), self.args, self.__dict__)
+
+
+def _received(kind: type[DraLabError], args: tuple[Any, ...], state: dict[str, Any]) -> DraLabError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class InputError(DraLabError):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from dra_lab.findings import Finding
 from dra_lab.model.claims import DeviceClass, ResourceClaim
@@ -61,6 +62,10 @@ class Cluster:
     pods: tuple[Pod, ...] = ()
     read_as: str = ""
     overlays: Mapping[str, Overlay] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel between processes without what was worked out: that is much, and some of it goes by identity."""
+        return {member.name: getattr(self, member.name) for member in fields(self)}
 
     @cached_property
     def class_by_name(self) -> Mapping[str, DeviceClass]:

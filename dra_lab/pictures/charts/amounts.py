@@ -1,0 +1,206 @@
+"""How much of a node's devices is in use, planned, free, stranded or not to be had, by kind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.fleet import FleetPlan, Stranded
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import Pool, gather_pools
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.topology.locality import localities, skipped_devices
+
+NETWORK = "(seen by several nodes)"
+"""Stands for the node of devices that are not one node's own."""
+
+KINDS: Mapping[str, str] = {
+    "gpu": "GPUs",
+    "nic": "NICs",
+    "cpu": "CPUs",
+    "memory": "memory devices",
+    "other": "other devices",
+}
+"""What is counted of each kind. CPUs are counted in CPUs also where a device has many of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Amounts of one kind on one node, in the units of KINDS; they add up to `total`.
+
+    A shareable device counts as the part of it that is taken, partitions of one device (shared counters) as parts of
+    that device: the largest part over its capacities or counters. `blocked` is tainted, or in a pool that
+    kube-scheduler skips; `stranded` is free, and no claim that was asked about can use it.
+    """
+
+    node: str
+    kind: str
+    in_use: float = 0.0
+    planned: float = 0.0
+    stranded: float = 0.0
+    free: float = 0.0
+    blocked: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Return how much there is."""
+        return self.in_use + self.planned + self.stranded + self.free + self.blocked
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Return the amounts in the order in_use, planned, free, stranded, blocked."""
+        return self.in_use, self.planned, self.free, self.stranded, self.blocked
+
+
+def node_amounts(
+    cluster: Cluster, fleet: FleetPlan | None = None, stranded: Stranded | None = None
+) -> tuple[Amounts, ...]:
+    """Return the amounts of every node and kind, by node name and then in the order of KINDS.
+
+    `fleet` adds what its replicas take; `stranded` says how much of what is then free is stranded. Devices that several
+    nodes see are counted once, under NETWORK.
+    """
+    planned = _planned(fleet)
+    seen: set[DeviceID] = set()
+    found: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0])
+    for node in cluster.node_names:
+        for own, kind, parts in _node(cluster, node, planned, seen):
+            into = found[node if own else NETWORK, kind]
+            for at, part in enumerate(parts):
+                into[at] += part
+    order, lost = list(KINDS), _lost(stranded)
+    keys = sorted(found, key=lambda key: (key[0] == NETWORK, key[0], order.index(key[1])))
+    return tuple(_amounts(*key, found[key], lost.get(key, 0)) for key in keys)
+
+
+def _lost(stranded: Stranded | None) -> Mapping[tuple[str, str], int]:
+    """Return what is stranded by (node, kind); of nodes that share devices, on all of them together: not told here."""
+    if stranded is None:
+        return {}
+    return {(name, kind.kind): kind.stranded for c in stranded.nodes for name in c.nodes for kind in c.kinds}
+
+
+def _amounts(node: str, kind: str, parts: list[float], stranded: int) -> Amounts:
+    used, planned, free, blocked = parts
+    lost = min(free, float(stranded))
+    return Amounts(node, kind, used, planned, lost, free - lost, blocked)
+
+
+def _planned(fleet: FleetPlan | None) -> Mapping[DeviceID, Mapping[str, Fraction]]:
+    """Return what the replicas take of each device: capacities, {} where they take it whole."""
+    found: dict[DeviceID, dict[str, Fraction]] = {}
+    for placement in (p for replica in (fleet.replicas if fleet else ()) for p in replica.placements):
+        into = found.setdefault(placement.device, {})
+        for key, amount in placement.consumed.items():
+            into[key] = into.get(key, Fraction()) + parse_quantity(amount)
+    return found
+
+
+Parts = tuple[float, float, float, float]
+"""in use, planned, free, blocked."""
+
+
+def _node(
+    cluster: Cluster, node: str, planned: Mapping[DeviceID, Mapping[str, Fraction]], seen: set[DeviceID]
+) -> Iterator[tuple[bool, str, Parts]]:
+    places = localities(cluster, node)
+    for pool in gather_pools(cluster, node):
+        parted: list[tuple[DeviceID, Device, bool]] = []
+        for item in pool.devices:
+            own = item.slice.spec.node_name == node
+            if not item.on_node or (not own and item.id in seen):
+                continue
+            if not own:
+                seen.add(item.id)
+            kind = places[item.id].kind
+            if item.device.consumes_counters:
+                parted.append((item.id, item.device, own))
+            else:
+                yield own, kind, _device(cluster, item.id, item.device, kind, planned.get(item.id))
+        if parted:
+            yield parted[0][2], places[parted[0][0]].kind, _partitions(cluster, pool, parted, planned)
+    for skipped in skipped_devices(cluster, node):
+        if skipped.id not in seen:
+            seen.add(skipped.id)
+            kind = places[skipped.id].kind if skipped.id in places else "other"
+            yield True, kind, (0.0, 0.0, 0.0, float(_size(skipped.device, kind)))
+
+
+def _blocked(cluster: Cluster, device_id: DeviceID, device: Device) -> bool:
+    taints = cluster.taints_of(device_id, device, rules=True)
+    return any(taint.effect in ("NoSchedule", "NoExecute") for taint in taints)
+
+
+def _device(
+    cluster: Cluster, device_id: DeviceID, device: Device, kind: str, planned: Mapping[str, Fraction] | None
+) -> Parts:
+    size = _size(device, kind)
+    if device_id in cluster.allocated.exclusive:
+        return float(size), 0.0, 0.0, 0.0
+    used = _part(device, cluster.allocated.consumed.get(device_id)) * size
+    more = Fraction() if planned is None else _part(device, planned) * size if planned else size
+    more = min(more, size - used)
+    left = size - used - more
+    if _blocked(cluster, device_id, device):
+        return float(used), float(more), 0.0, float(left)
+    return float(used), float(more), float(left), 0.0
+
+
+def _size(device: Device, kind: str) -> Fraction:
+    """Return 1, or the number of CPUs where one device stands for many."""
+    if kind != "cpu" or not device.allow_multiple_allocations:
+        return Fraction(1)
+    key = _cpu_key(device.capacity)
+    return parse_quantity(device.capacity[key].value) if key else Fraction(1)
+
+
+def _cpu_key(capacity: Iterable[str]) -> str:
+    return next((key for key in capacity if key.rpartition("/")[2] == "cpu"), "")
+
+
+def _part(device: Device, consumed: Mapping[str, Fraction] | None) -> Fraction:
+    """Return the part of a device that is taken, 0 to 1."""
+    if not consumed:
+        return Fraction()
+    cpu = _cpu_key(device.capacity)
+    keys = [cpu] if cpu in consumed else [key for key in consumed if key in device.capacity]
+    parts = [consumed[key] / size for key in keys if (size := parse_quantity(device.capacity[key].value))]
+    return min(Fraction(1), max(parts, default=Fraction()))
+
+
+def _partitions(
+    cluster: Cluster,
+    pool: Pool,
+    devices: list[tuple[DeviceID, Device, bool]],
+    planned: Mapping[DeviceID, Mapping[str, Fraction]],
+) -> Parts:
+    """Return the amounts of a pool's partitioned devices, each counter set being one device."""
+    sizes = {s.name: {key: parse_quantity(c.value) for key, c in s.counters.items()} for s in pool.counter_sets}
+    draws: list[dict[str, dict[str, Fraction]]] = [defaultdict(lambda: defaultdict(Fraction)) for _ in range(2)]
+    open_sets: set[str] = set()
+    drawn: set[str] = set()
+    for device_id, device, _ in devices:
+        held = device_id in cluster.allocated.exclusive or device_id in cluster.allocated.shares
+        for use in device.consumes_counters:
+            drawn.add(use.counter_set)
+            if not _blocked(cluster, device_id, device):
+                open_sets.add(use.counter_set)
+            if held or device_id in planned:
+                for counter, amount in use.counters.items():
+                    draws[0 if held else 1][use.counter_set][counter] += parse_quantity(amount.value)
+    used = planned_part = free = blocked = Fraction()
+    for name in drawn:
+        first = _largest(draws[0][name], sizes.get(name, {}))
+        second = min(1 - first, _largest(draws[1][name], sizes.get(name, {})))
+        used, planned_part = used + first, planned_part + second
+        left = 1 - first - second
+        free, blocked = (free + left, blocked) if name in open_sets else (free, blocked + left)
+    return float(used), float(planned_part), float(free), float(blocked)
+
+
+def _largest(drawn: Mapping[str, Fraction], sizes: Mapping[str, Fraction]) -> Fraction:
+    return min(Fraction(1), max((amount / sizes[c] for c, amount in drawn.items() if sizes.get(c)), default=Fraction()))

@@ -1,0 +1,119 @@
+"""Every device of a node as one field: what it is and what state it is in; never a cut list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import Plan
+from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
+from dra_lab.pictures.captions import KIND_NAMES, clean, short_name, shorten
+from dra_lab.pictures.charts.states import BLOCKED, FREE, IN_USE, PLANNED, State
+from dra_lab.topology.locality import Locality, localities, skipped_devices
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_IN_ROW = 16
+_FIELD = 46
+_SHARED = State("H", "shared, something left", "#009e73", "#000000")
+_STATES = (IN_USE, _SHARED, PLANNED, FREE, BLOCKED)
+
+
+def devices_chart(cluster: Cluster, node: str, plan: Plan | None = None) -> alt.TopLevelMixin:
+    """Return a chart with one field for each device that a node sees: all 128 of a slice, 16 in a row.
+
+    Fields stand pool by pool in kube-scheduler's order, with the letter of their state and a short name; `plan` marks
+    the devices that it takes on this node. Hovering tells model, holder and place. An Altair chart; printed, it is the
+    table of all devices. Raises KeyError for a node that the cluster does not have.
+    """
+    from dra_lab.pictures.charts import look
+
+    heading = f"Devices of {clean(node)}"
+    rows = list(_rows(cluster, node, plan))
+    if not rows:
+        return look.empty(heading, "This node sees no devices.")
+    head = ("pool", "device", "kind", "model", "state", "used by", "NUMA node", "PCIe root")
+    keys = ("pool", "device", "kind", "model", "state", "holder", "numa", "root")
+    plain = look.plain_table(head, [[row[key] for key in keys] for row in rows])
+    told = f"{len(rows)} device{'s' if len(rows) != 1 else ''}, pool by pool in the order in which kube-scheduler looks"
+    return look.finish(_chart(rows), heading, (told,), plain)
+
+
+def _rows(cluster: Cluster, node: str, plan: Plan | None) -> Iterator[dict[str, Any]]:
+    places = localities(cluster, node)
+    taken = plan.chosen() if plan is not None and plan.node == node else {}
+    counts: dict[str, int] = {}
+    found = [(item.id, _state(cluster, item, taken)) for item in devices_on(gather_pools(cluster, node))]
+    found += [(item.id, BLOCKED) for item in skipped_devices(cluster, node)]
+    rows: dict[str, int] = {}
+    for device, state in found:
+        pool = clean(f"{device.driver}/{device.pool}")
+        at = counts[pool] = counts.get(pool, -1) + 1
+        place = places.get(device)
+        line = f"{pool} · {at // _IN_ROW * _IN_ROW + 1}–" if at >= _IN_ROW else pool
+        yield {
+            "pool": line,
+            "row": rows.setdefault(line, len(rows)),
+            "column": at % _IN_ROW + 1,
+            "device": clean(device.device),
+            "short": _short(state, place, device),
+            "state": state.legend,
+            "ink": state.text,
+            "holder": clean(taken.get(device) or ", ".join(cluster.allocated.holders(device))),
+            **_place(place),
+        }
+
+
+def _state(cluster: Cluster, item: PoolDevice, taken: Mapping[DeviceID, str]) -> State:
+    if item.id in taken:
+        return PLANNED
+    if item.id in cluster.allocated.exclusive:
+        return IN_USE
+    if any(t.effect in ("NoSchedule", "NoExecute") for t in cluster.taints_of(item.id, item.device, rules=True)):
+        return BLOCKED
+    return _SHARED if item.id in cluster.allocated.shares else FREE
+
+
+def _short(state: State, place: Locality | None, device: DeviceID) -> str:
+    name = short_name(place) if place else clean(device.device)
+    return f"{state.letter} {shorten(name, 9.0, _FIELD - 16.0)}"
+
+
+def _place(place: Locality | None) -> dict[str, str]:
+    if place is None:
+        return {"kind": "device", "model": "", "numa": "not known", "root": "not known"}
+    numa, root = place.numa_node, place.pcie_root
+    return {
+        "kind": KIND_NAMES[place.kind],
+        "model": clean(place.label),
+        "numa": "not known" if numa is None else f"{numa.value}{' (derived)' if numa.derived else ''}",
+        "root": "not known" if root is None else clean(str(root.value)),
+    }
+
+
+def _chart(rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
+    import altair as alt
+
+    from dra_lab.pictures.charts.look import by_row, data_of, side_axis
+
+    shown = [state for state in _STATES if any(row["state"] == state.legend for row in rows)]
+    told = {"device": "device", "kind": "kind", "model": "model", "state": "state", "holder": "used by"}
+    base = alt.Chart(data_of(rows)).encode(
+        x=alt.X("column:O", title="device in the row", axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("pool:N", sort=by_row(), title="driver/pool", axis=side_axis(labelLimit=260)),
+        tooltip=[
+            *(alt.Tooltip(f"{key}:N", title=words) for key, words in told.items()),
+            alt.Tooltip("numa:N", title="NUMA node"),
+            alt.Tooltip("root:N", title="PCIe root"),
+        ],
+    )
+    legend = alt.Legend(orient="bottom", columns=len(shown), symbolType="square", symbolStrokeColor="#808080")
+    scale = alt.Scale(domain=[s.legend for s in shown], range=[s.fill for s in shown])
+    fields = base.mark_rect(stroke="#808080").encode(
+        color=alt.Color("state:N", title="state", scale=scale, legend=legend)
+    )
+    texts = base.mark_text(fontSize=9).encode(text="short:N", color=alt.Color("ink:N", scale=None))
+    return alt.layer(fields, texts).properties(width={"step": _FIELD}, height={"step": 26})

@@ -1,0 +1,114 @@
+"""What fits where: how many replicas of each workload every node still holds, as a heat map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dra_lab.model.fleet import Room
+from dra_lab.pictures.captions import clean
+from dra_lab.pictures.charts.rows import Band, of_nodes
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_COLUMN = 92
+_ROW = 22
+_SHADES = ("#d6e8f4", "#9fcae6", "#56b4e9", "#2f8fc6", "#0072b2")
+_NONE, _INKS = "#bdbdbd", ("#000000", "#000000", "#000000", "#000000", "#ffffff")
+
+
+def fits_chart(rooms: Sequence[Room]) -> alt.TopLevelMixin:
+    """Return a heat map: a row for each node, a column for each workload, in each field how many more replicas fit.
+
+    `rooms` are answers of `planner.fleet.how_many_more`, one a workload, for the same cluster. "≥2" is a number that
+    is not proven to be the most; a row that stands for nodes with different numbers shows the range. Darker is more;
+    grey is none. At most 40 rows: above, equal or similar nodes share one. Each column is a question of its own: the
+    numbers of two workloads do not hold together. An Altair chart; printed, it is the table of all its rows.
+    """
+    from dra_lab.pictures.charts import look
+
+    heading = "How many more replicas fit, by node and workload"
+    values = _by_node(rooms)
+    if not values:
+        return look.empty(heading, "Nothing was asked: give the answers of how_many_more, one for each workload.")
+    bands, words = of_nodes(values)
+    names = _names(rooms)
+    rows = [field for at, band in enumerate(bands) for field in _fields(band, at, names)]
+    sums = ", ".join(f"{name}: {_known(room.count, room.bound)}" for name, room in zip(names, rooms, strict=True))
+    return look.finish(_chart(rows), heading, (f"in all, each by itself: {sums}", words), _plain(bands, names))
+
+
+def _names(rooms: Sequence[Room]) -> tuple[str, ...]:
+    names = [clean(room.workload) or "workload" for room in rooms]
+    return tuple(n if names.count(n) == 1 else f"{n} ({at + 1})" for at, n in enumerate(names))
+
+
+def _by_node(rooms: Sequence[Room]) -> Mapping[str, tuple[float, ...]]:
+    """Return for each node the numbers of all workloads: surely, then at most."""
+    found: dict[str, list[float]] = {}
+    for at, room in enumerate(rooms):
+        together = {nodes: " + ".join(nodes) + " together" for nodes in room.together if len(nodes) > 1}
+        for node_class in room.classes:
+            for name in [together[node_class.nodes]] if node_class.nodes in together else node_class.nodes:
+                into = found.setdefault(name, [0.0] * (2 * len(rooms)))
+                into[at], into[len(rooms) + at] = node_class.each, node_class.bound
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def _known(count: int, bound: int) -> str:
+    return f"{count:,}" if count >= bound else f"≥{count:,} (at most {bound:,})"
+
+
+def _field(band: Band, at: int, count: int) -> tuple[str, float]:
+    low, high, bound = int(band.least[at]), int(band.most[at]), int(band.most[count + at])
+    words = f"{low}" if low == high else f"{low}–{high}"
+    return (f"≥{words}" if bound > high else words), band.mean[at]
+
+
+def _fields(band: Band, row: int, names: Sequence[str]) -> list[dict[str, Any]]:
+    fields = []
+    for at, name in enumerate(names):
+        words, mean = _field(band, at, len(names))
+        place = {"row": row, "node": clean(band.label), "nodes": len(band.nodes), "column": at, "workload": name}
+        fields.append({**place, "words": words, "replicas": round(mean, 2), "most": int(band.most[len(names) + at])})
+    return fields
+
+
+def _chart(rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
+    import altair as alt
+
+    from dra_lab.pictures.charts.look import by_row, data_of, side_axis
+
+    most = max((row["replicas"] for row in rows), default=0)
+    for row in rows:
+        shade = min(len(_SHADES) - 1, int(row["replicas"] / most * len(_SHADES))) if most else 0
+        row["fill"], row["ink"] = (_SHADES[shade], _INKS[shade]) if row["replicas"] else (_NONE, "#000000")
+    base = alt.Chart(data_of(rows)).encode(
+        x=alt.X(
+            "workload:N",
+            sort=alt.EncodingSortField("column", op="min"),
+            title="workload (more replicas of it that fit)",
+            axis=alt.Axis(orient="top", labelAngle=0, labelLimit=_COLUMN - 4),
+        ),
+        y=alt.Y("node:N", sort=by_row(), title="node", axis=side_axis(labelLimit=220)),
+        tooltip=[
+            alt.Tooltip("node:N"),
+            alt.Tooltip("nodes:Q", title="nodes in this row"),
+            alt.Tooltip("workload:N"),
+            alt.Tooltip("words:N", title="more replicas on each"),
+            alt.Tooltip("most:Q", title="at most"),
+        ],
+    )
+    fields = base.mark_rect(stroke="#808080", strokeWidth=0.5).encode(color=alt.Color("fill:N", scale=None))
+    texts = base.mark_text(fontSize=11).encode(text="words:N", color=alt.Color("ink:N", scale=None))
+    return alt.layer(fields, texts).properties(width={"step": _COLUMN}, height={"step": _ROW})
+
+
+def _plain(bands: Sequence[Band], names: Sequence[str]) -> str:
+    from dra_lab.pictures.charts.look import plain_table
+
+    rows = [
+        [band.label, len(band.nodes), *(_field(band, at, len(names))[0] for at in range(len(names)))] for band in bands
+    ]
+    return plain_table(["node", "nodes", *names], rows)

@@ -1,0 +1,54 @@
+"""What an answer costs: seconds against the size of the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dra_lab.pictures.captions import clean
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_COLOURS = ("#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0072b2")
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+
+
+def cost_chart(measured: Iterable[Mapping[str, Any]], size: str, heading: str) -> alt.TopLevelMixin:
+    """Return a chart of measured seconds against a size, both on logarithmic axes, a line for each `what`.
+
+    Each row of `measured` holds `what` (a few words), `seconds` and the number that `size` names (`nodes`); further
+    members are told on hovering. Rows that took no time that could be measured are left out of the drawing, never out
+    of the table. An Altair chart; printed, it is the table of all its rows.
+    """
+    from dra_lab.pictures.charts import look
+
+    rows = [{**row, "what": clean(str(row["what"])), "size": row[size]} for row in measured]
+    if not rows:
+        return look.empty(heading, "Nothing was measured.")
+    plain = look.plain_table([size, "what", "seconds"], [[r["size"], r["what"], f"{r['seconds']:.3f}"] for r in rows])
+    return look.finish(
+        _chart([row for row in rows if row["seconds"] > 0 and row["size"] > 0], size), heading, (), plain
+    )
+
+
+def _chart(rows: list[dict[str, Any]], size: str) -> alt.TopLevelMixin:
+    import altair as alt
+
+    from dra_lab.pictures.charts.look import data_of
+
+    names = list(dict.fromkeys(row["what"] for row in rows))
+    repeat = -(-len(names) // len(_COLOURS))
+    colours = alt.Scale(domain=names, range=list(_COLOURS * repeat)[: len(names)])
+    shapes = alt.Scale(domain=names, range=list(_SHAPES * repeat)[: len(names)])
+    legend = alt.Legend(orient="bottom", columns=2, labelLimit=320)
+    base = alt.Chart(data_of(rows)).encode(
+        x=alt.X("size:Q", title=f"{size} (number, logarithmic)", scale=alt.Scale(type="log")),
+        y=alt.Y("seconds:Q", title="time (seconds, logarithmic)", scale=alt.Scale(type="log")),
+        color=alt.Color("what:N", title="measured", scale=colours, legend=legend),
+        tooltip=["what:N", alt.Tooltip("size:Q", title=size), alt.Tooltip("seconds:Q", format=".3f")],
+    )
+    points = base.mark_point(filled=True, size=70).encode(
+        shape=alt.Shape("what:N", title="measured", scale=shapes, legend=legend)
+    )
+    return alt.layer(base.mark_line(), points).properties(width=520, height=280)

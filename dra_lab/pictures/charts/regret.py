@@ -1,0 +1,203 @@
+"""Regret: the best allocation beside kube-scheduler's first fit, goal by goal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dra_lab.model.fleet import FLEET_GOALS, FleetPlan
+from dra_lab.model.plan import GOALS, GoalValue, Plan
+from dra_lab.model.regret import PathShare
+from dra_lab.pictures.captions import clean
+from dra_lab.pictures.words import first_fit_words, proof_words
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_WHO: Mapping[str, tuple[str, str]] = {
+    "best": ("B best", "#0072b2"),
+    "manifest": ("K kube-scheduler", "#e69f00"),
+    "plain": ("L kube-scheduler without links", "#cc79a7"),
+}
+"""Who placed the devices: what the legend says, and the colour of Okabe and Ito."""
+
+_WIDTH, _LABELS = 420, 330
+_SHARES = ("placed by", "GPUs", "path to the NIC", "bandwidth left")
+_PLAIN = ("goal", "who", "value", "worse by", "proof")
+
+
+def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
+    """Return a chart of every goal: the plan's value, and what kube-scheduler's first fit reaches instead.
+
+    For a plan of one claim, first fit is on the plan's node, with the manifest and with counts and selectors only; for
+    a fleet, the same replicas on the same nodes. Shorter is better; a bar ends with its letter, its value and how much
+    worse it is. A value that is not proven says its bound. Where a plan knows how the GPUs reach their NICs, a second
+    part shows what that leaves of the bandwidth, as the range of published measurements; measurements that do not agree
+    with a range are told beside it. An Altair chart; printed, it is the table of all its rows.
+    """
+    from dra_lab.pictures.charts import look
+
+    heading = "Best against kube-scheduler's first fit, goal by goal"
+    rows = _rows(answer)
+    if not rows:
+        return look.empty(heading, "There is nothing to compare: the plan holds no allocation.")
+    plain = look.plain_table(_PLAIN, [[r["goal"], r["who"], r["value"], r["worse"], r["proof"]] for r in rows])
+    if told := _paths(answer):
+        plain += "\n\n" + look.plain_table(_SHARES, [[who, s.gpus, s.words, _share_words(s)] for who, _, s in told])
+        plain += "\n" + "\n".join(_evidence(share for _, _, share in told))
+    return look.finish(_chart(rows, told), heading, _told(answer), plain)
+
+
+def _told(answer: Plan | FleetPlan) -> list[str]:
+    if isinstance(answer, FleetPlan):
+        told = "best: proven" if answer.proven else "best so far: not every goal is proven"
+        count = f"{len(answer.replicas):,} replicas on {len(answer.nodes):,} nodes"
+        if answer.first_fit is None:
+            return [f"{count}; {told}", "kube-scheduler's first fit was not asked"]
+        placed = f"kube-scheduler places {len(answer.first_fit.replicas):,} of them on the same nodes"
+        return [f"{count}; {told}", placed]
+    told = f"on {answer.node}: {proof_words(answer)}"
+    found = {"this manifest": answer.first_fit, "counts and selectors only": answer.first_fit_plain}
+    failed = [
+        f"kube-scheduler with {n} {first_fit_words(f)}" for n, f in found.items() if f is None or not f.placements
+    ]
+    return [told, *failed]
+
+
+def _values(answer: Plan | FleetPlan) -> Mapping[str, Sequence[GoalValue]]:
+    if isinstance(answer, FleetPlan):
+        return {"best": answer.goals, **({"manifest": answer.first_fit.goals} if answer.first_fit else {})}
+    found = {"manifest": answer.first_fit, "plain": answer.first_fit_plain}
+    return {"best": answer.goals, **{who: f.goals for who, f in found.items() if f is not None and f.placements}}
+
+
+def _rows(answer: Plan | FleetPlan) -> list[dict[str, Any]]:
+    values = _values(answer)
+    best = {goal.goal: goal for goal in answer.goals}
+    meanings = FLEET_GOALS if isinstance(answer, FleetPlan) else GOALS
+    rows = []
+    for name, goal in best.items():
+        for who, goals in values.items():
+            found = next((g for g in goals if g.goal == name), None)
+            if found is None:
+                continue
+            worse = found.value - goal.value if who != "best" else 0
+            rows.append(
+                {
+                    "goal": clean(meanings.get(name, name)),
+                    "who": _WHO[who][0],
+                    "value": found.value,
+                    "worse": worse,
+                    "words": f"{_WHO[who][0][0]} {found.value:,}" + (f" ({worse:+,})" if worse else ""),
+                    "proof": _proof(found) if who == "best" else "",
+                }
+            )
+    return rows
+
+
+def _proof(goal: GoalValue) -> str:
+    unknown = f", {goal.unknown} devices of unknown place" if goal.unknown else ""
+    if goal.proven:
+        return f"proven{unknown}"
+    return ("not proven" if goal.bound is None else f"not proven, bound {goal.bound}") + unknown
+
+
+def _chart(rows: list[dict[str, Any]], told: Sequence[PathRow]) -> alt.TopLevelMixin:
+    import altair as alt
+
+    return alt.vconcat(*([_goals(rows), _bandwidth(told)] if told else [_goals(rows)]), spacing=30)
+
+
+def _goals(rows: list[dict[str, Any]]) -> Any:
+    import altair as alt
+
+    from dra_lab.pictures.charts.look import data_of, ink, side_axis
+
+    goals = list(dict.fromkeys(row["goal"] for row in rows))
+    shown = [pair for pair in _WHO.values() if any(row["who"] == pair[0] for row in rows)]
+    most = max(1, *(row["value"] for row in rows))
+    whole = alt.Axis(tickMinStep=1, format=",d")
+    base = alt.Chart(data_of(rows)).encode(
+        y=alt.Y("goal:N", sort=goals, title="goal, most important first", axis=side_axis(labelLimit=_LABELS)),
+        yOffset=alt.YOffset("who:N", sort=[name for name, _ in shown]),
+        x=alt.X("value:Q", title="value (a count; smaller is better)", scale=_scale(most), axis=whole),
+        tooltip=[
+            alt.Tooltip("goal:N"),
+            alt.Tooltip("who:N", title="placed by"),
+            alt.Tooltip("value:Q"),
+            alt.Tooltip("worse:Q", title="worse than the best by"),
+            alt.Tooltip("proof:N"),
+        ],
+    )
+    legend = alt.Legend(orient="bottom", columns=len(shown), symbolType="square", labelLimit=260)
+    scale = alt.Scale(domain=[name for name, _ in shown], range=[fill for _, fill in shown])
+    colour = alt.Color("who:N", title="placed by", scale=scale, legend=legend)
+    bars = base.mark_bar(stroke="#808080").encode(color=colour)
+    texts = base.mark_text(align="left", dx=4, fontSize=10, color=ink()).encode(text="words:N")
+    return alt.layer(bars, texts).properties(width=_WIDTH, height={"step": 14, "for": "offset"})
+
+
+def _scale(most: float) -> alt.Scale:
+    import altair as alt
+
+    return alt.Scale(domain=[0, most * 1.2], nice=False)
+
+
+PathRow = tuple[str, str, PathShare]
+"""Who placed the devices, the colour, and GPUs with the same kind of path to their NICs."""
+
+
+def _paths(answer: Plan | FleetPlan) -> list[PathRow]:
+    """Return how the GPUs reach their NICs, the plan's way first, where some first fit has another way."""
+    if isinstance(answer, FleetPlan) or not any(regret.paths_differ for regret in answer.regrets):
+        return []
+    rows = [(*_WHO["best"], share) for share in answer.regrets[0].best]
+    return rows + [(*_WHO[r.against], share) for r in answer.regrets for share in r.theirs]
+
+
+def _share_words(share: PathShare) -> str:
+    if share.low is None or share.high is None:
+        return "not known"
+    ratio = f"{share.low:g}" if share.low == share.high else f"{share.low:g} to {share.high:g}"
+    return f"{ratio} ({share.kind})"
+
+
+def _evidence(shares: Iterable[PathShare]) -> Iterator[str]:
+    """Yield the sources of every range once, and what has been measured outside it."""
+    for share in {share.path: share for share in shares}.values():
+        if share.sources:
+            yield f"{share.words}: {'; '.join(share.sources)}"
+        if share.against:
+            yield f"{share.words}, outside the range: {'; '.join(share.against)}"
+
+
+def _bandwidth(told: Sequence[PathRow]) -> Any:
+    import altair as alt
+
+    from dra_lab.pictures.charts.look import data_of, ink, side_axis
+
+    rows = [
+        {
+            "gpus": f"{who[0]} {share.gpus} GPU{'s' if share.gpus != 1 else ''} {share.words}",
+            "low": share.low or 0,
+            "high": share.high or 0,
+            "fill": fill,
+            "words": _share_words(share),
+            "sources": clean("; ".join(share.sources)) or "none",
+            "against": clean("; ".join(share.against)) or "none",
+            "note": clean(share.note),
+        }
+        for who, fill, share in told
+    ]
+    base = alt.Chart(data_of(rows)).encode(
+        y=alt.Y("gpus:N", sort=None, title="GPUs and their NICs", axis=side_axis(labelLimit=_LABELS)),
+        tooltip=[alt.Tooltip(f"{key}:N") for key in ("gpus", "words", "sources", "against", "note")],
+    )
+    ends = alt.X(
+        "low:Q", title="bandwidth left, against one PCIe root (ratio; published measurements)", scale=_scale(1)
+    )
+    bars = base.mark_bar(stroke="#808080", height=12).encode(x=ends, x2="high:Q", color=alt.Color("fill:N", scale=None))
+    ticks = base.mark_tick(thickness=3, height=14).encode(x=ends, color=alt.Color("fill:N", scale=None))
+    last = base.mark_tick(thickness=3, height=14).encode(x="high:Q", color=alt.Color("fill:N", scale=None))
+    texts = base.mark_text(align="left", dx=8, fontSize=10, color=ink()).encode(x="high:Q", text="words:N")
+    return alt.layer(bars, ticks, last, texts).properties(width=_WIDTH, height={"step": 22})

@@ -1,0 +1,169 @@
+"""Many plans at once: scenarios are independent, so joblib spreads them over processes or machines."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from dra_lab.errors import Cancelled, DraLabError, InputError, SolverError
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One question: a cluster, what shall run on it, and the settings.
+
+    Either `workloads` (answered by `plan_fleet`) or `sketch` (one claim, answered by `make_plan`, on `node` where one
+    is given); `objective` is of workloads only. `release` is that of the cluster where it is None; `time_limit` is in
+    seconds.
+    """
+
+    name: str
+    cluster: Cluster
+    workloads: tuple[Workload, ...] = ()
+    sketch: ClaimSketch | None = None
+    release: KubernetesRelease | None = None
+    goals: tuple[str, ...] = ()
+    objective: str = "replicas"
+    node: str = ""
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True)
+class ScenarioAnswer:
+    """What became of one scenario: its plan, or the error that it ended with; `seconds` is its own time.
+
+    `error` is Cancelled where the scenario was not begun or not ended when it was cancelled.
+    """
+
+    scenario: str
+    plan: Plan | FleetPlan | None = None
+    error: DraLabError | None = None
+    seconds: float = 0.0
+
+
+def plan_scenarios(
+    scenarios: Iterable[Scenario],
+    *,
+    jobs: int = -1,
+    backend: str | None = None,
+    progress: bool = True,
+    each: Callable[[ScenarioAnswer], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> tuple[ScenarioAnswer, ...]:
+    """Return the answers of all scenarios, in their order.
+
+    joblib does the work: in processes on this machine, `jobs` of them (-1: one a core; 1: here), or with the `backend`
+    that is named or chosen with `joblib.parallel_config`: "dask" sends the scenarios to the current Dask client, whose
+    workers must have the same dra_lab. A scenario that cannot be answered is an answer with its error; the others go
+    on. `progress` shows a bar (tqdm), `each` is called here with every answer as it comes, in any order. When `cancel`
+    is set, what runs is ended as soon as an answer comes (at once where it runs in this process) and the rest is
+    Cancelled; Ctrl+C ends everything and is raised. Raises InputError for a backend that cannot be used or jobs of 0,
+    SolverError when a process dies.
+    """
+    asked = tuple(scenarios)
+    if jobs == 0:
+        raise InputError("0 jobs answer nothing; give 1 or more, or -1 for one a core")
+    found: dict[int, ScenarioAnswer] = {}
+    with closing(_answers(asked, jobs, backend, cancel)) as answers, _bar(len(asked), shown=progress) as bar:
+        while not (cancel is not None and cancel.is_set()):
+            arrived = next(answers, None)
+            if arrived is None:
+                break
+            found[arrived[0]] = arrived[1]
+            bar.update()
+            if each is not None:
+                each(arrived[1])
+    return tuple(found.get(at) or _cancelled(scenario) for at, scenario in enumerate(asked))
+
+
+def answer_scenario(scenario: Scenario, cancel: threading.Event | None = None) -> ScenarioAnswer:
+    """Answer one scenario here; an error of ours is part of the answer."""
+    began = time.monotonic()
+    try:
+        plan = _plan(scenario, cancel)
+    except DraLabError as error:
+        return ScenarioAnswer(scenario.name, error=error, seconds=time.monotonic() - began)
+    return ScenarioAnswer(scenario.name, plan, seconds=time.monotonic() - began)
+
+
+def _plan(scenario: Scenario, cancel: threading.Event | None) -> Plan | FleetPlan:
+    release = scenario.release or KubernetesRelease(scenario.cluster.default_release)
+    limit = scenario.time_limit
+    if (scenario.sketch is None) == (not scenario.workloads):
+        raise InputError(f"scenario {scenario.name!r}: give either workloads or a sketch")
+    if scenario.sketch is not None:
+        from dra_lab.planner.plan_claim import make_plan
+
+        goals, node = scenario.goals, scenario.node
+        return make_plan(
+            scenario.cluster, scenario.sketch, release=release, node=node, goals=goals, time_limit=limit, cancel=cancel
+        )
+    if scenario.node:
+        raise InputError(f"scenario {scenario.name!r}: a node is for one claim; workloads go where there is room")
+    from dra_lab.planner.fleet import plan_fleet
+
+    return plan_fleet(
+        scenario.cluster,
+        scenario.workloads,
+        release=release,
+        goals=scenario.goals,
+        objective=scenario.objective,
+        time_limit=limit,
+        cancel=cancel,
+    )
+
+
+def _numbered(at: int, scenario: Scenario, cancel: threading.Event | None) -> tuple[int, ScenarioAnswer]:
+    return at, answer_scenario(scenario, cancel)
+
+
+def _answers(
+    asked: Sequence[Scenario], jobs: int, backend: str | None, cancel: threading.Event | None
+) -> Generator[tuple[int, ScenarioAnswer], None, None]:
+    """Yield (number, answer) as they come. Closing it ends what still runs."""
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    try:
+        # A backend is named through the configuration: Parallel itself does not look for Dask.
+        with parallel_config(backend, n_jobs=jobs) if backend else nullcontext():
+            parallel = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
+        # An event of this process means nothing to another one.
+        here = cancel if jobs == 1 or backend == "threading" else None
+        running: Any = parallel(delayed(_numbered)(at, scenario, here) for at, scenario in enumerate(asked))
+    except (ValueError, ImportError, NotImplementedError) as error:
+        raise InputError(f"backend {backend or 'of joblib'!r} cannot be used: {_first_line(error)}") from error
+    try:
+        yield from running
+    except BrokenProcessPool as error:
+        advice = "often for want of memory: try fewer jobs"
+        raise SolverError(f"a process that answered scenarios ended ({_first_line(error)}), {advice}") from error
+    finally:
+        with warnings.catch_warnings():
+            # joblib warns about answers that nobody waits for; whoever cancels wants none.
+            warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
+            running.close()
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+def _bar(total: int, *, shown: bool) -> Any:
+    from tqdm.auto import tqdm
+
+    return tqdm(total=total, desc="scenarios", unit="plan", disable=not shown, leave=False, delay=0.5)
+
+
+def _cancelled(scenario: Scenario) -> ScenarioAnswer:
+    return ScenarioAnswer(scenario.name, error=Cancelled(f"scenario {scenario.name!r} was cancelled before its answer"))

@@ -1,0 +1,135 @@
+"""Clusters that are not there yet: more nodes like one, without some nodes, with nothing in use."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.slices import ResourceSlice
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def with_more_nodes(cluster: Cluster, *, like: str, count: int) -> Cluster:
+    """Return the cluster with `count` more nodes that have the hardware, labels and taints of `like`, nothing in use.
+
+    The new nodes are `like` with "-new-1", "-new-2", ... behind it. Slices with `nodeName` are copied with their pools;
+    devices that several nodes see stay one and the same, and are seen from a new node where its labels say so. The
+    attributes are those of the original, addresses and UUIDs too. What cannot be copied stands in the findings. Raises
+    InputError for an unknown node or a count below 0.
+    """
+    _known(cluster, [like])
+    if count < 0:
+        raise InputError(f"{count} more nodes: give 0 or more, and `without_nodes` to take nodes away")
+    names = _new_names(cluster, like, count)
+    original = cluster.node_by_name[like]
+    pools = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices}
+    slices = [made for name in names for made in _slices(cluster, like, name, pools)]
+    return dataclasses.replace(
+        cluster,
+        nodes=(*cluster.nodes, *(_node(original, name) for name in names)),
+        slices=(*cluster.slices, *slices),
+        name=f"{cluster.name} + {count} × {like}".strip(" +"),
+        findings=(*cluster.findings, *(_not_copied(cluster, like) if count else ())),
+    )
+
+
+def without_nodes(cluster: Cluster, nodes: Collection[str]) -> Cluster:
+    """Return the cluster without some nodes and their own slices; what ran there holds nothing any more.
+
+    Claims that hold devices of a removed slice are gone with it. Raises InputError for a node that is not there.
+    """
+    _known(cluster, nodes)
+    gone = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices if s.spec.node_name in nodes}
+    kept = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices if s.spec.node_name not in nodes}
+    lost = gone - kept
+    return dataclasses.replace(
+        cluster,
+        nodes=tuple(node for node in cluster.nodes if node.name not in nodes),
+        slices=tuple(s for s in cluster.slices if not s.spec.node_name or s.spec.node_name not in nodes),
+        claims=tuple(
+            claim
+            for claim in cluster.claims
+            if claim.status.allocation is None
+            or not any((r.driver, r.pool) in lost for r in claim.status.allocation.devices.results)
+        ),
+        name=f"{cluster.name} without {', '.join(sorted(nodes))}" if nodes else cluster.name,
+    )
+
+
+def when_idle(cluster: Cluster) -> Cluster:
+    """Return the cluster as if no claim held a device."""
+    claims = tuple(claim for claim in cluster.claims if claim.status.allocation is None)
+    return dataclasses.replace(cluster, claims=claims, claims_known=True, name=f"{cluster.name}, nothing in use")
+
+
+def _known(cluster: Cluster, nodes: Collection[str]) -> None:
+    for name in nodes:
+        if name not in cluster.node_by_name:
+            some = ", ".join(cluster.node_names[:5]) or "none"
+            raise InputError(f"there is no node {name!r} in {cluster.name or 'the cluster'}; the first are {some}")
+
+
+def _new_names(cluster: Cluster, like: str, count: int) -> tuple[str, ...]:
+    """Return names that no node has, the number before the domain where the name has one."""
+    host, dot, domain = like.partition(".")
+    made: list[str] = []
+    number = 0
+    while len(made) < count:
+        number += 1
+        name = f"{host}-new-{number}{dot}{domain}"
+        if name not in cluster.node_by_name:
+            made.append(name)
+    return tuple(made)
+
+
+def _node(original: Node, name: str) -> Node:
+    labels = {**original.metadata.labels, HOSTNAME: name}
+    metadata = ObjectMeta(name=name, labels=labels, annotations=original.metadata.annotations)
+    return replace(original, metadata=metadata)
+
+
+def _slices(cluster: Cluster, like: str, name: str, pools: set[tuple[str, str]]) -> Iterator[ResourceSlice]:
+    """Yield the slices of a new node; a pool is renamed, so that its devices are others than the original's."""
+    renamed: dict[tuple[str, str], str] = {}
+    for slice_ in cluster.slices_by_node.get(like, ()):
+        spec = slice_.spec
+        key = (spec.driver, spec.pool.name)
+        if key not in renamed:
+            renamed[key] = _pool_name(spec.driver, spec.pool.name, like, name, pools)
+            pools.add((spec.driver, renamed[key]))
+        metadata = ObjectMeta(name=f"{slice_.name}-{name}", labels=slice_.metadata.labels)
+        pool = replace(spec.pool, name=renamed[key])
+        yield replace(slice_, metadata=metadata, spec=replace(spec, pool=pool, node_name=name))
+
+
+def _pool_name(driver: str, pool: str, like: str, name: str, pools: Collection[tuple[str, str]]) -> str:
+    made = pool.replace(like, name) if like in pool else f"{pool}-{name}"
+    while (driver, made) in pools:
+        made = f"{made}-new"
+    return made
+
+
+def _not_copied(cluster: Cluster, like: str) -> Iterator[Finding]:
+    """Yield what of a node lies in slices that are not its own, or follows its devices by name."""
+    selected = [s for s in cluster.network_slices if any(d.node_name == like for d in s.spec.devices or ())]
+    for slice_ in selected:
+        message = f"its devices that are selected for {like} one by one are not on the new nodes"
+        yield _note(f"ResourceSlice/{slice_.name}", message, "Count them by hand.")
+    own: Mapping[str, Sequence[ResourceSlice]] = cluster.slices_by_node
+    names = {slice_.spec.pool.name for slice_ in own.get(like, ())}
+    for rule in cluster.taint_rules:
+        wanted = rule.spec.device_selector
+        if wanted is not None and wanted.pool in names:
+            message = f"it taints devices of {like} by their pool's name; the new nodes do not have these taints"
+            yield _note(f"DeviceTaintRule/{rule.metadata.name}", message, "")
+
+
+def _note(subject: str, message: str, advice: str) -> Finding:
+    return Finding("not-on-new-nodes", Severity.NOTE, subject, message, advice)

@@ -1,0 +1,248 @@
+"""Charts: every node and device is in them, they stay small, names are data, and they print as tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+
+import pytest
+from benchmarks.big_cluster import big_cluster
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, Replica, Room, RoomOnNodes, Stranded, StrandedKind, StrandedNodes, Workload
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import Placement, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.pictures.charts import (
+    cost_chart,
+    devices_chart,
+    fits_chart,
+    node_amounts,
+    regret_chart,
+    utilisation_chart,
+)
+from dra_lab.pictures.charts.rows import MOST_ROWS, of_nodes
+from dra_lab.pictures.charts.states import AMOUNT_STATES
+from dra_lab.pictures.letters import contrast
+from dra_lab.planner import make_plan
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster, samples
+from dra_lab.sources.what_if import with_more_nodes
+
+HOSTILE = "<img src=x>\u202e datum['x']"
+LARGEST = 500_000
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    """Give the example cluster."""
+    return load_cluster("sample:eks-p4d")
+
+
+@pytest.fixture(scope="module")
+def plan(cluster):
+    """Give the plan of the example claim."""
+    return make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=KubernetesRelease("1.36"))
+
+
+def rows_of(chart) -> list[dict]:
+    """Return every row of data that a chart carries."""
+    return [row for rows, _ in walk(chart.to_dict(), "values") for row in rows]
+
+
+def walk(part, wanted: str, path: tuple[str, ...] = ()):
+    """Yield (value, path) of every member of a chart with a name."""
+    if isinstance(part, dict):
+        for key, value in part.items():
+            if key == wanted:
+                yield value, path
+            else:
+                yield from walk(value, wanted, (*path, key))
+    if isinstance(part, list):
+        for value in part:
+            yield from walk(value, wanted, path)
+
+
+def strings(part, path: tuple[str, ...] = ()):
+    """Yield (text, path) of every text in a chart."""
+    if isinstance(part, str):
+        yield part, path
+    for key, value in part.items() if isinstance(part, dict) else ():
+        yield from strings(value, (*path, key))
+    for value in part if isinstance(part, list) else ():
+        yield from strings(value, path)
+
+
+def fleet_of(*placements: Placement) -> FleetPlan:
+    """Return a fleet plan with one replica."""
+    replica = Replica("w", 0, "", tuple(placements))
+    return FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),)),), replicas=(replica,))
+
+
+@pytest.mark.parametrize("sample", [sample.name for sample in samples()])
+def test_the_amounts_of_a_node_add_up_to_its_devices(sample):
+    """In use, planned, free, stranded and blocked make the total; none is below 0; whole devices stay whole."""
+    made = load_cluster(f"sample:{sample}")
+    for amount in node_amounts(made):
+        assert min(amount.values) >= 0
+        assert sum(amount.values) == pytest.approx(amount.total)
+
+
+def test_what_is_in_use_planned_and_tainted_is_counted(cluster):
+    """The example's numbers, counted by hand from its claims: 3 GPUs in use, one of the free ones planned."""
+    node = cluster.node_names[0]
+    planned = fleet_of(Placement("gpu", DeviceID("gpu.nvidia.com", node, "gpu-3")))
+    gpus = next(a for a in node_amounts(cluster, planned) if (a.node, a.kind) == (node, "gpu"))
+    assert (gpus.in_use, gpus.planned, gpus.free) == (3, 1, 4)
+
+
+def test_cpus_of_one_device_are_counted_in_cpus():
+    """A device that stands for 64 CPUs of which a plan takes 16 is 16 planned and 48 free."""
+    made = load_cluster("sample:dgx-h100")
+    device = next(
+        DeviceID(s.spec.driver, s.spec.pool.name, d.name)
+        for s in made.slices
+        for d in s.spec.devices or ()
+        if d.allow_multiple_allocations and "dra.cpu/cpu" in d.capacity
+    )
+    before = {(a.node, a.kind): a for a in node_amounts(made)}
+    after = {
+        (a.node, a.kind): a
+        for a in node_amounts(made, fleet_of(Placement("cpu", device, consumed={"dra.cpu/cpu": "16"})))
+    }
+    changed = [key for key in before if before[key] != after[key]]
+    assert [kind for _, kind in changed] == ["cpu"]
+    assert after[changed[0]].planned == 16
+    assert before[changed[0]].free - after[changed[0]].free == 16
+
+
+def test_stranded_is_a_part_of_what_is_free(cluster):
+    """What no claim can use is taken from the free amount, and never more than that."""
+    node = cluster.node_names[1]
+    kinds = (StrandedKind("gpu", 8, 6, 6), StrandedKind("nic", 99, 0, 0))
+    lost = Stranded(("w",), kinds, (StrandedNodes((node,), kinds),))
+    found = {a.kind: a for a in node_amounts(cluster, stranded=lost) if a.node == node}
+    assert (found["gpu"].stranded, found["gpu"].free) == (2, 6)
+    assert found["nic"].free == 0
+
+
+def test_every_node_is_in_exactly_one_row():
+    """However many nodes and states: no node is left out, none stands twice, no more rows than can be read."""
+    chance = random.Random(3)
+    for count, states in ((5, 5), (40, 40), (41, 3), (3000, 30), (3000, 700)):
+        values = {f"n{at:04d}": (chance.randrange(states), chance.randrange(1 + states // 40)) for at in range(count)}
+        bands, words = of_nodes(values)
+        assert sorted(node for band in bands for node in band.nodes) == sorted(values)
+        assert len(bands) <= max(MOST_ROWS, 1)
+        assert bool(words) == (count > MOST_ROWS)
+        for band in bands:
+            rows = [values[node] for node in band.nodes]
+            assert band.least == tuple(map(min, zip(*rows, strict=True)))
+            assert band.most == tuple(map(max, zip(*rows, strict=True)))
+
+
+def test_a_large_cluster_makes_a_small_chart():
+    """1,000 busy nodes in hundreds of states: under 500 kB, and Altair's limit of 5,000 rows stops nothing."""
+    chart = utilisation_chart(big_cluster(1000))
+    assert len(json.dumps(chart.to_dict())) < LARGEST
+    assert "1,000 nodes" in str(chart)
+
+
+def test_all_128_devices_of_a_slice_are_shown(cluster):
+    """A slice holds 128 devices at most; each of them is a field of the chart and a line of its table."""
+    first = cluster.slices[0]
+    device = first.spec.devices[0]
+    from msgspec.structs import replace
+
+    many = tuple(replace(device, name=f"d-{at}") for at in range(128))
+    large = replace(first, spec=replace(first.spec, devices=many))
+    made = dataclasses.replace(cluster, slices=(large,), claims=())
+    chart = devices_chart(made, first.spec.node_name)
+    assert {row["device"] for row in rows_of(chart)} == {f"d-{at}" for at in range(128)}
+    assert len({(row["pool"], row["column"]) for row in rows_of(chart)}) == 128
+    assert all(f"d-{at} " in str(chart) for at in range(128))
+
+
+def test_numbers_that_are_not_proven_say_so():
+    """A heat map writes ≥ before a number that could be larger, and a range for nodes that differ."""
+    classes = (RoomOnNodes(("a", "b"), 2, 2), RoomOnNodes(("c",), 1, 3))
+    rows = rows_of(fits_chart([Room("w", 5, 7, classes)]))
+    assert {row["node"]: row["words"] for row in rows} == {"a": "2", "b": "2", "c": "≥1"}
+
+
+def test_nodes_that_share_devices_are_one_row():
+    """The number of nodes whose devices are seen from several of them holds for all of them together."""
+    room = Room("w", 3, 3, (RoomOnNodes(("a", "b"), 3, 3),), together=(("a", "b"),))
+    assert [row["node"] for row in rows_of(fits_chart([room]))] == ["a + b together"]
+
+
+def test_regret_tells_best_first_fit_and_difference(plan):
+    """Every goal of the plan is there with kube-scheduler's two values and how much worse they are."""
+    rows = rows_of(regret_chart(plan))
+    plain = {goal.goal: goal.value for goal in plan.first_fit_plain.goals}
+    worse = [row["worse"] for row in rows if row.get("who", "").startswith("L")]
+    assert worse == [plain[goal.goal] - goal.value for goal in plan.goals]
+
+
+def test_bandwidth_is_a_range_with_its_sources_and_what_speaks_against_it(plan):
+    """The path to another NUMA node is told with its published range, its sources and the counter-examples."""
+    text = str(regret_chart(plan))
+    assert "0.45 to 0.64 (measured)" in text
+    assert "outside the range" in text
+
+
+def charts(cluster: Cluster, plan):
+    """Return one of every chart."""
+    fits = [Room(HOSTILE, 1, 1, tuple(RoomOnNodes((name,), 1, 1) for name in cluster.node_names))]
+    costs = [{"what": HOSTILE, "nodes": 10, "seconds": 0.1}]
+    return (
+        utilisation_chart(cluster),
+        fits_chart(fits),
+        regret_chart(plan),
+        devices_chart(cluster, cluster.node_names[-1]),
+        cost_chart(costs, "nodes", HOSTILE),
+    )
+
+
+def test_names_from_a_cluster_are_data_and_never_expressions(cluster, plan):
+    """A hostile name stands in rows and titles, cleaned of signs that turn the text, and in no expression."""
+    node = cluster.node_by_name[cluster.node_names[0]]
+    from msgspec.structs import replace
+
+    bad = replace(node, metadata=replace(node.metadata, name=HOSTILE))
+    made = dataclasses.replace(cluster, nodes=(bad,), name=HOSTILE)
+    for chart in charts(with_more_nodes(made, like=cluster.node_names[1], count=1), plan):
+        spec = chart.to_dict()
+        assert "\u202e" not in json.dumps(spec, ensure_ascii=False)
+        for text, path in strings(spec):
+            if "img src" in text:
+                assert path[-2:-1] == ("values",) or path[-1] in ("text", "subtitle", "description", "domain"), path
+                assert "expr" not in path
+
+
+def test_nothing_in_a_chart_points_to_the_network(cluster, plan):
+    """What a notebook gets holds Vega-Lite for JupyterLab and a table, no script and no address but the schema's."""
+    for chart in charts(cluster, plan):
+        bundle = chart._repr_mimebundle_()
+        assert set(bundle) == {"application/vnd.vegalite.v5+json", "text/plain"}
+        spec = dict(bundle["application/vnd.vegalite.v5+json"])
+        assert spec.pop("$schema").endswith("/v5.json")
+        assert "http" not in json.dumps(spec).replace("application/http", "")
+
+
+def test_nothing_to_draw_is_told_in_words():
+    """Empty questions give a chart with a sentence."""
+    assert "No devices were read" in str(utilisation_chart(Cluster()))
+    assert "Nothing was asked" in str(fits_chart([]))
+    assert "nothing to compare" in str(regret_chart(FleetPlan(PlanStatus.STOPPED, ())))
+    for chart in (utilisation_chart(Cluster()), fits_chart([])):
+        assert chart.to_dict()
+
+
+def test_words_on_the_parts_can_be_read():
+    """Each state has its own letter, and text on its colour a contrast of 4.5:1."""
+    assert len({state.letter for state in AMOUNT_STATES}) == len(AMOUNT_STATES)
+    for state in AMOUNT_STATES:
+        assert contrast(state.fill, state.text) >= 4.5

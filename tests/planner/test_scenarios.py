@@ -1,0 +1,157 @@
+"""Many scenarios through joblib: in order, each with its own error; in processes, in threads, on a Dask cluster."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import pytest
+
+from dra_lab.errors import Cancelled, DraLabError, InputError, UnsupportedFeature
+from dra_lab.findings import Origin
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner import make_plan
+from dra_lab.planner.scenarios import Scenario, plan_scenarios
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster
+from dra_lab.sources.what_if import when_idle, with_more_nodes, without_nodes
+
+RELEASE = KubernetesRelease("1.36")
+
+
+@pytest.fixture(scope="module")
+def scenarios() -> tuple[Scenario, ...]:
+    """Give four questions with four different answers, the third one with an error."""
+    cluster = load_cluster("sample:eks-p4d")
+    pairs, five = read_sketch("sample:eks-p4d/gpu-nic-pairs"), read_sketch("sample:eks-p4d/five-pairs")
+    first = cluster.node_names[0]
+    return (
+        Scenario("as it is", cluster, sketch=pairs, release=RELEASE),
+        Scenario("five pairs", cluster, sketch=five, release=RELEASE),
+        Scenario("no such node", cluster, sketch=pairs, release=RELEASE, node="nowhere"),
+        Scenario("without a node", without_nodes(cluster, [first]), sketch=pairs, release=RELEASE),
+    )
+
+
+def check(scenarios, answers) -> None:
+    """Hold the answers against plans that were made one after the other, here."""
+    assert [answer.scenario for answer in answers] == [scenario.name for scenario in scenarios]
+    for scenario, answer in zip(scenarios, answers, strict=True):
+        if scenario.node:
+            assert isinstance(answer.error, InputError)
+            continue
+        alone = make_plan(scenario.cluster, scenario.sketch, release=RELEASE)
+        assert answer.error is None
+        assert (answer.plan.status, answer.plan.node, answer.plan.goals) == (alone.status, alone.node, alone.goals)
+        assert answer.plan.placements == alone.placements
+
+
+@pytest.mark.parametrize(("jobs", "backend"), [(1, None), (2, "threading"), (2, None)])
+def test_answers_come_in_order_each_with_its_own_error(scenarios, jobs, backend):
+    """Here, in threads and in processes: the same answers as one after the other; one error spoils nothing."""
+    check(scenarios, plan_scenarios(scenarios, jobs=jobs, backend=backend, progress=False))
+
+
+def test_a_dask_cluster_answers_by_its_name(scenarios):
+    """Naming the backend is all: the scenarios run in a worker process of a real local Dask cluster."""
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install dra-lab[test]")
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as workers, distributed.Client(workers):
+        check(scenarios, plan_scenarios(scenarios, backend="dask", progress=False))
+
+
+def test_dask_without_a_client_is_refused_with_a_reason(scenarios):
+    """A backend that cannot be used is an InputError that says why."""
+    with pytest.raises(InputError, match="backend 'dask' cannot be used"):
+        plan_scenarios(scenarios, backend="dask", progress=False)
+
+
+def test_what_is_cancelled_is_told_and_what_was_answered_stays(scenarios):
+    """After the first answer nothing more is answered; its own answer is kept."""
+    cancel = threading.Event()
+    seen = []
+
+    def stop(answer):
+        seen.append(answer)
+        cancel.set()
+
+    answers = plan_scenarios(scenarios, jobs=1, progress=False, each=stop, cancel=cancel)
+    assert len(seen) == 1
+    assert answers[0] is seen[0]
+    assert all(isinstance(answer.error, Cancelled) for answer in answers[1:])
+
+
+def test_an_interrupt_ends_everything_and_is_raised(scenarios):
+    """Ctrl+C is not an answer."""
+
+    def interrupt(_answer):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        plan_scenarios(scenarios, jobs=2, progress=False, each=interrupt)
+
+
+def test_a_question_without_claims_is_an_error_of_that_scenario(scenarios):
+    """A scenario asks for either workloads or a sketch."""
+    (answer,) = plan_scenarios([Scenario("empty", scenarios[0].cluster)], jobs=1, progress=False)
+    assert "either workloads or a sketch" in str(answer.error)
+
+
+def test_no_jobs_are_refused(scenarios):
+    """0 is not a number of jobs."""
+    with pytest.raises(InputError):
+        plan_scenarios(scenarios, jobs=0)
+
+
+def test_a_cluster_travels_without_what_was_worked_out():
+    """What comes out of another process equals what went in, and carries no memo of it."""
+    cluster = load_cluster("sample:eks-p4d")
+    make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=RELEASE)
+    arrived = pickle.loads(pickle.dumps(cluster))
+    assert arrived == cluster
+    assert set(vars(arrived)) == set(cluster.__dataclass_fields__)
+
+
+@pytest.mark.parametrize(
+    "error", [UnsupportedFeature("sharedCounters", "not yet"), InputError("bad", origin=Origin("a.yaml", 2, line=3))]
+)
+def test_errors_travel_whole(error: DraLabError):
+    """Message, origin and feature arrive in the process that asked."""
+    arrived = pickle.loads(pickle.dumps(error))
+    assert (type(arrived), str(arrived), vars(arrived)) == (type(error), str(error), vars(error))
+
+
+def test_more_nodes_like_one_are_idle_and_serve_as_it_does_when_idle():
+    """Each new node serves the claim as the original does with nothing in use."""
+    cluster = load_cluster("sample:eks-p4d")
+    like = cluster.node_names[0]
+    more = with_more_nodes(cluster, like=like, count=3)
+    assert len(more.node_names) == len(cluster.node_names) + 3
+    pairs = read_sketch("sample:eks-p4d/gpu-nic-pairs")
+    idle = make_plan(when_idle(cluster), pairs, release=RELEASE, node=like)
+    for name in set(more.node_names) - set(cluster.node_names):
+        plan = make_plan(more, pairs, release=RELEASE, node=name)
+        assert plan.status is PlanStatus.OPTIMAL
+        assert plan.goals == idle.goals
+        assert all(name in placement.device.pool for placement in plan.placements)
+
+
+def test_no_device_stands_twice_in_a_larger_cluster():
+    """The copies are other devices than the originals, on every sample, however often it is done."""
+    for source in ("sample:eks-p4d", "sample:dgx-h100", "sample:two-sockets"):
+        cluster = load_cluster(source)
+        like = cluster.node_names[0]
+        twice = with_more_nodes(with_more_nodes(cluster, like=like, count=2), like=like, count=2)
+        devices = [(s.spec.driver, s.spec.pool.name, d.name) for s in twice.slices for d in s.spec.devices or ()]
+        assert len(devices) == len(set(devices))
+        assert len({s.name for s in twice.slices}) == len(twice.slices)
+
+
+def test_a_node_that_is_not_there_is_refused():
+    """Both directions name the nodes that there are."""
+    cluster = load_cluster("sample:eks-p4d")
+    with pytest.raises(InputError, match="no node 'nowhere'"):
+        with_more_nodes(cluster, like="nowhere", count=1)
+    with pytest.raises(InputError, match="no node 'nowhere'"):
+        without_nodes(cluster, ["nowhere"])
