@@ -94,6 +94,16 @@ class Table:
         self.learn(counts, found)
         return found
 
+    def most_alone(self, limits: Limits) -> tuple[int, int]:
+        """Return how many replicas fit where there is only one kind of pod: at least, and at most."""
+        for count in range(self.room.caps[0], 0, -1):
+            if limits.reached:
+                return 0, count
+            found = self.decide((count,), limits, decide_only=True)
+            if found.lower is not None:
+                return (count if found.upper is not None else 0), count
+        return 0, 0
+
     @property
     def closed(self) -> bool:
         """Say whether everything that counting allows is known exactly."""

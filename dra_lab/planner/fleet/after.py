@@ -1,0 +1,58 @@
+"""What is in use once a plan for a fleet has come true."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.names import DeviceID
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import asks
+
+
+def held_after(cluster: Cluster, plan: FleetPlan | None, release: KubernetesRelease) -> AllocatedDevices | None:
+    """Return what claims and the pods of a plan hold together; None, meaning what the cluster says, without a plan."""
+    if plan is None:
+        return None
+    held = cluster.allocated
+    exclusive, shares = dict(held.exclusive), dict(held.shares)
+    consumed = {device: dict(amounts) for device, amounts in held.consumed.items()}
+    shareable = _shareable(cluster, release)
+    admin = {workload.name: _admin(workload) for workload in plan.workloads}
+    for replica in plan.replicas:
+        holder = f"{replica.workload}-{replica.number}"
+        for placement in replica.placements:
+            if (placement.claim, placement.request) in admin[replica.workload]:
+                continue
+            if placement.device not in shareable:
+                exclusive[placement.device] = holder
+                continue
+            shares[placement.device] = (*shares.get(placement.device, ()), holder)
+            mine = consumed.setdefault(placement.device, {})
+            for key, amount in placement.consumed.items():
+                mine[key] = mine.get(key, Fraction()) + parse_quantity(amount)
+    return AllocatedDevices(exclusive, shares, consumed)
+
+
+def _shareable(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
+    if not release.enabled("DRAConsumableCapacity"):
+        return frozenset()
+    return frozenset(
+        DeviceID(slice_.spec.driver, slice_.spec.pool.name, device.name)
+        for slice_ in cluster.slices
+        for device in slice_.spec.devices or ()
+        if device.allow_multiple_allocations
+    )
+
+
+def _admin(workload: Workload) -> set[tuple[str, str]]:
+    several = len(workload.claims) > 1
+    return {
+        (claim.name if several else "", ask.reference)
+        for claim in workload.claims
+        for request in claim.requests
+        for ask in asks(request)
+        if ask.admin_access
+    }

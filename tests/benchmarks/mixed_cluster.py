@@ -1,0 +1,148 @@
+"""A mixed busy cluster: five hardware types with 8 GPUs, 8 to 10 NICs, 2 to 8 NUMA nodes; the same every time."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+from dra_lab.model.allocation import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaimStatus,
+)
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    CELDeviceSelector,
+    DeviceClass,
+    DeviceClassSpec,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
+from dra_lab.model.fleet import Workload
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+
+GPU, NIC, CPU = "gpu.nvidia.com", "dra.net", "dra.cpu"
+ROOT, NUMA = "resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode"
+
+TYPES = ((2, 2, 8, 64), (2, 4, 8, 64), (2, 8, 10, 64), (4, 4, 8, 32), (8, 8, 8, 16))
+"""NUMA nodes, PCIe roots, NICs, and CPUs of a NUMA node, by hardware type; GPUs are 8, spread evenly over the roots."""
+
+BLOCK = 4
+"""CPUs are in use in blocks of this many."""
+
+KINDS = ((4, 4, 32), (2, 2, 16), (1, 1, 8))
+"""GPUs, NICs and CPUs of the three kinds of claims."""
+
+
+def _device(name: str, driver: str, numa: int, root: int) -> Device:
+    own = {"type": DeviceAttribute(string="gpu")} if driver == GPU else {"dra.net/rdma": DeviceAttribute(bool_=True)}
+    places = {ROOT: DeviceAttribute(string=f"pci0000:{16 * (root + 1):02x}"), NUMA: DeviceAttribute(int_=numa)}
+    if driver == NIC:
+        places["dra.net/numaNode"] = DeviceAttribute(int_=numa)
+    return Device(name=name, attributes={**own, **places})
+
+
+def _hardware(numas: int, roots: int, nics: int, cpus: int) -> dict[str, tuple[Device, ...]]:
+    numa_of = [root * numas // roots for root in range(roots)]
+    gpu_roots = [n * roots // 8 for n in range(8)]
+    nic_roots = [n * roots // 8 for n in range(8)] + [n % roots for n in range(nics - 8)]
+    return {
+        GPU: tuple(_device(f"gpu-{n}", GPU, numa_of[root], root) for n, root in enumerate(gpu_roots)),
+        NIC: tuple(_device(f"nic-{n}", NIC, numa_of[root], root) for n, root in enumerate(nic_roots)),
+        CPU: tuple(
+            Device(
+                name=f"cpudevnuma{numa:03d}",
+                attributes={NUMA: DeviceAttribute(int_=numa)},
+                capacity={"dra.cpu/cpu": DeviceCapacity(value=str(cpus))},
+                allow_multiple_allocations=True,
+            )
+            for numa in range(numas)
+        ),
+    }
+
+
+def _slice(node: str, driver: str, devices: tuple[Device, ...]) -> ResourceSlice:
+    pool = ResourcePool(name=node, generation=1, resource_slice_count=1)
+    spec = ResourceSliceSpec(driver=driver, pool=pool, node_name=node, devices=devices)
+    return ResourceSlice(metadata=ObjectMeta(name=f"{node}-{driver}"), spec=spec)
+
+
+def _class(name: str, driver: str) -> DeviceClass:
+    selector = DeviceSelector(cel=CELDeviceSelector(expression=f"device.driver == '{driver}'"))
+    return DeviceClass(metadata=ObjectMeta(name=name), spec=DeviceClassSpec(selectors=(selector,)))
+
+
+def _holder(node: str, chance: random.Random, busy: float, hardware: dict[str, tuple[Device, ...]]) -> ResourceClaim:
+    results = [
+        DeviceRequestAllocationResult(request="r", driver=driver, pool=node, device=device.name)
+        for driver in (GPU, NIC)
+        for device in hardware[driver]
+        if chance.random() < busy
+    ]
+    for number, device in enumerate(hardware[CPU]):
+        blocks = int(str(device.capacity["dra.cpu/cpu"].value)) // BLOCK
+        taken = BLOCK * sum(chance.random() < busy for _ in range(blocks))
+        if taken:
+            results.append(
+                DeviceRequestAllocationResult(
+                    request="r",
+                    driver=CPU,
+                    pool=node,
+                    device=device.name,
+                    share_id=f"00000000-0000-0000-0000-{number:012d}",
+                    consumed_capacity={"dra.cpu/cpu": taken},
+                )
+            )
+    allocation = AllocationResult(devices=DeviceAllocationResult(results=tuple(results)))
+    metadata = ObjectMeta(name=f"busy-{node}", namespace="default")
+    return ResourceClaim(metadata=metadata, status=ResourceClaimStatus(allocation=allocation))
+
+
+@cache
+def mixed_cluster(nodes: int, busy: float = 0.2, types: tuple[int, ...] = (0, 1, 2, 3, 4)) -> Cluster:
+    """Return `nodes` nodes of the given hardware types in turn.
+
+    Every GPU, NIC and block of 4 CPUs is in use with the chance `busy`, each by itself.
+    """
+    chance = random.Random(7)
+    kinds = [_hardware(*TYPES[kind]) for kind in types]
+    slices: list[ResourceSlice] = []
+    claims: list[ResourceClaim] = []
+    for number in range(nodes):
+        node, hardware = f"node-{number:05d}", kinds[number % len(kinds)]
+        slices.extend(_slice(node, driver, devices) for driver, devices in hardware.items())
+        if busy:
+            claims.append(_holder(node, chance, busy, hardware))
+    classes = (_class("gpu.nvidia.com", GPU), _class("dranet", NIC), _class("dra.cpu", CPU))
+    return Cluster(slices=tuple(slices), classes=classes, claims=tuple(claims), name=f"mixed {nodes}")
+
+
+def workloads(
+    replicas: tuple[int, ...], *, must: bool, kinds: tuple[tuple[int, int, int], ...] = KINDS
+) -> tuple[Workload, ...]:
+    """Return a workload of each kind; with `must`, each GPU has a NIC at its root and all stands on one NUMA node."""
+    found = []
+    for (gpus, nics, cpus), count in zip(kinds, replicas, strict=True):
+        requests = (
+            _request("gpu", "gpu.nvidia.com", gpus),
+            _request("nic", "dranet", nics),
+            _request("cpu", "dra.cpu", 1, cpus),
+        )
+        links = (Link(name="pairs", requests=("gpu", "nic"), how=How.PAIRWISE),) if must else ()
+        name = f"{gpus}-gpu-{nics}-nic-{cpus}-cpu"
+        found.append(Workload(name, (ClaimSketch(name="claim", requests=requests, links=links),), count))
+    return tuple(found)
+
+
+def _request(name: str, device_class: str, count: int, cpus: int = 0) -> DeviceRequest:
+    capacity = CapacityRequirements(requests={"dra.cpu/cpu": cpus}) if cpus else None
+    return DeviceRequest(
+        name=name, exactly=ExactDeviceRequest(device_class_name=device_class, count=count, capacity=capacity)
+    )
