@@ -19,6 +19,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, How, Link, asks
 from dra_lab.topology.locality import Locality, level_value, localities
 
+_ONE_ROOT = ("pcieRoot", How.TOGETHER)
+
 
 @dataclass(frozen=True)
 class HeldPlan:
@@ -92,6 +94,9 @@ class HeldPlan:
         value = level_value(self.places[device], link.where, published)
         if value is not None:
             return frozenset({(type(value).__name__ if link.is_level or found is None else found.kind, value)})
+        if found is not None and found.value == "" and link.must and (link.where, link.how) == _ONE_ROOT:
+            # Published empty, it is no known root, and equal for the constraint all the same (3.9 M3).
+            return frozenset({("str", "")})
         # A list that the release does not read equals nothing, and every other list where values must differ (M6).
         unread = found is not None and found.is_list
         return frozenset({("", "" if link.how is How.APART else device)}) if unread else frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dra_lab.drivers import level_attributes
 from dra_lab.model.device import Device, DeviceAttribute
+from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.sketch import How, Link
 from dra_lab.topology.locality import Locality, level_value
 
@@ -43,13 +44,24 @@ def _at_level(locality: Locality, link: Link, device: Device, *, lists: bool) ->
     known = typed(level_value(locality, link.where, device))
     listed = _listed(locality, link, device)
     if listed is None or (known is not None and not lists):
-        return () if known is None else (known,)
+        return _empty_root(locality, link, device) if known is None else (known,)
     if not lists:
         return _unread(locality, link)
     values = listed.value if isinstance(listed.value, tuple) else ()
     # As for a single value: "0" and 0 are the same NUMA node.
     digits = (int(v) if isinstance(v, str) and v.isascii() and v.isdigit() else v for v in values)
     return tuple(sorted({(type(value).__name__, value) for value in digits}))
+
+
+def _empty_root(locality: Locality, link: Link, device: Device) -> Values:
+    """Return an empty text that is published as PCIe root, where a constraint demands one root: equal to itself (M3).
+
+    It is no place that anybody knows; kube-scheduler takes it for one, and the demand is kube-scheduler's.
+    """
+    if not (link.must and link.how is How.TOGETHER and link.where == "pcieRoot"):
+        return ()
+    attribute = device.lookup(PCIE_ROOT, locality.device.driver)
+    return (("str", ""),) if attribute is not None and attribute.value == "" else ()
 
 
 def _listed(locality: Locality, link: Link, device: Device) -> DeviceAttribute | None:

@@ -40,6 +40,7 @@ from dra_lab.planner.plan_findings import (
     failure_shortfalls,
     first_fit_findings,
     placement_findings,
+    unknown_root_findings,
 )
 from dra_lab.planner.pods import (
     CompiledPod,
@@ -170,6 +171,7 @@ def _fitting(work: _Work) -> Plan:
         *_findings(work),
         *compiled.findings,
         *placement_findings(scan, node, inner),
+        *unknown_root_findings(scan, node, inner),
         *binding_findings(scan, node, inner),
         *first_fit_findings(scale, node, fits[0]),
     )

@@ -91,6 +91,21 @@ def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placemen
             )
 
 
+def unknown_root_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
+    """Yield a warning for a must-link at the PCIe root whose devices publish an empty text there: equal, not known."""
+    places = localities(scan.cluster, node_name)
+    for link in scan.sketch.links:
+        tied = [p.device for p in placements if _ties(scan.sketch, link, p)] if link.must else []
+        if link.where == "pcieRoot" and tied and any(places[device].pcie_root is None for device in tied):
+            yield Finding(
+                "root-not-known",
+                Severity.WARNING,
+                link.name,
+                "its devices publish an empty text as PCIe root: equal for kube-scheduler, but no root that is known",
+                "Ask the driver's vendor; whether the devices are close together is not known.",
+            )
+
+
 def binding_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
     """Yield a note for chosen devices with `bindingConditions` (dra-semantics 3.12, rule 76)."""
     devices = scan.devices(node_name)
