@@ -49,8 +49,9 @@ class PlanView(FollowingWidget):
     All traits but `highlight` (a request's name or a device id, either side) are written by Python. `yaml_marks` maps a
     line's number from 1 to the letter of its request, `badges` a request to its letter and colours, `chosen` a device
     id to its request. `written` are the files of the last export to `folder`. `goals_changed` says that a person has
-    put the goals in another order. The browser sends `{type: "cancel"}`, `{type: "write", folder}`,
-    `{type: "edit-claim", text, number}` (answered in `claim_answer`), `{type: "apply-suggestion", id}` and `{type: "order-goals", goals}` (none: the usual order).
+    put the goals in another order. `claim_text` is the claim's document alone, for its editor. The browser sends
+    `{type: "cancel"}`, `{type: "write", folder}`, `{type: "edit-claim", text, number}` (answered in `claim_answer`),
+    `{type: "apply-suggestion", id}` and `{type: "order-goals", goals}` (none: the usual order).
     """
 
     _esm = STATIC / "plan_view.js"

@@ -7,6 +7,7 @@ import { reasonsPanel } from "./plan/reasons_panel";
 import { strip } from "./plan/strip";
 import { tabs } from "./plan/tabs";
 import { tools } from "./plan/tools";
+import { yamlEditor } from "./plan/yaml_editor";
 import { yamlPanel } from "./plan/yaml_panel";
 import { h, icon, refill } from "./view/dom";
 import { findingsList } from "./view/findings_list";
@@ -25,7 +26,7 @@ function fill(root: HTMLElement, sync: Sync<PlanViewModel>): void {
   const all = tabs(
     "Manifests and reasons",
     [
-      { key: "yaml", label: "YAML", panel: yaml },
+      { key: "yaml", label: "YAML", panel: yamlEditor(sync, yaml) },
       { key: "goals", label: "Goals", panel: goalsPanel(sync) },
       { key: "reasons", label: "Reasons", panel: reasonsPanel(sync) },
       { key: "findings", label: "Findings", panel: findings },

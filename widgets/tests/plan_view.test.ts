@@ -14,7 +14,7 @@ afterEach(() => {
 const YAML = "apiVersion: v1\nrequests:\n- name: gpu\n- name: nic\n";
 const PLAN: PlanViewModel = {
   answer: { state: "fits", sentence: "Fits on 3 of 4 nodes.", figures: [{ label: "NUMA nodes", value: "1" }, { value: "proven best", tone: "ok" }] },
-  badges: { gpu: { letter: "A", colour: "#0072b2", textColour: "#ffffff" }, nic: { letter: "B", colour: "#d55e00", textColour: "#000000" } },
+  claim_answer: {}, claim_text: "kind: ResourceClaimTemplate\n", badges: { gpu: { letter: "A", colour: "#0072b2", textColour: "#ffffff" }, nic: { letter: "B", colour: "#d55e00", textColour: "#000000" } },
   chosen: { "d/p/g0": "gpu" }, devices: { columns: ["device"], ids: ["d/p/g0", "d/p/n0"], rows: [["g0"], ["n0"]], total: 2 }, findings: [], folder: "manifests",
   goals: [], goals_changed: false, highlight: "", problem: "", reasons: [], regret: {}, suggestions: [], why: {}, written: [], yaml: YAML, yaml_marks: { "3": "A", "4": "B" },
 };
@@ -286,4 +286,24 @@ test("counts after each test are a table, and text of a cluster stays text", asy
   expect(el.querySelector(".dra-funnel")!.textContent).toContain(`gpu: 5 needednodespublishedn183 more kinds of nodes`);
   expect(el.querySelector(".dra-lines li")!.textContent).toBe(`Fragmentation: ${HOSTILE}`);
   expect(el.querySelector(".dra-regret li")!.textContent).toBe(`best ${HOSTILE}`);
+});
+
+test("an edited claim is sent after a pause, a broken one is marked at its line, and what is typed is never replaced", async () => {
+  const { model, el } = plan();
+  const open = [...el.querySelectorAll("button")].find((one) => one.textContent === "Edit")!;
+  open.click();
+  const area = el.querySelector("textarea")!;
+  area.value = "kind: [\n";
+  area.dispatchEvent(new Event("input"));
+  expect(model.sent.filter((one) => one.type === "edit-claim")).toEqual([]);
+  vi.advanceTimersByTime(500);
+  expect(model.sent.at(-1)).toEqual({ type: "edit-claim", text: "kind: [\n", number: 1 });
+  model.set("claim_answer", { number: 1, message: HOSTILE, line: 1 });
+  model.set("claim_text", "kind: other\n");
+  await drawn();
+  expect([area.value, area.getAttribute("aria-invalid")]).toEqual(["kind: [\n", "true"]);
+  expect(el.querySelector(".dra-editor-lines .is-wrong")!.textContent).toBe("1");
+  expect(el.querySelector(".dra-editor-told")!.textContent).toContain(HOSTILE);
+  [...el.querySelectorAll("button")].find((one) => one.textContent === "Back to the drawing's YAML")!.click();
+  expect(area.value).toBe("kind: other\n");
 });

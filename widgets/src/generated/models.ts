@@ -39,6 +39,12 @@ export interface CapacityRequirements {
   requests?: Readonly<Record<string, string | number>>;
 }
 
+export interface ClaimAnswer {
+  number?: number;
+  message?: string;
+  line?: number;
+}
+
 export interface ClaimSketch {
   name?: string;
   requests?: readonly DeviceRequest[];
@@ -315,6 +321,8 @@ export interface PlanViewModel {
   answer: AnswerRow;
   badges: Readonly<Record<string, BadgeRow>>;
   chosen: Readonly<Record<string, string>>;
+  claim_answer: ClaimAnswer;
+  claim_text: string;
   devices: DeviceTable;
   findings: readonly FindingRow[];
   folder: string;

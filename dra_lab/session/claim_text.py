@@ -1,0 +1,73 @@
+"""The claim of a session as text that a person may edit, and the way back from the text into the drawing."""
+
+from __future__ import annotations
+
+from dataclasses import replace as with_fields
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from dra_lab.authoring.edited_claim import taken_over
+from dra_lab.checks.documents import check_text
+from dra_lab.errors import ManifestError
+from dra_lab.findings import Origin, Severity
+from dra_lab.manifests.documents import decode_object, hub_document
+from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
+from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
+from dra_lab.session.outputs import manifest
+
+if TYPE_CHECKING:
+    from dra_lab.session.session import Session
+
+CLAIM_KINDS = {"ResourceClaimTemplate": ResourceClaimTemplate, "ResourceClaim": ResourceClaim}
+
+
+def claim_text(session: Session) -> str:
+    """Return the claim's document of the session's manifests as YAML, with the letters of the canvas as comments."""
+    for part in manifest(session).text.split("---\n"):
+        if any(f"\nkind: {kind}\n" in f"\n{part}" for kind in CLAIM_KINDS):
+            return part
+    return ""
+
+
+def edit_claim(session: Session, text: str) -> bool:
+    """Take an edited claim over into the drawing as one undo step; return False where it says nothing new.
+
+    The drawing keeps what the edit left alone. Raises ManifestError with the line for text that is no YAML, holds no
+    claim or more than one, or that the API server would refuse, and SketchError for what cannot be drawn; the drawing
+    then stays as it was.
+    """
+    document = _claim_of(text)
+    for finding in check_text(text, "", session.release):
+        if finding.severity is Severity.ERROR:
+            raise ManifestError(f"{finding.message}", origin=finding.origin)
+    kind = document.value["kind"]
+    origin = Origin("", document.number, kind, line=document.line())
+    try:
+        claim = decode_object(hub_document(document.value, kind), CLAIM_KINDS[kind], origin)
+    except ManifestError as error:
+        path = error.origin.path if error.origin else ""
+        place = with_fields(error.origin or origin, line=document.line(path))
+        raise ManifestError(error.message, origin=place) from None
+    spec = claim.spec if kind == "ResourceClaim" else claim.spec.spec
+    sketch = taken_over(session.sketch, spec, session.cluster, session.release)
+    if claim.metadata.name and claim.metadata.name != _written_name(session):
+        sketch = replace(sketch, name=claim.metadata.name)
+    if sketch == session.sketch:
+        return False
+    session.edit(sketch)
+    return True
+
+
+def _written_name(session: Session) -> str:
+    from dra_lab.authoring.names import object_name
+
+    return object_name(session.sketch.name)
+
+
+def _claim_of(text: str) -> YamlDocument:
+    found = [d for d in load_yaml(text) if isinstance(d.value, dict) and d.value.get("kind") in CLAIM_KINDS]
+    if len(found) != 1:
+        what = "no ResourceClaimTemplate or ResourceClaim" if not found else f"{len(found)} claims"
+        raise ManifestError(f"there is {what} in the text; keep one", origin=Origin(line=1))
+    return found[0]

@@ -1,0 +1,55 @@
+"""The claim of a session, edited as text."""
+
+import pytest
+
+from dra_lab.errors import ManifestError
+from dra_lab.model.sketch import How
+from dra_lab.session import Session
+from dra_lab.session.claim_text import claim_text, edit_claim
+
+
+@pytest.fixture
+def session():
+    made = Session()
+    made.plan()
+    yield made
+    made.close()
+
+
+def _line(text, part):
+    return next(number for number, line in enumerate(text.splitlines(), 1) if part in line)
+
+
+def test_text_that_was_not_edited_changes_nothing(session):
+    """The text of the drawing, taken over as it is, is no step of the history."""
+    assert edit_claim(session, claim_text(session)) is False
+    assert not session.undo()
+
+
+def test_an_edit_is_one_step_and_keeps_what_it_left_alone(session):
+    """Comments and letters may stay in the text; the pairwise link stays, as nothing of it was touched."""
+    before = session.sketch
+    assert edit_claim(session, claim_text(session).replace("name: gpu-nic-pairs", "name: renamed"))
+    assert (session.sketch.name, session.sketch.links[0].how) == ("renamed", How.PAIRWISE)
+    assert session.undo()
+    assert session.sketch == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words", "at"),
+    [
+        ("count: 1", "count: many", "count", "count: many"),
+        ("deviceClassName", "deviceClas", "unknown field", "deviceClas:"),
+        ("  spec:\n", "  spec: [\n", "no valid YAML", ""),
+        ("kind: ResourceClaimTemplate", "kind: Pod", "keep one", ""),
+        ("allocationMode: ExactCount", "allocationMode: Some", "allocationMode", "allocationMode: Some"),
+    ],
+)
+def test_a_broken_text_is_told_with_its_line_and_changes_nothing(session, old, new, words, at):
+    """What the API server or the parser refuses names the line; the drawing stays."""
+    before, text = session.sketch, claim_text(session).replace(old, new, 1)
+    with pytest.raises(ManifestError, match=words) as caught:
+        edit_claim(session, text)
+    assert session.sketch == before
+    if at:
+        assert caught.value.origin.line == _line(text, at)
