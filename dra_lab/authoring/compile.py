@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from dra_lab.authoring.classes import class_findings
 from dra_lab.authoring.compile_links import must_constraints, order_findings, softs_of, writable_links
+from dra_lab.authoring.derived import Expressions, with_derived
 from dra_lab.authoring.expand import expand
 from dra_lab.authoring.ladder import Ladder, Soft, build_ladder, ladder_constraints
 from dra_lab.authoring.names import object_name
 from dra_lab.authoring.pieces import Piece, Pieces, Written, cut
-from dra_lab.authoring.release_gaps import fit_to_release
+from dra_lab.authoring.release_gaps import canonical, fit_to_release, selector_findings
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.claims import (
     ALL,
@@ -64,18 +65,20 @@ def compile_claim(
     check_sketch(sketch)
     expansion = expand(sketch, cluster, release)
     drawn = expansion.sketch
-    findings = list(class_findings(drawn, cluster))
+    findings = [*class_findings(drawn, cluster), *selector_findings(drawn, release)]
     large = _too_many(drawn)
     written: tuple[Written, ...] = ()
+    texts: Expressions = {}
     if links and not large:
-        written, found = writable_links(drawn, cluster, release)
+        written, found, texts = writable_links(drawn, cluster, release)
         findings += found
     pieces = cut(drawn, written, release)
     findings += order_findings(drawn, cluster, release, written, pieces)
     ladders, constraints = _write(drawn, pieces, written)
     requests = []
-    for ladder in ladders.values():
-        fitted, found = fit_to_release(ladder.request, release)
+    for piece in pieces.order:
+        ladder = ladders[piece.name]
+        fitted, found = fit_to_release(with_derived(ladder.request, constraints, texts, piece.of), release)
         requests.append(_with_defaults(fitted))
         findings += [*found, *ladder.findings]
     origin = _origin(pieces, ladders, expansion.origin)
@@ -141,13 +144,15 @@ def _with_defaults(request: DeviceRequest) -> DeviceRequest:
 def _explicit(part: ExactDeviceRequest) -> ExactDeviceRequest:
     everything = part.allocation_mode == ALL
     mode = ALL if everything else EXACT_COUNT
-    return replace(part, allocation_mode=mode, count=0 if everything else part.count or 1)
+    capacity = canonical(part.capacity)
+    return replace(part, allocation_mode=mode, count=0 if everything else part.count or 1, capacity=capacity)
 
 
 def _explicit_sub(part: DeviceSubRequest) -> DeviceSubRequest:
     everything = part.allocation_mode == ALL
     mode = ALL if everything else EXACT_COUNT
-    return replace(part, allocation_mode=mode, count=0 if everything else part.count or 1)
+    capacity = canonical(part.capacity)
+    return replace(part, allocation_mode=mode, count=0 if everything else part.count or 1, capacity=capacity)
 
 
 def _origin(pieces: Pieces, ladders: Mapping[str, Ladder], drawn: Mapping[str, str]) -> dict[str, str]:

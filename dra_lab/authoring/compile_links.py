@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import reference_candidates
+from dra_lab.authoring.derived import Expressions, derive_for, is_derived
 from dra_lab.authoring.ladder import Soft
 from dra_lab.authoring.links import LEVEL_WORDS, AttributeChoice, attribute_for, listed
 from dra_lab.authoring.pieces import Piece, Pieces, Written, cuttable_count
@@ -20,11 +21,20 @@ from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, asks, covers
 
 def writable_links(
     sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease
-) -> tuple[tuple[Written, ...], tuple[Finding, ...]]:
-    """Return the links that can be written for a release, in the order of the drawing, and why the others cannot."""
+) -> tuple[tuple[Written, ...], tuple[Finding, ...], Expressions]:
+    """Return the links that can be written for a release, in the order of the drawing, and why the others cannot.
+
+    The third value holds the texts of derived attributes, where the release has them (`derived`).
+    """
     written, findings = [], []
+    texts: dict[tuple[str, str], str] = {}
     for link in map(_without_doubles, sketch.links):
         choice = attribute_for(cluster, sketch, link, release)
+        if is_derived(sketch, link) and release.enabled("DRADerivedAttributes"):
+            choice = AttributeChoice(link.where)
+        derived = None if choice.name else derive_for(cluster, sketch, link, release)
+        if derived is not None:
+            choice = derived[0]
         found = [*_unwritable(link, choice, release), *_uncountable(sketch, link)]
         if not link.must and not found:
             found = [*_unpreferable(sketch, link, choice)]
@@ -34,7 +44,10 @@ def writable_links(
         groups = _groups(sketch, link) if link.how is How.PAIRWISE else 1
         written.append(Written(link, choice.name, groups, not choice.lacking))
         findings += _notes(sketch, link, choice, release)
-    return tuple(written), tuple(findings)
+        if derived is not None:
+            texts.update(derived[1])
+            findings.append(_alpha(link, choice))
+    return tuple(written), tuple(findings), texts
 
 
 def must_constraints(item: Written, pieces: Pieces) -> Iterator[DeviceConstraint]:
@@ -123,6 +136,8 @@ def _unwritable(link: Link, choice: AttributeChoice, release: KubernetesRelease)
         place = LEVEL_WORDS.get(link.where, link.where)
         message = f"kube-scheduler cannot be told this link at the {place}: {choice.reason}"
         advice = "Link at a place that all ends publish, or write selectors that place them on one NUMA node."
+        if release.version == "1.37" and all(choice.sides.get(end) for end in link.requests):
+            advice += " The alpha gate DRADerivedAttributes of 1.37 can unite the names, if the cluster has it on."
         yield Finding("link-not-writable", severity, link.name, message, advice)
     elif link.how is How.APART and not release.enabled("DRAConsumableCapacity"):
         message = f"in Kubernetes {release} distinctAttribute is refused (gate DRAConsumableCapacity is off)"
@@ -194,6 +209,13 @@ def _unpreferable(sketch: ClaimSketch, link: Link, choice: AttributeChoice) -> I
 def _lost(link: Link, why: str) -> Finding:
     message = f"this preference is not written: {why}"
     return Finding("link-not-writable", Severity.NOTE, link.name, message, "The planner keeps it where it can.")
+
+
+def _alpha(link: Link, choice: AttributeChoice) -> Finding:
+    names = "; ".join(f"{end}: {', '.join(own)}" for end, own in choice.sides.items())
+    message = f"written with derivedAttributes ({names}), alpha in 1.37: where the gate is off, the claim never fits"
+    advice = "Turn on DRADerivedAttributes in kube-apiserver and kube-scheduler, or link at a place that all publish."
+    return Finding("alpha-gate", Severity.WARNING, link.name, message, advice)
 
 
 def _notes(sketch: ClaimSketch, link: Link, choice: AttributeChoice, release: KubernetesRelease) -> Iterator[Finding]:

@@ -5,13 +5,18 @@ Gates and what the server does with fields whose gate is off: dra-semantics 1.2 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeVar
 
 from msgspec.structs import replace
 
+from dra_lab.cel.releases import unknown_in
+from dra_lab.errors import CelError, QuantityError
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest
+from dra_lab.model.claims import CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
+from dra_lab.model.quantity import canonical_quantity
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, asks
 
 Part = TypeVar("Part", ExactDeviceRequest, DeviceSubRequest)
 
@@ -32,6 +37,40 @@ def fit_to_release(request: DeviceRequest, release: KubernetesRelease) -> tuple[
         findings.append(_gap("first-available", Severity.ERROR, request.name, release, message, advice))
     subs = tuple(_fit(sub, f"{request.name}/{sub.name}", release, findings) for sub in request.first_available)
     return replace(request, first_available=subs), tuple(findings)
+
+
+def selector_findings(sketch: ClaimSketch, release: KubernetesRelease) -> Iterator[Finding]:
+    """Yield what the API server of a release refuses of the selectors, because its CEL does not have it yet.
+
+    A selector that does not compile at all is not looked at: the plan and the API's validation say that.
+    """
+    for request in sketch.requests:
+        for ask in asks(request):
+            for text in ask.selectors:
+                try:
+                    unknown = unknown_in(release, text)
+                except CelError:
+                    continue
+                for why in unknown:
+                    advice = "Write it with functions that the release has, or target a newer one."
+                    yield Finding("selector-release", Severity.ERROR, ask.reference, why, advice)
+
+
+def canonical(capacity: CapacityRequirements | None) -> CapacityRequirements | None:
+    """Return amounts as Kubernetes prints them (`1024Mi` is `1Gi`), so that no tool shows a difference for ever.
+
+    What is no amount stays as it is, for the API's validation to name.
+    """
+    if capacity is None or not capacity.requests:
+        return capacity
+    return CapacityRequirements(requests={key: _printed(amount) for key, amount in capacity.requests.items()})
+
+
+def _printed(amount: str | float) -> str | int | float:
+    try:
+        return canonical_quantity(amount)
+    except QuantityError:
+        return amount
 
 
 def _fit(part: Part, reference: str, release: KubernetesRelease, findings: list[Finding]) -> Part:

@@ -1,4 +1,4 @@
-"""`dra-lab export`: the manifests of a claim as a folder."""
+"""`dra-lab export`: the manifests of a claim as a folder for Git."""
 
 from __future__ import annotations
 
@@ -7,29 +7,78 @@ import sys
 from pathlib import Path
 
 from dra_lab.cli.options import Commands, add_claim, session_of, status_of
+from dra_lab.errors import InputError
 from dra_lab.model.plan import Plan
+
+_API_VERSIONS = ("v1", "v1beta2", "v1beta1")
+_EXAMPLES = ("pod", "deployment", "statefulset", "job", "none")
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("export", help="write the ResourceClaimTemplate and a pod that uses it")
+    parser = commands.add_parser("export", help="write the manifests of a claim as a folder for Git")
     add_claim(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--api-version", choices=("v1",), default="v1", help="of resource.k8s.io")
     parser.add_argument("--overwrite", action="store_true", help="also over files that a person changed")
+    target = parser.add_argument_group("what it is written for")
+    target.add_argument("--api-version", choices=_API_VERSIONS, default="v1", help="of resource.k8s.io")
+    target.add_argument(
+        "--kind",
+        choices=("template", "claim"),
+        default="template",
+        help="template: each pod gets devices of its own; claim: all pods that name it share the same devices",
+    )
+    target.add_argument("-n", "--namespace", default="", help="of the claim and of who uses it")
+    target.add_argument(
+        "--feature-gates",
+        default="",
+        metavar="NAME=true,...",
+        help="alpha features that the cluster has on, for example DRADerivedAttributes=true (1.37)",
+    )
+    target.add_argument("--tighten", action="store_true", help="add the pins that make first fit take what is planned")
+    use = parser.add_argument_group("who uses it")
+    use.add_argument("--example", choices=_EXAMPLES, default="pod", help="an example beside the claim")
+    use.add_argument("--workload", type=Path, metavar="FILE", help="any object with a pod template: its patched copy")
+    use.add_argument("--container", default="", metavar="NAME", help="which gets the devices; default: the first")
+    use.add_argument("--patch", action="store_true", help="a kustomize component in place of the patched copy")
+    more = parser.add_argument_group("what else is written")
+    more.add_argument("--report", action="store_true", help="README.md and the picture of the plan")
+    more.add_argument("--annotate", action="store_true", help="version and digests in the claim too")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan, write the manifests, print their paths."""
-    from dra_lab.session.outputs import export, manifest
+    """Plan, run first fit on the manifests, write them, print their paths."""
+    from dra_lab.exports.bundle import Wanted, write_bundle
+    from dra_lab.exports.targets import Target
+    from dra_lab.exports.workload_file import read_workload
+    from dra_lab.model.release import KubernetesRelease
+    from dra_lab.session.outputs import bundle
 
+    if options.patch and options.workload is None:
+        raise InputError("--patch needs --workload FILE, the workload that the patch is for")
+    workload = read_workload(options.workload) if options.workload else None
+    wanted = Wanted(
+        options.example, workload, options.container, options.patch, report=options.report, annotate=options.annotate
+    )
     session = session_of(options)
     plan: Plan = session.plan()
     session.wait()
-    paths = export(session, options.output, overwrite=options.overwrite)
-    for finding in (*manifest(session).findings, *session.findings):
+    release = KubernetesRelease(session.release.version, _gates(options.feature_gates))
+    target = Target(release, options.api_version, options.kind, options.namespace)
+    made = bundle(session, target, wanted, tighten=options.tighten)
+    for finding in dict.fromkeys((*made.findings, *session.findings)):
         print(finding, file=sys.stderr)
-    for path in paths:
+    for path in write_bundle(options.output, made, overwrite=options.overwrite):
         print(path)
     return status_of(plan)
+
+
+def _gates(text: str) -> dict[str, bool]:
+    gates = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = part.partition("=")
+        if value not in ("true", "false"):
+            raise InputError(f"--feature-gates {part!r}: write NAME=true or NAME=false")
+        gates[name] = value == "true"
+    return gates

@@ -1,75 +1,157 @@
-"""Files in a folder that a person may edit too: written whole or not at all, never over somebody's change."""
+"""Files in a folder that a person may edit too: written as a set, whole or not at all, never over somebody's change."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dra_lab.errors import ExportError
 
-_SEAL = re.compile(r"# Written by dra-lab\. Digest of the lines below: ([0-9a-f]{64})\n")
+RECORD = "plan.json"
+"""What was planned, and the digest of every file beside it, by which a person's edit is noticed."""
+
+RECORD_VERSION = "dra-lab/v1"
+_MARK = ".dra-lab-"
 
 
-def sealed(text: str) -> str:
-    """Return a text with a first line that holds its digest, by which a later edit is noticed."""
-    return f"# Written by dra-lab. Digest of the lines below: {_digest(text)}\n{text}"
+@dataclass(frozen=True)
+class _Step:
+    """What has to be done: files to replace, files of an earlier export to remove, and the record before and after."""
+
+    changed: Mapping[str, str]
+    stale: tuple[str, ...]
+    journal: str
+    record: str
 
 
-def is_untouched(text: str) -> bool:
-    """Say whether a file's text is what `sealed` gave, line ends aside."""
-    plain = text.replace("\r\n", "\n")
-    found = _SEAL.match(plain)
-    return found is not None and found[1] == _digest(plain[found.end() :])
+def write_files(
+    folder: Path, texts: Mapping[str, str], record: Mapping[str, Any] | None = None, *, overwrite: bool = False
+) -> tuple[Path, ...]:
+    """Write texts to the files of a folder, which is made if need be; return their paths in the order given.
 
-
-def write_files(folder: Path, texts: Mapping[str, str], *, overwrite: bool = False) -> tuple[Path, ...]:
-    """Write sealed texts to the files of a folder, which is made if need be; return their paths in the order given.
-
-    Every file is written beside its place and synced before the first is renamed, so an interruption leaves each file
-    old or new and never a mixture. A file that is there already is left alone where it says the same, and replaced
-    where it is an untouched file of ours. Raises ExportError, before anything is written, where a file is somebody
-    else's or was edited (unless `overwrite`), and when the folder cannot be written.
+    Beside them `plan.json` holds `record` and the digest of each file. Every file is written beside its place and
+    synced before the first is renamed, so an interruption leaves each file old or new and never a mixture; what it
+    leaves half done the next export finishes, because `plan.json` knows the old and the new digests while files are
+    renamed. A file that says the same already is left alone; an untouched file of an earlier export is replaced, or
+    removed where this export has none of that name. Raises ExportError, before anything is written, where a file is
+    somebody else's or was edited (unless `overwrite`), and when the folder cannot be written.
     """
-    contents = {folder / name: sealed(text) for name, text in texts.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        changed = {path: text for path, text in contents.items() if _read(path) != text}
-        foreign = [path for path in changed if path.exists() and not is_untouched(_read(path) or "")]
-        if foreign and not overwrite:
-            names = ", ".join(str(path) for path in foreign)
-            verb = "were" if len(foreign) > 1 else "was"
-            raise ExportError(
-                f"{names} {verb} changed by somebody, or not written by dra-lab; "
-                "nothing is written. Move it away, choose another folder, or allow it to be overwritten"
-            )
-        _replace_all(changed)
+        step = _plan(folder, texts, record or {}, overwrite=overwrite)
+        _clear_litter(folder, (*texts, RECORD))
+        _carry_out(folder, step)
     except OSError as error:
         place = error.filename or folder
         raise ExportError(f"{str(place)!r} cannot be written: {error.strerror or error}") from None
-    return tuple(contents)
+    return (*(folder / name for name in texts), folder / RECORD)
 
 
-def _replace_all(contents: Mapping[Path, str]) -> None:
+def known_digests(folder: Path) -> Mapping[str, frozenset[str]] | None:
+    """Return the digests that an export may have left, by file name; None where `plan.json` is not ours."""
+    text = _read(folder / RECORD)
+    if text is None:
+        return {}
+    try:
+        found = json.loads(text)
+        if found["apiVersion"] != RECORD_VERSION:
+            return None
+        known: dict[str, set[str]] = {}
+        for part in (found["files"], found.get("replaced", {})):
+            for name, digest in part.items():
+                known.setdefault(name, set()).add(digest)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    # a name with a folder in it is not from here
+    return {name: frozenset(digests) for name, digests in known.items() if Path(name).name == name}
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a text; line ends do not count, as Git may change them."""
+    return hashlib.sha256(text.replace("\r\n", "\n").encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _plan(folder: Path, texts: Mapping[str, str], record: Mapping[str, Any], *, overwrite: bool) -> _Step:
+    known = known_digests(folder)
+    there = {name: _read(folder / name) for name in (*texts, *(known or {}))}
+    changed = {name: text for name, text in texts.items() if there[name] != text}
+    foreign = [name for name in changed if not _is_ours(there[name], (known or {}).get(name, frozenset()))]
+    if known is None:
+        foreign.append(RECORD)
+    if foreign and not overwrite:
+        names = ", ".join(str(folder / name) for name in foreign)
+        verb = "were" if len(foreign) > 1 else "was"
+        raise ExportError(
+            f"{names} {verb} changed by somebody, or not written by dra-lab; "
+            "nothing is written. Move it away, choose another folder, or allow it to be overwritten"
+        )
+    stale = tuple(
+        name
+        for name, digests in (known or {}).items()
+        if name not in texts and there[name] is not None and _is_ours(there[name], digests)
+    )
+    files = {name: digest(text) for name, text in texts.items()}
+    old = {name: digest(text) for name in (*changed, *stale) if (text := there[name]) is not None}
+    head = {"apiVersion": RECORD_VERSION, **record}
+    return _Step(changed, stale, _json({**head, "files": files, "replaced": old}), _json({**head, "files": files}))
+
+
+def _is_ours(text: str | None, digests: frozenset[str]) -> bool:
+    return text is None or digest(text) in digests
+
+
+def _carry_out(folder: Path, step: _Step) -> None:
+    if not step.changed and not step.stale and _read(folder / RECORD) == step.record:
+        return
     staged: dict[str, Path] = {}
     try:
-        for path, text in contents.items():
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-            staged[name] = path
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(0o644)
-        for name, path in tuple(staged.items()):
-            Path(name).replace(path)
-            del staged[name]
+        journal = _stage(folder / RECORD, step.journal, staged)
+        temporary = [_stage(folder / name, text, staged) for name, text in step.changed.items()]
+        record = _stage(folder / RECORD, step.record, staged)
+        for name in (journal, *temporary):
+            Path(name).replace(staged.pop(name))
+        for stale in step.stale:
+            (folder / stale).unlink(missing_ok=True)
+        Path(record).replace(staged.pop(record))
     finally:
         for name in staged:
             Path(name).unlink(missing_ok=True)
+
+
+def _stage(path: Path, text: str, staged: dict[str, Path]) -> str:
+    if path.is_dir():
+        raise IsADirectoryError(21, "there is a folder of this name", str(path))
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}{_MARK}", suffix=".tmp")
+    staged[name] = path
+    with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    Path(name).chmod(0o644)
+    return name
+
+
+def _clear_litter(folder: Path, names: tuple[str, ...]) -> None:
+    """Remove what an export that was killed left beside the files."""
+    for path in _litter(folder, names):
+        path.unlink(missing_ok=True)
+
+
+def _litter(folder: Path, names: tuple[str, ...]) -> Iterator[Path]:
+    starts = tuple(f".{name}{_MARK}" for name in names)
+    for path in folder.iterdir():
+        if path.name.startswith(starts) and path.name.endswith(".tmp"):
+            yield path
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def _read(path: Path) -> str | None:
@@ -77,7 +159,3 @@ def _read(path: Path) -> str | None:
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return None
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

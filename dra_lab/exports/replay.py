@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.compile import compile_claim
+from dra_lab.exports.node_pins import admitted_nodes
+from dra_lab.exports.objects import Affinity
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
@@ -28,6 +31,25 @@ TOO_MANY_STEPS = 5_000_000
 """Ten seconds, kube-scheduler's limit for one node, are 5 to 9 million candidates (measured on the real allocator)."""
 
 
+@dataclass(frozen=True)
+class Searched:
+    """What searching the node states gave: (equal nodes, verdict) each, of `count` states in `time_limit` seconds."""
+
+    states: tuple[tuple[tuple[str, ...], Verdict], ...]
+    count: int
+    time_limit: float
+
+    @property
+    def skipped(self) -> int:
+        """Return how many states there was no time for."""
+        return self.count - len(self.states)
+
+    @property
+    def heavy(self) -> tuple[tuple[str, ...], ...]:
+        """Return the groups of nodes on which kube-scheduler's own limit would end the search."""
+        return tuple(nodes for nodes, verdict in self.states if verdict.status is FirstFitStatus.STOPPED)
+
+
 def replay_findings(
     sketch: ClaimSketch,
     cluster: Cluster,
@@ -42,21 +64,44 @@ def replay_findings(
     every node state is searched, also those where the claim does not fit (design 4). `time_limit` in seconds bounds
     all searches together; a Finding says how many states were not looked at. Raises Cancelled when `cancel` is set.
     """
+    found = search_states(sketch, cluster, release, time_limit=time_limit, cancel=cancel)
+    return judged(found, sketch.name, release)
+
+
+def search_states(
+    sketch: ClaimSketch,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    *,
+    affinity: Affinity = (),
+    time_limit: float = 30.0,
+    cancel: threading.Event | None = None,
+) -> Searched:
+    """Search a compiled drawing on every state of the nodes that `affinity` admits; see `replay_findings`."""
     on = with_documented_classes(cluster)
     claim = ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=compile_claim(sketch, on, release).spec)
     # on the instance, like a cached_property: another count over the same attributes does not look at the nodes again
     known: dict[str, NodeStates] = on.__dict__.setdefault("_node_states", {})
-    groups = known.setdefault(str(release), NodeStates(on, release)).groups([claim], cancel=cancel)
+    every = known.setdefault(str(release), NodeStates(on, release)).groups([claim], cancel=cancel)
+    admitted = admitted_nodes(on, affinity)
+    groups = [own for nodes in every if (own := tuple(name for name in nodes if name in admitted))]
     end = time.monotonic() + time_limit
-    findings: list[Finding] = []
-    for number, nodes in enumerate(groups):
+    states = []
+    for nodes in groups:
         limit = min(NODE_LIMIT, end - time.monotonic())
         verdict = _search(on, nodes[0], claim, release, limit, cancel) if limit > 0 else None
         if verdict is None:
-            message = f"{len(groups) - number} of {len(groups)} node states were not searched in {time_limit:g} s"
-            findings.append(Finding("manifest-not-replayed", Severity.WARNING, sketch.name, message))
             break
-        findings += _judged(verdict, nodes, release)
+        states.append((nodes, verdict))
+    return Searched(tuple(states), len(groups), time_limit)
+
+
+def judged(found: Searched, subject: str, release: KubernetesRelease) -> tuple[Finding, ...]:
+    """Return what searched node states mean for a pod."""
+    findings = [finding for nodes, verdict in found.states for finding in _judged(verdict, nodes, release)]
+    if found.skipped:
+        message = f"{found.skipped} of {found.count} node states were not searched in {found.time_limit:g} s"
+        findings.append(Finding("manifest-not-replayed", Severity.WARNING, subject, message))
     return tuple(findings)
 
 

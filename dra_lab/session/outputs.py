@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.errors import ExportError, InputError
-from dra_lab.exports.manifests import ManifestText, manifest_yaml, write_manifests
+from dra_lab.errors import ExportError, InputError, UnsupportedFeature
+from dra_lab.exports.bundle import Bundle, Wanted, make_bundle, write_bundle
+from dra_lab.exports.manifests import ManifestText, manifest_yaml
+from dra_lab.exports.targets import Target
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import write_whole
 
 if TYPE_CHECKING:
     from dra_lab.session.session import Session
+
+LOOP_SECONDS = 10.0
+"""How long first fit is run on an export; what was not run by then is said."""
 
 PICTURES = (".svg", ".html")
 
@@ -23,14 +30,57 @@ def manifest(session: Session) -> ManifestText:
     return manifest_yaml(session.sketch, session.cluster, session.release, plan=plan)
 
 
-def export(session: Session, folder: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
-    """Write the manifests of the present drawing to a folder; returns the files.
+def export(
+    session: Session,
+    folder: str | Path,
+    *,
+    overwrite: bool = False,
+    api_version: str = "v1",
+    kind: str = "template",
+    namespace: str = "",
+    wanted: Wanted | None = None,
+    tighten: bool = False,
+    gates: Mapping[str, bool] | None = None,
+) -> tuple[Path, ...]:
+    """Write the manifests of the present drawing to a folder; returns the files, `plan.json` last.
 
-    Raises ExportError when a file cannot be written, or was changed by a person and `overwrite` is not given.
+    Where there is an answer to the drawing, first fit is run on the manifests and `plan.json` says what came of it;
+    `tighten` adds the pins that make it take what was planned. `api_version` and `kind` (`template`: each pod its own
+    devices, `claim`: pods share them) are those of `exports.targets.Target`; `wanted` what else the folder holds;
+    `gates` are feature gates that a person allows (`{"DRADerivedAttributes": True}`, alpha in 1.37).
+    Raises ExportError when a file cannot be written, or was changed by a person and `overwrite` is not given, and
+    InputError for a target or workload that cannot be written.
     """
-    plan = session.answer if session.is_answered else None
-    return write_manifests(
-        Path(folder), session.sketch, session.cluster, session.release, plan=plan, overwrite=overwrite
+    release = KubernetesRelease(session.release.version, {**session.release.gates, **(gates or {})})
+    target = Target(release, api_version, kind, namespace)
+    return write_bundle(folder, bundle(session, target, wanted, tighten=tighten), overwrite=overwrite)
+
+
+def bundle(session: Session, target: Target, wanted: Wanted | None = None, *, tighten: bool = False) -> Bundle:
+    """Return the files of an export, with what running first fit on them gave; see `export`."""
+    from dra_lab.exports.loop import Loop, close_loop
+    from dra_lab.exports.step_guard import guard_steps
+    from dra_lab.exports.tightening import tighten as tighten_plan
+
+    cluster, release = session.cluster, target.release
+    plan = None if session.stale else session.answer
+    if plan is not None and not plan.fits:
+        plan = None
+    loop, tightened, guarded = None, None, None
+    try:
+        tightened = tighten_plan(cluster, plan, release, time_limit=LOOP_SECONDS) if plan and tighten else None
+        drawn, affinity = (tightened.sketch, tightened.affinity) if tightened else (session.sketch, ())
+        guarded = guard_steps(drawn, cluster, release, affinity=affinity, time_limit=LOOP_SECONDS)
+        if tightened is not None and not guarded.changed:
+            loop = tightened.loop
+        elif plan is not None:
+            exported, pins = ((guarded.sketch,),), (guarded.affinity,)
+            loop = close_loop(cluster, plan, release, exported=exported, affinity=pins, time_limit=LOOP_SECONDS)
+    except UnsupportedFeature as error:
+        loop = Loop(1, 0, not_run=str(error)) if plan else None
+    known = session.answer if not session.stale else None
+    return make_bundle(
+        session.sketch, cluster, target, wanted, plan=known, loop=loop, tightened=tightened, guarded=guarded
     )
 
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import yaml
 from test_manifest_text import ON, PAIRS, R136
 
 from dra_lab.errors import ExportError
 from dra_lab.exports import files
-from dra_lab.exports.manifests import manifest_yaml, write_manifests
+from dra_lab.exports.bundle import write_manifests
+from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.sketch import ClaimSketch
 
-NAMES = ["deviceclass-dranet.yaml", "deviceclass-gpu.nvidia.com.yaml", "resourceclaimtemplate.yaml", "pod.yaml"]
+NAMES = [
+    "deviceclass-dranet.yaml",
+    "deviceclass-gpu.nvidia.com.yaml",
+    "resourceclaimtemplate.yaml",
+    "pod.yaml",
+    "kustomization.yaml",
+    "plan.json",
+]
 
 
 def contents(folder):
@@ -21,17 +31,18 @@ def contents(folder):
 def test_one_file_an_object(tmp_path):
     paths = write_manifests(tmp_path / "new" / "folder", PAIRS, ON, R136)
     assert [path.name for path in paths] == NAMES
-    assert [yaml.safe_load(path.read_text())["kind"] for path in paths[1:]] == [
+    assert [yaml.safe_load(path.read_text())["kind"] for path in paths[1:-1]] == [
         "DeviceClass",
         "ResourceClaimTemplate",
         "Pod",
+        "Kustomization",
     ]
 
 
 def test_the_files_say_what_is_shown(tmp_path):
     paths = write_manifests(tmp_path, PAIRS, ON, R136)
     shown = manifest_yaml(PAIRS, ON, R136).text
-    assert "---\n".join(path.read_text(encoding="utf-8").split("\n", 1)[1] for path in paths) == shown
+    assert "---\n".join(path.read_text(encoding="utf-8") for path in paths[:-2]) == shown
 
 
 def test_writing_again_changes_nothing(tmp_path):
@@ -57,7 +68,7 @@ def test_git_may_change_line_ends(tmp_path):
 @pytest.mark.parametrize(
     "edit",
     [lambda text: text + "# mine\n", lambda text: text.split("\n", 1)[1], lambda _: "kind: Pod\n", lambda _: "\udcff"],
-    ids=["line added", "digest removed", "another file", "no text"],
+    ids=["line added", "line removed", "another file", "no text"],
 )
 def test_a_file_that_a_person_changed_is_never_overwritten_and_nothing_else_is_written(tmp_path, edit):
     write_manifests(tmp_path, PAIRS, ON, R136)
@@ -75,35 +86,52 @@ def test_overwriting_can_be_allowed(tmp_path):
     assert "kind: Pod" in (tmp_path / "pod.yaml").read_text()
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_an_interruption_leaves_each_file_old_or_new_and_no_litter(tmp_path, monkeypatch, step):
+def test_nothing_of_the_plan_or_of_our_version_is_in_a_manifest(tmp_path):
+    """A new version or a changed cluster changes plan.json and no manifest."""
     write_manifests(tmp_path, PAIRS, ON, R136)
-    old = contents(tmp_path)
-    other = ClaimSketch(name="other", requests=PAIRS.requests)
-    new = {path.name: path.read_bytes() for path in write_manifests(tmp_path / "new", other, ON, R136)}
-    done = []
-
-    def interrupted(real):
-        def call(*args):
-            if done:
-                raise KeyboardInterrupt
-            done.append(args)
-            return real(*args)
-
-        return call
-
-    owner = files.os if step == "fsync" else files.Path
-    monkeypatch.setattr(owner, step, interrupted(getattr(owner, step)))
-    with pytest.raises(KeyboardInterrupt):
-        write_manifests(tmp_path, other, ON, R136)
-    found = contents_of_files(tmp_path)
-    assert set(found) == set(old)
-    assert all(data in (old[name], new[name]) for name, data in found.items())
-    assert (found == old) is (step == "fsync")
+    for name in NAMES[:-1]:
+        text = (tmp_path / name).read_text()
+        assert "igest" not in text
+        assert "version:" not in text.replace("apiVersion:", "")
 
 
-def contents_of_files(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+def test_the_digests_of_all_files_are_in_the_record(tmp_path):
+    write_manifests(tmp_path, PAIRS, ON, R136)
+    record = json.loads((tmp_path / "plan.json").read_text())
+    assert record["files"] == {name: files.digest((tmp_path / name).read_text()) for name in NAMES[:-1]}
+    assert "replaced" not in record
+
+
+def test_an_untouched_file_that_is_no_longer_part_of_the_export_goes(tmp_path):
+    write_manifests(tmp_path, PAIRS, ON, R136)
+    write_manifests(tmp_path, ClaimSketch(name="pairs", requests=PAIRS.requests[:1]), ON, R136)
+    assert not (tmp_path / "deviceclass-dranet.yaml").exists()
+
+
+def test_a_changed_file_that_is_no_longer_part_of_the_export_stays(tmp_path):
+    write_manifests(tmp_path, PAIRS, ON, R136)
+    (tmp_path / "deviceclass-dranet.yaml").write_text("mine")
+    write_manifests(tmp_path, ClaimSketch(name="pairs", requests=PAIRS.requests[:1]), ON, R136)
+    assert (tmp_path / "deviceclass-dranet.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("text", ["mine", "[]", '{"apiVersion": "dra-lab/v1", "files": 3}', '{"apiVersion": "v1"}'])
+def test_a_record_that_is_not_ours_is_not_overwritten(tmp_path, text):
+    (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(ExportError, match=r"plan\.json was changed by somebody"):
+        write_manifests(tmp_path, PAIRS, ON, R136)
+    assert contents(tmp_path) == {"plan.json": text.encode()}
+
+
+def test_a_record_cannot_lead_out_of_the_folder(tmp_path):
+    """A hostile plan.json that lists `../x` as ours does not get it removed."""
+    outside, folder = tmp_path / "x", tmp_path / "folder"
+    outside.write_text("mine")
+    folder.mkdir()
+    record = {"apiVersion": "dra-lab/v1", "files": {"../x": files.digest("mine")}}
+    (folder / "plan.json").write_text(json.dumps(record))
+    write_manifests(folder, PAIRS, ON, R136)
+    assert outside.read_text() == "mine"
 
 
 def test_a_folder_that_cannot_be_made_says_which(tmp_path):

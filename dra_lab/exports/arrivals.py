@@ -1,0 +1,289 @@
+"""Pods that arrive one after the other at a copy of kube-scheduler: what first fit takes on each node."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dra_lab.authoring.candidates import candidates, kind_of
+from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.authoring.compile import compile_claim
+from dra_lab.authoring.expand import expand
+from dra_lab.exports.node_pins import admitted_nodes
+from dra_lab.exports.objects import Affinity
+from dra_lab.model.allocation import AllocationResult
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.names import DeviceID
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import FirstFitStatus, GoalValue, Placement, goal_order
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.planner.joined import MARK, join_sketches
+from dra_lab.planner.values import Scale, broken_links, value_placements
+from dra_lab.planner.views import views_of
+from dra_lab.scheduler.candidates import held_devices, pools_of, view_node
+from dra_lab.scheduler.first_fit import search_node
+from dra_lab.scheduler.gates import RECORDED_RELEASE, gates_of
+from dra_lab.scheduler.limits import Limits
+from dra_lab.scheduler.node_state import NodeStates
+from dra_lab.scheduler.trace import Trace
+from dra_lab.scheduler.unsupported import check_supported
+from dra_lab.topology.locality import localities
+
+TOO_MANY_STEPS = 5_000_000
+"""Ten seconds, kube-scheduler's limit for one node, are 5 to 9 million candidates (measured on the real allocator)."""
+
+COUNTED = ("alternatives", "preferences", "numa", "unpaired", "roots")
+"""The goals of the devices that are taken; `damage` is about other replicas."""
+
+MOST_ALTERNATIVES = 8
+History = tuple[tuple[str, int], ...]
+"""Pods that stand already, in order of arrival, as (node, workload): first fit has no choice, so they tell the state.
+
+Where no device is shared between nodes only the pods of the same node matter, and the node is "".
+"""
+
+Hold = tuple[DeviceID, bool, Mapping[str, str]]
+"""A device that is held: (device, as a share, consumed capacity)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What first fit takes for a pod on a node.
+
+    `score` is kube-scheduler's for prioritised lists, before it is scaled; `goals` value the drawing as planned;
+    `cut_off` says that our own time was over, which says nothing about kube-scheduler; `broken` are must-links that the
+    devices do not keep, as the manifest could not say them.
+    """
+
+    status: FirstFitStatus
+    placements: tuple[Placement, ...] = ()
+    goals: tuple[GoalValue, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    score: int = 0
+    steps: int = 0
+    message: str = ""
+    cut_off: bool = False
+    broken: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """Return how many must-links are broken, then the goals' values in order of importance."""
+        return (len(self.broken), *(goal.value for goal in self.goals))
+
+
+@dataclass(frozen=True)
+class PodKind:
+    """Pods of one workload: the claims as exported, and the drawing by which their devices are valued.
+
+    `origin` maps, per claim, a reference of the manifest to the reference in `drawn`.
+    """
+
+    name: str
+    claims: tuple[ResourceClaim, ...]
+    origin: tuple[Mapping[str, str], ...]
+    drawn: ClaimSketch
+    paired: bool
+    order: tuple[str, ...]
+
+
+def pod_kind(
+    cluster: Cluster,
+    release: KubernetesRelease,
+    name: str,
+    planned: Sequence[ClaimSketch],
+    exported: Sequence[ClaimSketch] = (),
+    order: Sequence[str] = (),
+) -> PodKind:
+    """Return the pods of a workload from its drawings as planned, and as they are exported where that is tighter."""
+    on = with_documented_classes(cluster)
+    compiled = [compile_claim(sketch, on, release) for sketch in exported or planned]
+    claims = tuple(
+        ResourceClaim(metadata=ObjectMeta(name=f"{name}-{number}"), spec=one.spec)
+        for number, one in enumerate(compiled)
+    )
+    expanded = [expand(sketch, on, release) for sketch in planned]
+    origin = tuple(_to_expanded(one.origin, made.origin) for one, made in zip(compiled, expanded, strict=True))
+    parts = {str(number): one.sketch for number, one in enumerate(expanded)}
+    drawn = expanded[0].sketch if len(expanded) == 1 else join_sketches(parts, name)
+    ways = [ask for one in expanded for request in one.sketch.requests for ask in asks(request)]
+    kinds = {kind_of(item) for ask in ways for item in candidates(on, ask, release).devices}
+    goals = tuple(goal for goal in order or goal_order(()) if goal in COUNTED)
+    return PodKind(name, claims, origin, drawn, {"gpu", "nic"} <= kinds, goals)
+
+
+def _to_expanded(origin: Mapping[str, str], planned: Mapping[str, str]) -> dict[str, str]:
+    """Map a manifest's references to the expanded drawing: all parts of one request are worth the same."""
+    first: dict[str, str] = {}
+    for part, drawn in planned.items():
+        first.setdefault(drawn, part)
+    found = {}
+    for written, drawn in origin.items():
+        request, slash, sub = drawn.partition("/")
+        found[written] = f"{first.get(request, request)}{slash}{sub}"
+    return found
+
+
+class Arrivals:
+    """Answers what first fit takes on a node with a history; equal nodes with equal histories are searched once."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        pods: Sequence[PodKind],
+        release: KubernetesRelease,
+        *,
+        affinity: Sequence[Affinity] = (),
+        seconds: float = 30.0,
+        idle: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        """Look at every node that an affinity admits; `affinity` is per workload, `idle` leaves out what is in use."""
+        self.cluster = with_documented_classes(cluster)
+        self.pods = tuple(pods)
+        self.release = release
+        self.recorded = release.version == RECORDED_RELEASE
+        self.searches = 0
+        self.most_steps = 0
+        self._gates = gates_of(release)
+        self._cancel = cancel
+        self._end = time.monotonic() + seconds
+        self._views = views_of(self.cluster, release)
+        self._held = held_devices(self.cluster, self._gates, ignore=idle)
+        self._known: dict[Hashable, Taken] = {}
+        # a device without a node of its own is there for several: then what stands on other nodes matters
+        self.shared = bool(self.cluster.network_slices)
+        self._admitted = [admitted_nodes(self.cluster, wanted) for wanted in (affinity or [()] * len(self.pods))]
+        self.kinds = self._kinds(idle=idle)
+        self.kind_of = {name: kind for kind, names in self.kinds.items() for name in names}
+
+    @property
+    def over(self) -> bool:
+        """Say whether the time is over, or somebody cancelled."""
+        return time.monotonic() >= self._end or (self._cancel is not None and self._cancel.is_set())
+
+    def admits(self, workload: int, node: str) -> bool:
+        """Say whether the affinity of a workload's pods admits a node."""
+        return node in self._admitted[workload]
+
+    def taken(self, node: str, history: History, workload: int) -> Taken:
+        """Return what first fit takes for a pod of a workload on a node on which pods stand already."""
+        if not self.shared:
+            history = tuple(("", number) for where, number in history if where in ("", node))
+        key = (self.kind_of[node], history, workload)
+        found = self._known.get(key)
+        if found is None:
+            rep = self.kinds[self.kind_of[node]][0]
+            found = self._search(rep, history, workload)
+            if not found.cut_off:
+                self._known[key] = found
+        return found
+
+    def _kinds(self, *, idle: bool) -> dict[Hashable, tuple[str, ...]]:
+        every = [claim for pod in self.pods for claim in pod.claims]
+        names = set().union(*self._admitted)
+        found: dict[Hashable, list[str]] = {}
+        states = NodeStates(self.cluster, self.release, ignore_allocated=idle)
+        for number, group in enumerate(states.groups(every, cancel=self._cancel)):
+            for name in group:
+                if name in names:
+                    apart = name if self.shared else ""
+                    found.setdefault((number, self._views.view(name).hardware, apart), []).append(name)
+        return {key: tuple(group) for key, group in found.items()}
+
+    def _search(self, node: str, history: History, workload: int) -> Taken:
+        pod = self.pods[workload]
+        left = self._end - time.monotonic()
+        if left <= 0 or (self._cancel is not None and self._cancel.is_set()):
+            return Taken(FirstFitStatus.STOPPED, message="no time was left", cut_off=True)
+        held = self._held_after(node, history)
+        view = view_node(self.cluster, node, pools_of(self.cluster, node, self._gates), held, self._gates)
+        check_supported(view, pod.claims, self.release)
+        limits = Limits(TOO_MANY_STEPS, min(10.0, left), self._cancel)
+        verdict = search_node(view, pod.claims, self._gates, limits, Trace(0), recorded=self.recorded)
+        self.searches += 1
+        self.most_steps = max(self.most_steps, verdict.steps)
+        if verdict.status is not FirstFitStatus.ALLOCATED or verdict.allocations is None:
+            stopped = verdict.status is FirstFitStatus.STOPPED and verdict.steps < TOO_MANY_STEPS
+            return Taken(verdict.status, steps=verdict.steps, message=verdict.message, cut_off=stopped and left < 10)
+        placements = tuple(_placements(pod, verdict.allocations))
+        scale = self._scale(pod, node)
+        goals, broken = value_placements(scale, placements, pod.order), broken_links(scale, placements)
+        holds = _holds(verdict.allocations)
+        return Taken(verdict.status, placements, goals, holds, _score(pod, placements), verdict.steps, broken=broken)
+
+    def _scale(self, pod: PodKind, node: str) -> Scale:
+        devices = {item.id: item.device for item in self._views.view(node).devices}
+        lists = self._gates.list_attributes
+        return Scale(pod.drawn, localities(self.cluster, node), devices, pod.paired, lists)
+
+    def _held_after(self, node: str, history: History) -> AllocatedDevices:
+        base = self._held
+        if not self.shared:
+            # what is held on other nodes does not matter here, and there is much of it
+            seen = {item.id for item in self._views.view(node).devices}
+            base = AllocatedDevices(
+                {device: holder for device in seen if (holder := base.exclusive.get(device))},
+                {device: holders for device in seen if (holders := base.shares.get(device))},
+                {device: amounts for device in seen if (amounts := base.consumed.get(device))},
+            )
+        exclusive, shares = dict(base.exclusive), dict(base.shares)
+        consumed = {device: dict(amounts) for device, amounts in base.consumed.items()}
+        for number, (where, workload) in enumerate(history):
+            for hold in self.taken(where or node, history[:number], workload).holds:
+                _hold(hold, f"arrived/{number}", exclusive, shares, consumed)
+        return AllocatedDevices(exclusive, shares, consumed)
+
+
+def _hold(
+    hold: Hold,
+    holder: str,
+    exclusive: dict[DeviceID, str],
+    shares: dict[DeviceID, tuple[str, ...]],
+    consumed: dict[DeviceID, dict[str, Fraction]],
+) -> None:
+    device, as_share, taken = hold
+    if not as_share:
+        exclusive[device] = holder
+        return
+    shares[device] = (*shares.get(device, ()), holder)
+    amounts = consumed.setdefault(device, {})
+    for key, amount in taken.items():
+        amounts[key] = amounts.get(key, Fraction()) + parse_quantity(amount)
+
+
+def _holds(allocations: Sequence[AllocationResult]) -> tuple[Hold, ...]:
+    """Return what a pod keeps from others; admin access keeps nothing (dra-semantics 3.14)."""
+    results = [result for allocation in allocations for result in allocation.devices.results if not result.admin_access]
+    return tuple(
+        (r.id, r.share_id is not None, {key: str(amount) for key, amount in r.consumed_capacity.items()})
+        for r in results
+    )
+
+
+def _placements(pod: PodKind, allocations: Sequence[AllocationResult]) -> list[Placement]:
+    found = []
+    for number, (origin, allocation) in enumerate(zip(pod.origin, allocations, strict=True)):
+        for result in allocation.devices.results:
+            request = origin.get(result.request, result.request)
+            reference = f"{number}{MARK}{request}" if len(allocations) > 1 else request
+            amounts = {key: str(amount) for key, amount in result.consumed_capacity.items()}
+            found.append(Placement(reference, result.id, result.request, amounts))
+    return found
+
+
+def _score(pod: PodKind, placements: Sequence[Placement]) -> int:
+    """Return the sum of (8 - index) over the requests with alternatives (dra-semantics 3.15 rule 93)."""
+    used = {placement.manifest_request for placement in placements if "/" in placement.manifest_request}
+    score = 0
+    for claim in pod.claims:
+        for request in claim.spec.devices.requests:
+            for index, sub in enumerate(request.first_available):
+                if f"{request.name}/{sub.name}" in used:
+                    score += MOST_ALTERNATIVES - index
+    return score

@@ -1,0 +1,221 @@
+"""An export as a folder for Git: manifests, a workload that uses them, kustomization, and the record of the plan."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from dra_lab.exports.files import write_files
+from dra_lab.exports.loop import Loop
+from dra_lab.exports.manifests import ManifestFiles, manifest_files
+from dra_lab.exports.objects import Affinity
+from dra_lab.exports.readme import readme_text
+from dra_lab.exports.step_guard import Guarded
+from dra_lab.exports.targets import KINDS, Target
+from dra_lab.exports.text import plan_json
+from dra_lab.exports.tightening import Tightened
+from dra_lab.exports.workload import kustomize_patch, patch_copy
+from dra_lab.exports.workload_file import WorkloadFile
+from dra_lab.findings import Finding, sort_findings
+from dra_lab.manifests.yaml_text import dump_yaml
+from dra_lab.model.claims import ResourceClaimTemplate
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.pictures.hardware import hardware_svg
+
+KUSTOMIZATION = "kustomization.yaml"
+ANNOTATION = "dra-lab"
+"""Prefix of the annotations that `annotate` writes."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an export shall hold.
+
+    `example` is one of `objects.EXAMPLES`; a `workload` takes its place: its copy with the claim put in, or with
+    `patch` a kustomize component that changes it where it is. `container` gets the devices ("" for the first).
+    `report` adds README.md and a picture, `annotate` the version and digests as annotations.
+    """
+
+    example: str = "pod"
+    workload: WorkloadFile | None = None
+    container: str = ""
+    patch: bool = False
+    report: bool = False
+    annotate: bool = False
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The files of an export by name, what `plan.json` records, and what a person must know."""
+
+    texts: Mapping[str, str]
+    record: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+
+def make_bundle(
+    sketch: ClaimSketch,
+    cluster: Cluster,
+    target: Target,
+    wanted: Wanted | None = None,
+    *,
+    plan: Plan | None = None,
+    loop: Loop | None = None,
+    tightened: Tightened | None = None,
+    guarded: Guarded | None = None,
+) -> Bundle:
+    """Return an export: the same drawing and target give the same bytes of every manifest, whatever is in use.
+
+    What was planned, proven, run and pinned, our version and the digests of the inputs are in the record alone, so that
+    neither a new version nor a changed cluster changes a manifest (`annotate` puts them there too). Where a workload is
+    patched in the same export the claim's name ends in a digest of its spec, because a template's spec is immutable.
+    Raises InputError for a workload or target that cannot be written.
+    """
+    wanted = wanted or Wanted()
+    drawn = guarded.sketch if guarded else tightened.sketch if tightened else sketch
+    affinity = guarded.affinity if guarded else tightened.affinity if tightened else ()
+    workload = wanted.workload
+    if workload is not None and not target.namespace:
+        target = Target(target.release, target.api_version, target.kind, workload.namespace)
+    notes = tuple(f"  Pinned: {pin.text}" for pin in tightened.pins) if tightened else ()
+    files = _manifests(drawn, cluster, target, wanted, plan, affinity, notes)
+    texts = dict(files.texts)
+    findings = [finding for part in (files, loop, tightened, guarded) if part for finding in part.findings]
+    patch = ""
+    if workload is not None:
+        make = kustomize_patch if wanted.patch else patch_copy
+        made = make(workload, files.claim, container=wanted.container, affinity=affinity)
+        texts[made.name], patch = made.text, made.name if wanted.patch else ""
+        findings += made.findings
+    inputs = _inputs(sketch, cluster)
+    if wanted.annotate:
+        texts[files.claim_file] = _annotated(texts[files.claim_file], inputs)
+    texts[KUSTOMIZATION] = _kustomization([name for name in texts if name != patch], patch, workload)
+    record = _record(sketch, cluster, target, plan, loop, tightened, inputs)
+    if wanted.report:
+        texts["README.md"] = readme_text(drawn, cluster, target, list(texts), plan=plan, loop=loop, tightened=tightened)
+        if plan is not None and plan.node in cluster.node_by_name:
+            texts["picture.svg"] = hardware_svg(cluster, plan.node, plan=plan)
+    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)))
+
+
+def write_bundle(folder: str | Path, bundle: Bundle, *, overwrite: bool = False) -> tuple[Path, ...]:
+    """Write an export to a folder; return the files, `plan.json` last. See `files.write_files`. Raises ExportError."""
+    return write_files(Path(folder).expanduser(), bundle.texts, bundle.record, overwrite=overwrite)
+
+
+def write_manifests(
+    folder: str | Path,
+    sketch: ClaimSketch,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    *,
+    plan: Plan | None = None,
+    namespace: str = "",
+    overwrite: bool = False,
+) -> tuple[Path, ...]:
+    """Write a template, an example pod, missing classes and `kustomization.yaml` to a folder; return the files.
+
+    Raises ExportError.
+    """
+    target = Target(release, namespace=namespace)
+    return write_bundle(folder, make_bundle(sketch, cluster, target, plan=plan), overwrite=overwrite)
+
+
+def _manifests(
+    sketch: ClaimSketch,
+    cluster: Cluster,
+    target: Target,
+    wanted: Wanted,
+    plan: Plan | None,
+    affinity: Affinity,
+    notes: tuple[str, ...],
+) -> ManifestFiles:
+    kind = "none" if wanted.workload is not None else wanted.example
+
+    def files(name: str = "") -> ManifestFiles:
+        return manifest_files(
+            sketch, cluster, target, plan=plan, example_kind=kind, affinity=affinity, name=name, notes=notes
+        )
+
+    found = files()
+    if wanted.workload is None:
+        return found
+    claim = found.claim
+    spec = claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec
+    mark = hashlib.sha256(msgspec.json.encode(spec)).hexdigest()[:8]
+    name = f"{claim.metadata.name[:54].rstrip('-')}-{mark}"
+    # the labels keep the name of the drawing, so that a later export knows what it replaces
+    renamed = files(name)
+    kept = renamed.claim.metadata.labels | {"app.kubernetes.io/name": claim.metadata.name}
+    text = renamed.texts[renamed.claim_file].replace(
+        f"app.kubernetes.io/name: {name}\n", f"app.kubernetes.io/name: {claim.metadata.name}\n"
+    )
+    labelled = replace(renamed.claim, metadata=replace(renamed.claim.metadata, labels=kept))
+    texts = {**renamed.texts, renamed.claim_file: text}
+    return ManifestFiles(texts, labelled, renamed.claim_file, renamed.spans, renamed.findings)
+
+
+def _kustomization(names: list[str], patch: str, workload: WorkloadFile | None) -> str:
+    resources = [name for name in names if name.endswith((".yaml", ".yml", ".json"))]
+    if not patch or workload is None:
+        head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+        return dump_yaml({**head, "resources": resources})
+    head = {"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component"}
+    target = {"kind": workload.kind, "name": workload.subject}
+    return dump_yaml({**head, "resources": resources, "patches": [{"path": patch, "target": target}]})
+
+
+def _inputs(sketch: ClaimSketch, cluster: Cluster) -> dict[str, str]:
+    parts = (cluster.slices, cluster.classes, cluster.nodes, cluster.claims, cluster.taint_rules)
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(msgspec.json.encode(part))
+    return {"drawing": hashlib.sha256(msgspec.json.encode(sketch)).hexdigest(), "cluster": whole.hexdigest()}
+
+
+def _annotated(text: str, inputs: Mapping[str, str]) -> str:
+    rows = {"version": metadata.version("dra-lab"), **{f"{name}-digest": value for name, value in inputs.items()}}
+    lines = "".join(f"    {ANNOTATION}/{key}: {json.dumps(value)}\n" for key, value in rows.items())
+    return text.replace("\nspec:\n", f"\n  annotations:\n{lines}spec:\n", 1)
+
+
+def _record(
+    sketch: ClaimSketch,
+    cluster: Cluster,
+    target: Target,
+    plan: Plan | None,
+    loop: Loop | None,
+    tightened: Tightened | None,
+    inputs: Mapping[str, str],
+) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "name": sketch.name,
+        "writtenBy": f"dra-lab {metadata.version('dra-lab')}",
+        "target": {
+            "release": str(target.release),
+            "apiVersion": f"resource.k8s.io/{target.api_version}",
+            "kind": KINDS[target.kind],
+        },
+        "cluster": cluster.name,
+        "readAt": cluster.read_at,
+        "inputs": dict(inputs),
+    }
+    if plan is not None:
+        record["plan"] = plan_json(plan)
+    if loop is not None:
+        record["loop"] = loop.as_json()
+    if tightened is not None:
+        record["pins"] = tightened.as_json()
+    return record

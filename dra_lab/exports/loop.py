@@ -1,0 +1,297 @@
+"""The loop closed: kube-scheduler's first fit run on exported manifests, compared with the plan replica by replica."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dra_lab.exports.arrivals import Arrivals, History, PodKind, Taken, pod_kind
+from dra_lab.exports.objects import Affinity
+from dra_lab.exports.shortcomings import shortcoming
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.plan import FirstFitStatus, GoalValue, Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+
+SEEDS = 20
+MOST_HISTORIES = 400
+"""States of one node that are gone through when every order and every choice of nodes is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A planned replica: its workload, its number there (from 0), and the goals' values that it was planned with."""
+
+    workload: int
+    number: int
+    goals: tuple[GoalValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A replica that was not served as well as planned in the worst run: where, and what is worse."""
+
+    workload: str
+    number: int
+    node: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What running the manifests gave.
+
+    `kept` of `wanted` replicas were served as well as planned in the worst of the runs; `misses` are the others of that
+    run. `runs` says which orders and choices of nodes were run; `always` that every order and every choice of nodes
+    was gone through. `not_run` says what was not, "" where nothing is missing. `recorded` is False for releases whose
+    scheduler is reproduced from documentation. `most_steps` is the longest search of one node.
+    """
+
+    wanted: int
+    kept: int
+    misses: tuple[Miss, ...] = ()
+    runs: str = ""
+    always: bool = False
+    not_run: str = ""
+    recorded: bool = True
+    most_steps: int = 0
+
+    @property
+    def as_planned(self) -> bool:
+        """Say whether every replica was served as well as planned in every run, and none is missing."""
+        return self.kept == self.wanted and not self.not_run
+
+    @property
+    def sentence(self) -> str:
+        """Return the result in one sentence."""
+        if not self.runs:
+            return f"Not run on kube-scheduler's first fit: {self.not_run}."
+        first = f"{self.kept} of {self.wanted} as planned"
+        more = [f"replica {miss.number + 1} of {miss.workload} {miss.why}" for miss in self.misses[:3]]
+        more += [f"{len(self.misses) - 3} more"] if len(self.misses) > 3 else []
+        rest = f"; not run: {self.not_run}" if self.not_run else ""
+        source = "" if self.recorded else "; from documentation, not recorded"
+        return f"{first}{': ' if more else ''}{'; '.join(more)} ({self.runs}{rest}{source})."
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the result as a Finding: a note where the manifests do what was planned, else a warning."""
+        severity = Severity.NOTE if self.as_planned else Severity.WARNING
+        advice = "" if self.as_planned or not self.misses else "Tighten the manifests, or take another order of goals."
+        return (Finding("loop", severity, "kube-scheduler", self.sentence.rstrip("."), advice),)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as plain values."""
+        return {
+            "asPlanned": self.as_planned,
+            "kept": self.kept,
+            "wanted": self.wanted,
+            "runs": self.runs,
+            "everyOrderAndNode": self.always,
+            "notRun": self.not_run,
+            "recorded": self.recorded,
+            "mostSteps": self.most_steps,
+            "misses": [
+                {"workload": m.workload, "replica": m.number + 1, "node": m.node, "why": m.why} for m in self.misses
+            ],
+        }
+
+
+def close_loop(
+    cluster: Cluster,
+    plan: Plan | FleetPlan,
+    release: KubernetesRelease,
+    *,
+    exported: Sequence[Sequence[ClaimSketch]] = (),
+    affinity: Sequence[Affinity] = (),
+    seeds: int = SEEDS,
+    time_limit: float = 30.0,
+    cancel: threading.Event | None = None,
+) -> Loop:
+    """Run first fit for all planned replicas on the manifests of a plan and say how many are served as planned.
+
+    The replicas arrive in the plan's order and in shuffled orders; the node is that with the best score for prioritised
+    lists, ties at random (`seeds` times), and the one where first fit takes the worst devices, as other plugins decide
+    as well. `exported` and `affinity` are the drawings and node requirements of a tightened export, per workload.
+    Served as planned means: the values of all goals but `damage`, most important first, are no worse than those of a
+    planned replica of the same workload. A run ends a pod's attempt where a search on an admitted node fails or takes
+    more than five million steps, as kube-scheduler does. `time_limit` (seconds) bounds everything; what was not run is
+    said. Raises UnsupportedFeature for rules that the copy of the scheduler does not have.
+    """
+    pods, expected = _expected(cluster, plan, release, exported)
+    if not expected:
+        return Loop(0, 0, not_run="nothing is planned")
+    arrivals = Arrivals(cluster, pods, release, affinity=affinity, seconds=time_limit, cancel=cancel)
+    return run_loop(arrivals, expected, seeds=seeds)
+
+
+def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = SEEDS) -> Loop:
+    """Run the arrivals of planned replicas; see `close_loop`."""
+    worst: tuple[int, tuple[Miss, ...]] | None = None
+    plans = _runs(expected, seeds)
+    done: Counter[str] = Counter()
+    for label, order, rng in plans:
+        found = _run(arrivals, order, rng)
+        if found is None:
+            break
+        done[label] += 1
+        result = _compare(arrivals, expected, found)
+        if worst is None or result[0] < worst[0]:
+            worst = result
+    left = len(plans) - sum(done.values())
+    not_run = f"{left} of {len(plans)} runs, no time was left" if left else ""
+    runs = ", ".join(f"{count} × {label}" if count > 1 else label for label, count in done.items())
+    kept, misses = worst or (0, ())
+    always = not left and kept == len(expected) and _always(arrivals, expected)
+    if always:
+        runs = f"every choice of nodes{' and every order' if len(arrivals.pods) > 1 else ''}"
+    return Loop(len(expected), kept, misses, runs, always, not_run, arrivals.recorded, arrivals.most_steps)
+
+
+def expected_of(
+    cluster: Cluster, plan: Plan | FleetPlan, release: KubernetesRelease
+) -> tuple[list[PodKind], list[Expected]]:
+    """Return the pods of a plan and its planned replicas."""
+    return _expected(cluster, plan, release, ())
+
+
+def _expected(
+    cluster: Cluster, plan: Plan | FleetPlan, release: KubernetesRelease, exported: Sequence[Sequence[ClaimSketch]]
+) -> tuple[list[PodKind], list[Expected]]:
+    if isinstance(plan, Plan):
+        planned: list[tuple[str, tuple[ClaimSketch, ...]]] = [
+            (plan.sketch.name, tuple(plan.claims.values()) or (plan.sketch,))
+        ]
+        replicas = [Expected(0, 0, plan.goals)] if plan.fits else []
+    else:
+        planned = [(workload.name, workload.claims) for workload in plan.workloads]
+        index = {name: number for number, (name, _) in enumerate(planned)}
+        replicas = [Expected(index[r.workload], r.number, r.goals) for r in plan.replicas]
+    order = tuple(goal.goal for goal in replicas[0].goals) if replicas else ()
+    pods = [
+        pod_kind(cluster, release, name, own, exported[number] if exported else (), order)
+        for number, (name, own) in enumerate(planned)
+    ]
+    return pods, replicas
+
+
+Run = tuple[str, list[Expected], random.Random | None]
+
+
+def _runs(expected: Sequence[Expected], seeds: int) -> list[Run]:
+    """Return the runs: (what to call it, order of arrival, random choice of nodes or None for the worst node)."""
+    arrival = list(expected)
+    runs: list[Run] = [("in order of arrival, the worst node each time", arrival, None)]
+    several = len({replica.workload for replica in expected}) > 1
+    for seed in range(seeds):
+        rng = random.Random(seed)  # noqa: S311  reproducible, no secret
+        runs.append(("in order of arrival, the best score with random ties", arrival, rng))
+        if several:
+            shuffled = random.Random(seed).sample(arrival, len(arrival))  # noqa: S311
+            runs.append(("shuffled, the best score with random ties", shuffled, rng))
+            runs.append(("shuffled, the worst node each time", shuffled, None))
+    return runs
+
+
+Served = list[tuple[Expected, str, Taken]]
+
+
+def _run(arrivals: Arrivals, order: Sequence[Expected], rng: random.Random | None) -> Served | None:
+    """Let pods arrive; None where our own time was over. A pod that nothing is found for has no node."""
+    where: dict[tuple[object, History], list[str]] = {(kind, ()): list(names) for kind, names in arrivals.kinds.items()}
+    everything: History = ()
+    served: Served = []
+    for replica in order:
+        offers: list[tuple[Taken, tuple[object, History], list[str]]] = []
+        refusal = Taken(FirstFitStatus.NONE, message="no admitted node has what it asks for")
+        for state, nodes in where.items():
+            admitted = [name for name in nodes if arrivals.admits(replica.workload, name)]
+            if not admitted:
+                continue
+            taken = arrivals.taken(admitted[0], everything if arrivals.shared else state[1], replica.workload)
+            if taken.cut_off:
+                return None
+            if taken.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED):
+                refusal, offers = taken, []
+                break
+            if taken.status is FirstFitStatus.ALLOCATED:
+                offers.append((taken, state, admitted))
+        if not offers:
+            served.append((replica, "", refusal))
+            continue
+        if rng is None:
+            chosen = max(offers, key=lambda offer: offer[0].values)
+        else:
+            best = max(offer[0].score for offer in offers)
+            ties = [offer for offer in offers if offer[0].score == best]
+            chosen = rng.choices(ties, weights=[len(offer[2]) for offer in ties])[0]
+        taken, state, admitted = chosen
+        node = admitted[0] if rng is None else rng.choice(admitted)
+        where[state].remove(node)
+        if not where[state]:
+            del where[state]
+        step = (node if arrivals.shared else "", replica.workload)
+        everything = (*everything, (node, replica.workload))
+        where.setdefault((state[0], (*state[1], step)), []).append(node)
+        served.append((replica, node, taken))
+    return served
+
+
+def _compare(arrivals: Arrivals, expected: Sequence[Expected], served: Served) -> tuple[int, tuple[Miss, ...]]:
+    """Return how many replicas are no worse than planned, and the others.
+
+    Replicas of one workload are alike, so the best served is held against the best planned, and so on.
+    """
+    plans: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    for replica in expected:
+        plans[replica.workload].append(planned_values(replica, arrivals.pods[replica.workload]))
+    by_workload: dict[int, Served] = defaultdict(list)
+    for item in served:
+        by_workload[item[0].workload].append(item)
+    misses: list[Miss] = []
+    for workload, items in by_workload.items():
+        pod = arrivals.pods[workload]
+        wanted = sorted(plans[workload])
+        ranked = sorted(items, key=lambda item: (not item[1], item[2].values))
+        for values, (replica, node, taken) in zip(wanted, ranked, strict=True):
+            if not node or taken.values > values:
+                misses.append(Miss(pod.name, replica.number, node, shortcoming(pod, values, node, taken)))
+    return len(expected) - len(misses), tuple(sorted(misses, key=lambda miss: (miss.workload, miss.number)))
+
+
+def planned_values(replica: Expected, pod: PodKind) -> tuple[int, ...]:
+    """Return the planned values: no must-link broken, then the goals that are compared, in the pod's order."""
+    by_goal = {goal.goal: goal.value for goal in replica.goals}
+    return (0, *(by_goal.get(goal, 0) for goal in pod.order))
+
+
+def _always(arrivals: Arrivals, expected: Sequence[Expected]) -> bool:
+    """Say whether every sequence of pods on every kind of node takes devices as good as the best planned ones.
+
+    Then no order and no choice of nodes can do worse. With several workloads the number of placed pods may still
+    depend on the order, so only one workload counts. False where that was not found out.
+    """
+    if arrivals.shared or len(arrivals.pods) > 1:
+        return False
+    best = min(planned_values(replica, arrivals.pods[0]) for replica in expected)
+    room = 0
+    for names in arrivals.kinds.values():
+        admitted = [name for name in names if arrivals.admits(0, name)]
+        history: History = ()
+        while admitted and len(history) < min(len(expected), MOST_HISTORIES):
+            taken = arrivals.taken(admitted[0], history, 0)
+            if taken.cut_off or taken.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED):
+                return False
+            if taken.status is not FirstFitStatus.ALLOCATED:
+                break
+            if taken.values > best:
+                return False
+            history = (*history, ("", 0))
+        room += len(history) * len(admitted)
+    return room >= len(expected)

@@ -1,0 +1,113 @@
+"""CEL texts that tell planned devices from others on their nodes by what they publish: places first, names never."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from dra_lab.authoring.candidates import all_devices
+from dra_lab.authoring.numa_selectors import selector_at
+from dra_lab.drivers import LEVELS, level_attributes
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID, full_name, split_qualified
+from dra_lab.model.pools import PoolDevice
+from dra_lab.topology.locality import localities
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_MOST_VALUES = 32
+
+Devices = Mapping[str, Sequence[DeviceID]]
+
+
+def numa_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> dict[str, str]:
+    """Return, by request, the text that keeps its devices on the one NUMA node of all planned ones, {} where none is.
+
+    Also for drivers that publish no NUMA node, by the PCIe roots that sit there.
+    """
+    places = {device: place for node in nodes for device, place in localities(cluster, node).items()}
+    values = {
+        place.value if (place := places[device].numa_node) is not None else None
+        for devices in planned.values()
+        for device in devices
+        if device in places and places[device].kind in ("gpu", "nic", "cpu", "memory")
+    }
+    if len(values) != 1 or (value := values.pop()) is None:
+        return {}
+    found = {}
+    for name, devices in planned.items():
+        drivers = {device.driver for device in devices}
+        same = {item.id: item for item in all_devices(cluster) if item.id.driver in drivers and item.id in places}
+        text = selector_at(cluster, same, value, nodes)
+        if text is not None:
+            found[name] = text[0]
+    return found
+
+
+def attribute_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield texts by request: each level for all requests that publish it, then every attribute of each request.
+
+    A text admits the values of all planned devices of its request, and refuses some other device of the same driver on
+    a planned node. Attributes of which every device has its own value come last.
+    """
+    there: dict[str, list[PoolDevice]] = defaultdict(list)
+    for item in all_devices(cluster):
+        if item.on_node and (item.slice.spec.node_name or nodes[0]) in nodes:
+            there[item.driver].append(item)
+    by_id = {item.id: item for items in there.values() for item in items}
+    chosen = {name: [by_id[device] for device in devices if device in by_id] for name, devices in planned.items()}
+    chosen = {name: items for name, items in chosen.items() if items and len({item.driver for item in items}) == 1}
+    for level in LEVELS:
+        joint: dict[str, str] = {}
+        for name, items in chosen.items():
+            texts = (_text(attribute, items, there) for attribute in level_attributes(items[0].driver, level))
+            text = next((text for text in texts if text), "")
+            if text:
+                joint[name] = text
+        if joint:
+            yield joint
+    single: list[tuple[bool, str, str]] = []
+    for name, items in chosen.items():
+        for attribute in sorted(_shared(items)):
+            text = _text(attribute, items, there)
+            if text:
+                single.append((_each_its_own(attribute, there[items[0].driver]), name, text))
+    for _, name, text in sorted(single):
+        yield {name: text}
+
+
+def _text(attribute: str, items: Sequence[PoolDevice], there: Mapping[str, Sequence[PoolDevice]]) -> str:
+    driver = items[0].driver
+    values = {_value(item, attribute) for item in items}
+    if None in values or len({kind for kind, _ in filter(None, values)}) != 1 or len(values) > _MOST_VALUES:
+        return ""
+    if all(_value(item, attribute) in values for item in there[driver]):
+        return ""
+    domain, identifier = split_qualified(attribute, driver)
+    attributes = f"device.attributes[{json.dumps(domain)}]"
+    dotted = _IDENTIFIER.match(identifier) is not None
+    read = f"{attributes}.{identifier}" if dotted else f"{attributes}[{json.dumps(identifier)}]"
+    guard = f"has({read})" if dotted else f"{json.dumps(identifier)} in {attributes}"
+    texts = sorted(json.dumps(value) for _, value in filter(None, values))
+    test = f"{read} == {texts[0]}" if len(texts) == 1 else f"{read} in [{', '.join(texts)}]"
+    return f"{guard} && {test}"
+
+
+def _value(item: PoolDevice, name: str) -> tuple[str, str | int | bool] | None:
+    attribute = item.device.lookup(name, item.driver)
+    if attribute is None or attribute.kind not in ("int", "string", "bool"):
+        return None
+    value = attribute.value
+    assert isinstance(value, str | int | bool)
+    return attribute.kind, value
+
+
+def _shared(items: Sequence[PoolDevice]) -> set[str]:
+    names = [{full_name(key, item.driver) for key in item.device.attributes} for item in items]
+    return set.intersection(*names)
+
+
+def _each_its_own(attribute: str, items: Sequence[PoolDevice]) -> bool:
+    values = [_value(item, attribute) for item in items]
+    return len(set(values)) == len(values) > 1

@@ -1,0 +1,70 @@
+"""The README of an export: what was planned, what was run, what is pinned, and how to apply it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dra_lab.exports.loop import Loop
+from dra_lab.exports.sentences import answer_sentence, printable
+from dra_lab.exports.targets import ADMIN_LABEL, KIND_HELP, KINDS, Target
+from dra_lab.exports.tightening import Tightened
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import GOALS, Plan
+from dra_lab.model.sketch import ClaimSketch, asks
+
+_MARKUP = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>#|"})
+
+
+def readme_text(
+    sketch: ClaimSketch,
+    cluster: Cluster,
+    target: Target,
+    files: Sequence[str],
+    *,
+    plan: Plan | None = None,
+    loop: Loop | None = None,
+    tightened: Tightened | None = None,
+) -> str:
+    """Return the README as Markdown; names from a cluster are escaped, the same plan gives the same text."""
+    parts = [f"# {_safe(sketch.name)}", *_answer(cluster, plan, loop), *_pins(tightened), *_use(sketch, target)]
+    listed = "\n".join(f"- `{printable(name).replace('`', '')}`" for name in files)
+    parts += ["## Files", listed, "`plan.json` holds what was planned and run, and the digest of each file."]
+    return "\n\n".join(parts) + "\n"
+
+
+def _answer(cluster: Cluster, plan: Plan | None, loop: Loop | None) -> Iterator[str]:
+    if plan is not None:
+        yield _safe(answer_sentence(plan, cluster))
+        if plan.fits and plan.node in cluster.node_by_name:
+            yield f"![The plan on {_safe(plan.node)}](picture.svg)"
+        if plan.goals:
+            rows = ["| goal (smaller is better) | value | proven |", "|---|---|---|"]
+            rows += [f"| {GOALS.get(g.goal, g.goal)} | {g.value} | {'yes' if g.proven else 'no'} |" for g in plan.goals]
+            yield "\n".join(rows)
+    if loop is not None:
+        yield f"Run on a copy of kube-scheduler's first fit: {_safe(loop.sentence)}"
+
+
+def _pins(tightened: Tightened | None) -> Iterator[str]:
+    if tightened is None:
+        return
+    yield "## Pins"
+    if not tightened.pins:
+        yield "None: first fit does what was planned without any."
+        return
+    yield "\n".join(f"- {_safe(pin.text)}: {_safe(pin.reason)}. Price: {_safe(pin.price)}." for pin in tightened.pins)
+
+
+def _use(sketch: ClaimSketch, target: Target) -> Iterator[str]:
+    yield "## Use"
+    kind = KINDS[target.kind]
+    yield f"For Kubernetes {target.release}, resource.k8s.io/{target.api_version}. {kind}: {KIND_HELP}."
+    namespace = f" -n {target.namespace}" if target.namespace else ""
+    yield f"    kubectl apply -k .{namespace}"
+    yield "The spec of a claim or template cannot be changed once it is there: delete and create it, or rename it."
+    if any(ask.admin_access for request in sketch.requests for ask in asks(request)):
+        yield f"    kubectl label namespace {target.namespace or 'NAMESPACE'} {ADMIN_LABEL}=true"
+
+
+def _safe(text: str) -> str:
+    return printable(text).translate(_MARKUP)

@@ -1,0 +1,70 @@
+"""What manifests are written for: release, version of the API, and whether pods share the claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, asks
+
+API_VERSIONS = ("v1", "v1beta2", "v1beta1")
+"""Versions of `resource.k8s.io` that claims are written in; 1.34 to 1.37 know all three (dra-semantics 1.1)."""
+
+KINDS = {"template": "ResourceClaimTemplate", "claim": "ResourceClaim"}
+KIND_HELP = (
+    "template: every pod gets devices of its own, made and removed with it; "
+    "claim: all pods that name it share the same devices, on the node where they are, until the claim is deleted"
+)
+"""The difference in one sentence, wherever one chooses (dra-semantics 1.14, 1.15)."""
+
+ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+MOST_CONSUMERS = 256
+"""Most entries of `status.reservedFor`: pods that share a claim (dra-semantics 1.14)."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is written for.
+
+    `kind` is `template` (a ResourceClaimTemplate: each pod its own devices) or `claim` (a ResourceClaim that pods
+    share); `namespace` "" leaves it to whoever applies the files. An alpha feature is used only where `release` has its
+    gate on: `KubernetesRelease("1.37", {"DRADerivedAttributes": True})`. Raises InputError for another version or kind.
+    """
+
+    release: KubernetesRelease
+    api_version: str = "v1"
+    kind: str = "template"
+    namespace: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what is not known, by name."""
+        if self.api_version not in API_VERSIONS:
+            known = ", ".join(API_VERSIONS)
+            raise InputError(f"resource.k8s.io/{self.api_version} is not written; use one of {known}")
+        if self.kind not in KINDS:
+            raise InputError(f"kind {self.kind!r} is not written; use template or claim ({KIND_HELP})")
+
+
+def target_findings(sketch: ClaimSketch, target: Target) -> Iterator[Finding]:
+    """Yield what a person must know of a target: sharing, the namespace's label, versions on their way out."""
+    name = sketch.name
+    if target.kind == "claim":
+        message = (
+            "a ResourceClaim is shared: every pod that names it gets the same devices, so all of them run on one node, "
+            f"and at most {MOST_CONSUMERS} pods can use it"
+        )
+        advice = "For devices of its own for every pod, write a template (--kind template)."
+        yield Finding("shared-claim", Severity.NOTE, name, message, advice)
+    admin = [ask.reference for request in sketch.requests for ask in asks(request) if ask.admin_access]
+    if admin and target.release.enabled("DRAAdminAccess"):
+        where = target.namespace or "NAMESPACE"
+        message = f"{', '.join(admin)}: the API server takes adminAccess only in a namespace with a label for it"
+        advice = f"kubectl label namespace {where} {ADMIN_LABEL}=true"
+        yield Finding("admin-namespace", Severity.WARNING, name, message, advice)
+    if target.api_version != "v1":
+        message = f"resource.k8s.io/{target.api_version} is written; every release from 1.34 on has v1 as well"
+        advice = "Use v1 unless a tool in between knows only the older version."
+        yield Finding("api-version-old", Severity.NOTE, name, message, advice)

@@ -1,0 +1,200 @@
+"""Pieces of pinning that may be added to a drawing so that first fit lands on what was planned, weakest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as changed
+
+from msgspec.structs import replace
+
+from dra_lab.authoring.candidates import candidates, kind_of
+from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
+from dra_lab.authoring.names import Names
+from dra_lab.exports.objects import Affinity
+from dra_lab.exports.place_selectors import attribute_selectors, numa_selectors
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID, split_request
+from dra_lab.model.plan import GoalValue
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, How, Link, asks
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What would be exported: the drawings of each workload's claims, and what its pods require of a node."""
+
+    sketches: tuple[tuple[ClaimSketch, ...], ...]
+    affinity: tuple[Affinity, ...]
+
+    def with_sketch(self, workload: int, claim: int, sketch: ClaimSketch) -> Draft:
+        """Return the draft with another drawing of one claim."""
+        own = self.sketches[workload]
+        mine = (*own[:claim], sketch, *own[claim + 1 :])
+        return changed(self, sketches=(*self.sketches[:workload], mine, *self.sketches[workload + 1 :]))
+
+    def with_affinity(self, workload: int, affinity: Affinity) -> Draft:
+        """Return the draft with further requirements on the nodes of a workload."""
+        mine = (*self.affinity[workload], *affinity)
+        return changed(self, affinity=(*self.affinity[:workload], mine, *self.affinity[workload + 1 :]))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The planned devices of one claim: by drawn request, over all replicas; and what holds for all of them."""
+
+    workload: int
+    claim: int
+    devices: Mapping[str, tuple[DeviceID, ...]]
+    nodes: tuple[str, ...]
+    alternatives: Mapping[str, frozenset[str]]
+    goals: Sequence[Sequence[GoalValue]]
+
+    def always(self, goal: str, value: int) -> bool:
+        """Say whether a goal has a value in every planned replica."""
+        values = [g.value for goals in self.goals for g in goals if g.goal == goal]
+        return bool(values) and set(values) == {value}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One piece of pinning: what it says, why it is there, and the draft with it."""
+
+    text: str
+    reason: str
+    workload: int
+    claim: int
+    link: Link | None = None
+    musts: tuple[str, ...] = ()
+    keep: Mapping[str, str] | None = None
+    selectors: Mapping[str, str] | None = None
+    order: tuple[str, ...] = ()
+    affinity: Affinity = ()
+
+    def add_to(self, draft: Draft) -> Draft:
+        """Return the draft with this piece."""
+        if self.affinity:
+            return draft.with_affinity(self.workload, self.affinity)
+        sketch = draft.sketches[self.workload][self.claim]
+        if self.link is not None and self.link.name not in {link.name for link in sketch.links}:
+            sketch = replace(sketch, links=(*sketch.links, self.link))
+        if self.musts:
+            links = tuple(replace(link, must=True) if link.name in self.musts else link for link in sketch.links)
+            sketch = replace(sketch, links=links)
+        requests = tuple(self._request(request) for request in sketch.requests)
+        if self.order:
+            requests = tuple(sorted(requests, key=lambda request: self.order.index(request.name)))
+        return draft.with_sketch(self.workload, self.claim, replace(sketch, requests=requests))
+
+    def _request(self, request: DeviceRequest) -> DeviceRequest:
+        keep = (self.keep or {}).get(request.name)
+        if keep is not None:
+            request = replace(request, first_available=tuple(s for s in request.first_available if s.name == keep))
+        text = (self.selectors or {}).get(request.name)
+        if text is None:
+            return request
+        selector = DeviceSelector(cel=CELDeviceSelector(expression=text))
+        if request.exactly is not None:
+            part = request.exactly
+            return replace(request, exactly=replace(part, selectors=(*part.selectors, selector)))
+        subs = tuple(replace(sub, selectors=(*sub.selectors, selector)) for sub in request.first_available)
+        return replace(request, first_available=subs)
+
+
+def pieces_for(cluster: Cluster, release: KubernetesRelease, draft: Draft, planned: Planned) -> Iterator[Piece]:
+    """Yield the pieces that may help one claim of a plan: order, links, alternatives, then selectors of places.
+
+    Each of them holds for the devices of every planned replica, so that none is shut out by it.
+    """
+    sketch = draft.sketches[planned.workload][planned.claim]
+    yield from _order(cluster, release, sketch, planned)
+    yield from _musts(sketch, planned)
+    yield from _links(cluster, release, sketch, planned)
+    yield from _alternatives(sketch, planned)
+    yield from _selectors(cluster, planned)
+
+
+def _order(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
+    few = {r.name: min(len(candidates(cluster, ask, release).devices) for ask in asks(r)) for r in sketch.requests}
+    order = tuple(sorted(few, key=lambda name: few[name]))
+    if order != tuple(few):
+        reason = "kube-scheduler fixes devices in this order, and the scarcer ones leave less choice"
+        yield Piece(f"requests in the order {', '.join(order)}", reason, planned.workload, planned.claim, order=order)
+
+
+def _musts(sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
+    soft = [link for link in sketch.links if not link.must]
+    if not planned.always("preferences", 0):
+        return
+    for link in soft:
+        reason = "the plan keeps this preference for every replica; as a must it cannot be given up"
+        text = f"link {link.name} is a must"
+        yield Piece(text, reason, planned.workload, planned.claim, musts=(link.name,))
+
+
+def _links(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
+    names = Names(link.name for link in sketch.links)
+    kinds = _kinds(cluster, release, sketch)
+    wanted: list[tuple[str, str, How, tuple[str, ...], str]] = []
+    places = [name for name, kind in kinds.items() if kind in ("gpu", "nic", "cpu", "memory")]
+    if planned.always("numa", 1):
+        wanted.append(
+            ("pin-numa", "numaNode", How.TOGETHER, tuple(places), "every planned replica is on one NUMA node")
+        )
+    roots = tuple(name for name, kind in kinds.items() if kind in ("gpu", "nic"))
+    if planned.always("unpaired", 0) and {"gpu", "nic"} <= set(kinds.values()):
+        wanted.append(("pin-pairs", "pcieRoot", How.PAIRWISE, roots, "every planned GPU has a NIC at its PCIe root"))
+    if planned.always("roots", 1):
+        wanted.append(("pin-root", "pcieRoot", How.TOGETHER, roots, "every planned replica is on one PCIe root"))
+    for name, where, how, ends, reason in wanted:
+        for tied in _writable(cluster, release, sketch, where, how, ends):
+            link = Link(name=names.one(name), requests=tied, where=where, how=how)
+            text = f"{' + '.join(tied)} {how.value} at one {LEVEL_WORDS[where]}"
+            yield Piece(text, reason, planned.workload, planned.claim, link=link)
+
+
+def _writable(
+    cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, where: str, how: How, ends: tuple[str, ...]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the ends that one constraint can tie at a place: all of them, else each two, else each by itself."""
+    pairs = [(a, b) for number, a in enumerate(ends) for b in ends[number + 1 :]]
+    for tied in (ends, *(pairs if len(ends) > 2 else ()), *(((end,) for end in ends) if how is How.TOGETHER else ())):
+        if len(tied) < (2 if how is How.PAIRWISE else 1):
+            continue
+        link = Link(name="pin", requests=tied, where=where, how=how)
+        choice = attribute_for(cluster, sketch, link, release)
+        if choice.name:
+            yield tied
+            if tied == ends:
+                return
+
+
+def _alternatives(sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
+    for request in sketch.requests:
+        used = planned.alternatives.get(request.name, frozenset())
+        if len(request.first_available) > 1 and len(used) == 1:
+            (name,) = used
+            reason = "every planned replica has this alternative"
+            text = f"request {request.name}: alternative {name} only"
+            yield Piece(text, reason, planned.workload, planned.claim, keep={request.name: name})
+
+
+def _selectors(cluster: Cluster, planned: Planned) -> Iterator[Piece]:
+    reason = "the devices there are not told apart by any constraint; the planned ones have these values"
+    at_numa = numa_selectors(cluster, planned.devices, planned.nodes)
+    if at_numa:
+        text = "; ".join(f"{name}: {expression}" for name, expression in at_numa.items())
+        yield Piece(text, reason, planned.workload, planned.claim, selectors=at_numa)
+    for found in attribute_selectors(cluster, planned.devices, planned.nodes):
+        text = "; ".join(f"{name}: {expression}" for name, expression in found.items())
+        yield Piece(text, reason, planned.workload, planned.claim, selectors=found)
+
+
+def _kinds(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch) -> dict[str, str]:
+    """Return the kind of the devices that each request means, "" where they are of several."""
+    found = {}
+    for request in sketch.requests:
+        kinds = {kind_of(item) for ask in asks(request) for item in candidates(cluster, ask, release).devices}
+        found[split_request(request.name)[0]] = kinds.pop() if len(kinds) == 1 else ""
+    return found

@@ -1,0 +1,212 @@
+"""A person's own workload with the claim put in: every pod template of one object; comments and order are kept."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping, MutableMapping, MutableSequence
+from dataclasses import dataclass
+from typing import Any
+
+from dra_lab.errors import InputError
+from dra_lab.exports.objects import POD_CLAIM, Affinity, node_affinity, pod_claim
+from dra_lab.exports.workload_file import WorkloadFile, metadata_of, pod_specs
+from dra_lab.findings import Finding, Severity
+from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
+from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
+
+_RENAMED = re.compile(r"-[0-9a-f]{8}\Z")
+_MERGED = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob")
+"""Kinds whose lists kustomize merges by name; of other kinds it would replace the containers."""
+
+
+@dataclass(frozen=True)
+class Patched:
+    """A workload that uses the claim: its file's name and text, and what a person must know."""
+
+    name: str
+    text: str
+    findings: tuple[Finding, ...] = ()
+
+
+def patch_copy(
+    workload: WorkloadFile,
+    claim: ResourceClaimTemplate | ResourceClaim,
+    *,
+    container: str = "",
+    affinity: Affinity = (),
+) -> Patched:
+    """Return the workload with the claim put in; everything else, comments too, stays as it was written.
+
+    The claim goes to `container`, by default the first, of every pod template; `affinity` is required of the node in
+    addition to what the workload requires. Patching what was patched changes nothing. Raises InputError for a container
+    that is not there.
+    """
+    findings: list[Finding] = []
+    if workload.name.lower().endswith(".json"):
+        value = json.loads(workload.text)
+        _patch_object(value, claim, container, affinity, findings)
+        return Patched(workload.name, json.dumps(value, indent=2, ensure_ascii=False) + "\n", tuple(findings))
+    yaml, documents = _round_trip(workload)
+    for document in documents:
+        if isinstance(document, MutableMapping):
+            _patch_object(document, claim, container, affinity, findings)
+    out = io.StringIO()
+    yaml.dump_all(documents, out)
+    return Patched(workload.name, out.getvalue(), tuple(findings))
+
+
+def kustomize_patch(
+    workload: WorkloadFile,
+    claim: ResourceClaimTemplate | ResourceClaim,
+    *,
+    container: str = "",
+    affinity: Affinity = (),
+) -> Patched:
+    """Return a strategic merge patch that puts the claim into a workload kept elsewhere.
+
+    Raises InputError for a kind whose lists kustomize does not merge by name, and for an unknown container.
+    """
+    if workload.kind not in _MERGED:
+        raise InputError(
+            f"kustomize would replace the containers of {workload.kind or 'an object without kind'} instead of merging "
+            f"them (it merges {', '.join(_MERGED)}); take the patched copy instead"
+        )
+    value = next(d.value for d in load_yaml(workload.text) if isinstance(d.value, dict) and any(pod_specs(d.value)))
+    path, spec = next(pod_specs(value))
+    findings: list[Finding] = []
+    _patch_spec(spec, claim, container, affinity, findings, workload.subject)
+    target = _container(spec, container)
+    patch: dict[str, Any] = {
+        "containers": [{"name": target.get("name"), "resources": {"claims": target["resources"]["claims"]}}],
+        "resourceClaims": spec["resourceClaims"],
+    }
+    if affinity:
+        patch["affinity"] = {"nodeAffinity": spec["affinity"]["nodeAffinity"]}
+    nested: dict[str, Any] = patch
+    for key in reversed(path):
+        nested = {key: nested}
+    head = {"apiVersion": value.get("apiVersion"), "kind": workload.kind, "metadata": {"name": workload.subject}}
+    return Patched("patch.yaml", dump_yaml({**head, **nested}), tuple(findings))
+
+
+def _round_trip(workload: WorkloadFile) -> tuple[Any, list[Any]]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+    from ruamel.yaml.util import load_yaml_guess_indent
+
+    yaml = YAML(typ="rt")
+    yaml.preserve_quotes = True
+    yaml.width = 4096
+    try:
+        first = next((part for part in workload.text.split("\n---") if "containers:" in part), workload.text)
+        _, sequence, offset = load_yaml_guess_indent(first)
+        yaml.indent(mapping=2, sequence=sequence or 2, offset=offset or 0)
+        yaml.explicit_start = workload.text.lstrip().startswith("---")
+        return yaml, list(yaml.load_all(workload.text))
+    except YAMLError as error:
+        raise InputError(f"{workload.name!r} cannot be read with its comments: {error}") from None
+
+
+def _patch_object(
+    value: MutableMapping[str, Any],
+    claim: ResourceClaimTemplate | ResourceClaim,
+    container: str,
+    affinity: Affinity,
+    findings: list[Finding],
+) -> None:
+    subject = f"{value.get('kind')}/{metadata_of(value).get('name')}"
+    specs = list(pod_specs(value))
+    for _, spec in specs:
+        _patch_spec(spec, claim, container, affinity, findings, subject)
+    if len(specs) > 1:
+        message = f"it has {len(specs)} pod templates; the pods of each get a claim"
+        findings.append(Finding("several-pod-templates", Severity.NOTE, subject, message))
+
+
+def _patch_spec(
+    spec: MutableMapping[str, Any],
+    claim: ResourceClaimTemplate | ResourceClaim,
+    container: str,
+    affinity: Affinity,
+    findings: list[Finding],
+    subject: str,
+) -> None:
+    target = _container(spec, container)
+    entry = pod_claim(claim)
+    entries = _list(spec, "resourceClaims")
+    entry["name"] = _put_claim(entries, entry, claim)
+    claims = _list(_mapping(target, "resources"), "claims")
+    if not any(isinstance(item, Mapping) and item.get("name") == entry["name"] for item in claims):
+        claims.append({"name": entry["name"]})
+    others = [str(item.get("name")) for item in spec["containers"] if item is not target]
+    if others and not container:
+        message = f"the devices go to its first container, {target.get('name')}; {', '.join(others)} get none"
+        findings.append(Finding("container-chosen", Severity.NOTE, subject, message, "Name one with --container."))
+    if affinity:
+        _require(spec, affinity)
+
+
+def _put_claim(entries: Any, entry: Mapping[str, str], claim: ResourceClaimTemplate | ResourceClaim) -> str:
+    """Put the entry into `resourceClaims`, or renew the one that an earlier export put there; return its name."""
+    (reference,) = (key for key in entry if key != "name")
+    label = claim.metadata.labels.get("app.kubernetes.io/name", claim.metadata.name)
+    taken = set()
+    for item in entries:
+        if not isinstance(item, MutableMapping):
+            continue
+        taken.add(item.get("name"))
+        named = str(item.get("resourceClaimTemplateName") or item.get("resourceClaimName") or "")
+        if named in (label, claim.metadata.name) or _RENAMED.sub("", named) == label:
+            item.pop("resourceClaimTemplateName", None)
+            item.pop("resourceClaimName", None)
+            item[reference] = entry[reference]
+            return str(item.get("name"))
+    names = (POD_CLAIM, label, *(f"{POD_CLAIM}-{number}" for number in range(1, len(taken) + 2)))
+    name = next(name for name in names if name not in taken)
+    entries.append({**entry, "name": name})
+    return name
+
+
+def _require(spec: MutableMapping[str, Any], affinity: Affinity) -> None:
+    """Add requirements to every term: terms are alternatives, so that a new term would loosen what is required."""
+    node = _mapping(_mapping(spec, "affinity"), "nodeAffinity")
+    required = _mapping(node, "requiredDuringSchedulingIgnoredDuringExecution")
+    terms = _list(required, "nodeSelectorTerms")
+    if not terms:
+        terms.extend(_terms(affinity))
+        return
+    for term in terms:
+        expressions = _list(term, "matchExpressions")
+        expressions.extend(dict(wanted) for wanted in affinity if dict(wanted) not in [dict(e) for e in expressions])
+
+
+def _terms(affinity: Affinity) -> list[dict[str, Any]]:
+    terms: list[dict[str, Any]] = node_affinity(affinity)["nodeAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]["nodeSelectorTerms"]
+    return terms
+
+
+def _container(spec: Mapping[str, Any], name: str) -> Any:
+    found = [item for item in spec["containers"] if isinstance(item, MutableMapping)]
+    for item in found:
+        if not name or item.get("name") == name:
+            return item
+    names = ", ".join(str(item.get("name")) for item in found) or "none"
+    raise InputError(f"there is no container {name!r}; containers: {names}")
+
+
+def _list(value: MutableMapping[str, Any], key: str) -> Any:
+    found = value.get(key)
+    if not isinstance(found, MutableSequence):
+        found = value[key] = []
+    return found
+
+
+def _mapping(value: MutableMapping[str, Any], key: str) -> Any:
+    found = value.get(key)
+    if not isinstance(found, MutableMapping):
+        found = value[key] = {}
+    return found
