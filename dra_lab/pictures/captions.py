@@ -76,13 +76,19 @@ def _source(branch: Branch) -> str:
             continue
         (derived if place.derived else published).append(locality.kind)
         if place.derived:
-            # "from the NICs at the same PCIe root (...)", or a documented fact that starts with "derived"
-            sources.append(place.source.split(" at the same", 1)[0] if " at the same" in place.source else "derived")
+            sources.append(_in_short(place.source))
     if not derived:
         return ""
     told = " and ".join(dict.fromkeys(sources))
     without = [kind for kind in dict.fromkeys(derived) if kind not in published]
     return f"{told}; the {_kinds(without)} publish none" if without else f"partly {told}"
+
+
+def _in_short(source: str) -> str:
+    """Shorten "from the NICs at the same PCIe root (...)", "overlay: FILE:LINE, ...", or a fact that is "derived: ..."."""
+    if source.startswith("overlay: "):
+        return "from a topology file"
+    return source.split(" at the same", 1)[0] if " at the same" in source else "derived"
 
 
 def _kinds(kinds: Iterable[str]) -> str:

@@ -63,6 +63,7 @@ class _Walk:
     cores: list[tuple[int, ...]] = field(default_factory=list)
     found: list[tuple[Element, str, _At]] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
+    roots: dict[str, int] = field(default_factory=dict)
     bridge_count: int = 0
 
     def origin(self, element: Element, path: str = "") -> Origin:
@@ -148,7 +149,11 @@ def _bridge(walk: _Walk, element: Element, at: _At) -> _At:
     if element.get("bridge_type").startswith("0-"):
         if buses is None:
             walk.refuse(f"bridge_pci of a host bridge is {element.get('bridge_pci')[:40]!r}", element)
-        root = Fact(f"pci{int(buses[1], 16):04x}:{buses[2].lower()}", walk.origin(element, "bridge_pci"))
+        name = f"pci{int(buses[1], 16):04x}:{buses[2].lower()}"
+        if name in walk.roots:
+            walk.refuse(f"the root {name} is there twice (first on line {walk.roots[name]})", element)
+        walk.roots[name] = element.line
+        root = Fact(name, walk.origin(element, "bridge_pci"))
         return _At(at.package, at.numa_ancestor, at.nodeset, at.place, root)
     address = pci_address(element.get("pci_busid"))
     if not address:

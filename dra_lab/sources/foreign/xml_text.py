@@ -14,7 +14,8 @@ from dra_lab.sources.foreign.inventory import MAX_BYTES
 MAX_DEPTH = 200
 """Elements inside each other; a real server with three levels of PCIe switches has about 20."""
 
-MAX_ELEMENTS = 1_000_000
+MAX_ELEMENTS = 250_000
+"""Elements of a file; a real server of 24 NUMA nodes has some ten thousand."""
 
 
 @dataclass(slots=True)
@@ -78,6 +79,7 @@ class _Reader:
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.parser.EntityDeclHandler = self._entity
         self.parser.ExternalEntityRefHandler = self._outside
+        self.parser.SkippedEntityHandler = self._entity
 
     def _refuse(self, what: str) -> NoReturn:
         raise SourceError(what, origin=Origin(self.source, line=self.parser.CurrentLineNumber))
@@ -109,7 +111,7 @@ class _Reader:
             )
 
     def _entity(self, *_declared: object) -> None:
-        self._refuse("it declares an entity, which topology files never do; it is not read")
+        self._refuse("it uses an entity of its own, which topology files never do; it is not read")
 
     def _outside(self, *_reference: object) -> int:
         self._refuse("it refers to something outside the file, which topology files never do; it is not read")

@@ -1,0 +1,154 @@
+"""Topology files that are broken, that lie, or that mean harm: one error with file and line, and nothing kept."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from topology_texts import GPU, NCCL, SERVER, TOPO, host_bridge, hwloc, package, pci
+
+from dra_lab.errors import SourceError
+from dra_lab.sources.foreign import decode_inventory, join, read_inventory
+from dra_lab.sources.foreign.xml_text import MAX_DEPTH
+
+
+def refused(data: bytes | str, name: str = "a.xml") -> str:
+    """Return the words with which a file is refused."""
+    with pytest.raises(SourceError) as caught:
+        decode_inventory(data.encode() if isinstance(data, str) else data, name)
+    return str(caught.value)
+
+
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE topology [
+<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">
+]>
+<topology version="2.0"><object type="Machine">&c;</object></topology>
+"""
+
+
+def test_an_entity_bomb_is_refused():
+    """Entities are never declared, so none is ever expanded."""
+    assert "a.xml:2: it declares markup of its own" in refused(BOMB)
+
+
+@pytest.mark.parametrize("entity", ['SYSTEM "file:///etc/passwd"', 'SYSTEM "http://localhost:1/"', 'PUBLIC "a" "b"'])
+def test_outside_files_are_refused(entity):
+    """An entity that names a file or an address is refused before anything is fetched."""
+    text = f'<!DOCTYPE system [<!ENTITY x {entity}>]><system version="1">&x;</system>'
+    assert "markup of its own" in refused(text)
+
+
+def test_an_undeclared_entity_is_refused():
+    """A reference to an entity of the DTD that is not read is an error and not an empty text."""
+    data = SERVER.replace(b"</topology>", b"&all;</topology>")
+    assert "it uses an entity of its own" in refused(data)
+
+
+def test_the_dtd_that_hwloc_names_is_not_fetched(tmp_path, monkeypatch):
+    """A document type that names a DTD is passed over; no file is opened for it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hwloc2.dtd").write_text('<!ENTITY all "x">')
+    assert len(decode_inventory(SERVER, "dgx.xml").devices) == 6
+
+
+def test_deep_nesting_is_refused():
+    """Elements inside each other beyond the limit are refused at the line where it is passed."""
+    deep = '<topology version="2.0">\n' + '<object type="Group">\n' * 100_000
+    assert f"a.xml:{MAX_DEPTH + 1}: more than {MAX_DEPTH} elements" in refused(deep)
+
+
+def test_a_huge_file_is_refused(tmp_path):
+    """A file over the limit is refused by its size, without being read."""
+    path = tmp_path / "huge.xml"
+    with path.open("wb") as file:
+        file.truncate(2**31)
+    with pytest.raises(SourceError, match=r"2,147,483,648 bytes; the limit is 67,108,864"):
+        read_inventory(path)
+
+
+def test_very_many_elements_end_in_time():
+    """A flat file of very many elements is refused or read within seconds."""
+    began = time.monotonic()
+    assert "the limit" in refused(b"<system>" + b"<a/>" * 250_001 + b"</system>")
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ((b"</topology>", b""), "the XML is broken"),
+        ((b"0000:13:00.0", b"0000:14:00.0"), "the address 0000:14:00.0 is there twice (first on line 12)"),
+        ((b'pci_busid="0000:13:00.0"', b'pci_busid="13"'), "pci_busid is '13', expected dddd:bb:dd.f"),
+        ((b"0001:81:00.0", b"0002:81:00.0"), "of another PCI domain than its host bridge, pci0001:80"),
+        ((b'"0000:[20-2f]"', b'"all"'), "bridge_pci of a host bridge is 'all'"),
+        ((b"0000:[20-2f]", b"0000:[10-2f]"), "the root pci0000:10 is there twice"),
+        ((b'type="NUMANode" os_index="1"', b'type="NUMANode" os_index="0"'), "NUMA node 0 is there twice"),
+        ((b'type="NUMANode" os_index="1"', b'type="NUMANode" os_index="-1"'), "os_index is '-1'"),
+    ],
+)
+def test_hwloc_that_lies_names_line_and_element(change, words):
+    """What cannot be true is told with the line and the element."""
+    message = refused(SERVER.replace(*change, 1), "dgx.xml")
+    assert words in message
+    assert message.startswith("dgx.xml:")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ((b'numaid="1"', b'numaid="x"'), "numaid is 'x'"),
+        ((b'numaid="1"', b'numaid="0"'), "NUMA node 0 is there twice"),
+        ((b'busid="0000:81:00.0"', b""), "busid is ''"),
+        ((b"0000:81:00.0", b"0000:13:00.0"), "the address 0000:13:00.0 is there twice (first on line 4)"),
+        ((b"</cpu>", b"</pci>"), "the XML is broken"),
+    ],
+)
+def test_nccl_that_lies_names_line_and_element(change, words):
+    """What cannot be true is told with the line and the element."""
+    message = refused(NCCL.replace(*change, 1), "nccl.xml")
+    assert words in message
+    assert message.startswith("nccl.xml:")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("NIC0\tPIX", "NIC0\tSYS"), "topo.txt:2: GPU0 is PIX to NIC0, but NIC0 is SYS to GPU0 (line 5)"),
+        (("NIC2\tSYS\tSYS\tPHB\tSYS\tSYS\t X \n", ""), "a column but no row for NIC2"),
+        (("SYS\tSYS\t X \n", "SYS\n"), "topo.txt:7: the row NIC2 has 4 of 6 cells"),
+        (("\tPXB\tSYS\t0-55", "\tABC\tSYS\t0-55"), "'ABC' in the row GPU1 is none of"),
+        (("GPU0\t X ", "GPU0\tSYS"), "the row GPU0 has SYS in the column GPU0"),
+        (("168-223\t1\t", "168-223\tnode1\t"), "'node1' is no list of NUMA nodes"),
+        (("GPU1\tNV18\t X ", "GPU0\tNV18\t X "), "the row GPU0 is there twice"),
+    ],
+)
+def test_a_matrix_that_lies_names_the_line(change, words):
+    """A matrix that is cut or contradicts itself is refused with its line."""
+    assert words in refused(TOPO.replace(*change, 1), "topo.txt")
+
+
+def test_a_matrix_whose_ties_contradict_is_refused():
+    """Two devices that others tie to one root cannot be far from each other."""
+    text = "\tGPU0\tGPU1\tNIC0\nGPU0\tX\tSYS\tPIX\nGPU1\tSYS\tX\tPIX\nNIC0\tPIX\tPIX\tX\n"
+    assert "GPU0 is SYS to GPU1, but others tie both to one PCIe root" in refused(text, "topo.txt")
+
+
+def test_other_files_are_told_what_is_read():
+    """A file of another kind is refused with the formats that are read."""
+    assert "nvidia-smi topo -m, hwloc XML (lstopo topology.xml)" in refused("hello\n", "a.txt")
+    assert "<html>" in refused("<!DOCTYPE html>\n<html></html>")
+
+
+def test_files_of_two_servers_are_refused():
+    """Files without one address in common do not describe one server."""
+    other = hwloc(package(0, host_bridge("0000:[50-5f]", pci("0000:51:00.0", GPU))))
+    with pytest.raises(SourceError, match=r"b\.xml: b\.xml and a\.xml have no PCI address in common"):
+        join([decode_inventory(SERVER, "a.xml"), decode_inventory(other, "b.xml")])
+
+
+def test_a_matrix_of_another_server_is_refused():
+    """A matrix with a NIC that the addressed file does not know is of another server, or one file is cut."""
+    text = TOPO.replace("NIC1: mlx5_3", "NIC1: mlx5_9")
+    with pytest.raises(SourceError, match=r"topo\.txt:6, row NIC1: NIC1 is not in dgx\.xml"):
+        join([decode_inventory(SERVER, "dgx.xml"), decode_inventory(text.encode(), "topo.txt")])
