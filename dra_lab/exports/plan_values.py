@@ -10,7 +10,7 @@ from dra_lab.exports.reason_values import reasons_json, regret_json
 from dra_lab.exports.sentences import regret
 from dra_lab.findings import Finding
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Placement, Plan
+from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Placement, Plan, Shortfall
 
 JSON_VERSION = "dra-lab/v1"
 
@@ -29,8 +29,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "cluster": plan.cluster,
         "release": plan.release,
         "node": plan.node,
-        "placements": [_placement(placement) for placement in plan.placements],
-        "goals": [_goal(goal) for goal in plan.goals],
+        "placements": [placement_value(placement) for placement in plan.placements],
+        "goals": [goal_value(goal) for goal in plan.goals],
         "firstFit": _first_fit(plan, plan.first_fit),
         "firstFitPlain": _first_fit(plan, plan.first_fit_plain),
         "nodes": {
@@ -41,23 +41,12 @@ def plan_json(plan: Plan) -> dict[str, Any]:
                     "nodes": list(node_class.nodes),
                     "fit": node_class.fit.value,
                     "fitsIdle": node_class.fits_idle,
-                    "goals": [_goal(goal) for goal in node_class.goals],
+                    "goals": [goal_value(goal) for goal in node_class.goals],
                 }
                 for node_class in plan.node_classes
             ],
         },
-        "shortfalls": [
-            {
-                "rule": s.rule,
-                "subject": s.subject,
-                "node": s.node,
-                "needed": s.needed,
-                "available": s.available,
-                "message": s.message,
-                "advice": s.advice,
-            }
-            for s in plan.shortfalls
-        ],
+        "shortfalls": [shortfall_value(shortfall) for shortfall in plan.shortfalls],
         "suggestions": [
             {
                 "title": s.title,
@@ -69,7 +58,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         ],
         "reasons": reasons_json(plan.reasons),
         "regrets": [regret_json(regret) for regret in plan.regrets],
-        "findings": [_finding(finding) for finding in plan.findings],
+        "findings": [finding_value(finding) for finding in plan.findings],
         "sketch": msgspec.to_builtins(plan.sketch, builtin_types=()),
     }
 
@@ -78,7 +67,8 @@ def _device(device: DeviceID) -> dict[str, str]:
     return {"driver": device.driver, "pool": device.pool, "device": device.device}
 
 
-def _placement(placement: Placement) -> dict[str, Any]:
+def placement_value(placement: Placement) -> dict[str, Any]:
+    """Return a chosen device as plain values."""
     return {
         **({"claim": placement.claim} if placement.claim else {}),
         "request": placement.request,
@@ -88,7 +78,8 @@ def _placement(placement: Placement) -> dict[str, Any]:
     }
 
 
-def _goal(goal: GoalValue) -> dict[str, Any]:
+def goal_value(goal: GoalValue) -> dict[str, Any]:
+    """Return a goal with its proof as plain values."""
     return {
         "goal": goal.goal,
         "value": goal.value,
@@ -106,13 +97,27 @@ def _first_fit(plan: Plan, found: FirstFit | None) -> dict[str, Any] | None:
         "message": found.message,
         "steps": found.steps,
         "recorded": found.recorded,
-        "placements": [_placement(placement) for placement in found.placements],
-        "goals": [_goal(goal) for goal in found.goals],
+        "placements": [placement_value(placement) for placement in found.placements],
+        "goals": [goal_value(goal) for goal in found.goals],
         "regret": regret(plan, found) if found.status is FirstFitStatus.ALLOCATED else {},
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def shortfall_value(s: Shortfall) -> dict[str, Any]:
+    """Return a reason as plain values."""
+    return {
+        "rule": s.rule,
+        "subject": s.subject,
+        "node": s.node,
+        "needed": s.needed,
+        "available": s.available,
+        "message": s.message,
+        "advice": s.advice,
+    }
+
+
+def finding_value(finding: Finding) -> dict[str, Any]:
+    """Return a finding as plain values."""
     return {
         "rule": finding.rule,
         "severity": finding.severity.value,

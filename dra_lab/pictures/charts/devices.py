@@ -11,6 +11,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.pictures.captions import KIND_NAMES, clean, short_name, shorten
 from dra_lab.pictures.charts.states import BLOCKED, FREE, IN_USE, PLANNED, State
+from dra_lab.pictures.plain_table import plain_table
 from dra_lab.topology.locality import Locality, localities, skipped_devices
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def devices_chart(cluster: Cluster, node: str, plan: Plan | None = None) -> alt.
         return look.empty(heading, "This node sees no devices.")
     head = ("pool", "device", "kind", "model", "state", "used by", "NUMA node", "PCIe root")
     keys = ("pool", "device", "kind", "model", "state", "holder", "numa", "root")
-    plain = look.plain_table(head, [[row[key] for key in keys] for row in rows])
+    plain = plain_table(head, [[row[key] for key in keys] for row in rows])
     told = f"{len(rows)} device{'s' if len(rows) != 1 else ''}, pool by pool in the order in which kube-scheduler looks"
     return look.finish(_chart(rows), heading, (told,), plain)
 

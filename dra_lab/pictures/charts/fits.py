@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.model.fleet import Room
 from dra_lab.pictures.captions import clean
 from dra_lab.pictures.charts.rows import Band, of_nodes
+from dra_lab.pictures.plain_table import plain_table
 
 if TYPE_CHECKING:
     import altair as alt
@@ -106,8 +107,6 @@ def _chart(rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
 
 
 def _plain(bands: Sequence[Band], names: Sequence[str]) -> str:
-    from dra_lab.pictures.charts.look import plain_table
-
     rows = [
         [band.label, len(band.nodes), *(_field(band, at, len(names))[0] for at in range(len(names)))] for band in bands
     ]

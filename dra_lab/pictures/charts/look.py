@@ -106,26 +106,3 @@ def empty(heading: str, words: str) -> alt.TopLevelMixin:
     chart = alt.Chart(data, width=480, height=40).mark_text(align="left", color=ink(), fontSize=13)
     told: alt.Chart = chart.encode(text="words:N", x=alt.value(0)).configure_view(stroke=None)
     return finish(told, heading, (), words)
-
-
-def plain_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return rows as aligned text, every one of them; numbers stand to the right."""
-    shown = [[clean(_cell(cell)) for cell in row] for row in (head, *rows)]
-    widths = [max(len(row[at]) for row in shown) for at in range(len(head))]
-    right = [bool(rows) and all(isinstance(row[at], int | float | None) for row in rows) for at in range(len(head))]
-    lines = (
-        "  ".join(
-            cell.rjust(width) if number else cell.ljust(width) for cell, width, number in zip(*parts, strict=True)
-        )
-        for parts in ((row, widths, right) for row in shown)
-    )
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else number(value) if isinstance(value, float) else str(value)
-
-
-def number(value: float) -> str:
-    """Return a number as people write it: whole where it is whole, else one decimal."""
-    return f"{value:,.0f}" if abs(value - round(value)) < 0.05 else f"{value:,.1f}"

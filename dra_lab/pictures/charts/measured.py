@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.pictures.captions import clean
+from dra_lab.pictures.plain_table import plain_table
 
 if TYPE_CHECKING:
     import altair as alt
@@ -26,7 +27,7 @@ def cost_chart(measured: Iterable[Mapping[str, Any]], size: str, heading: str) -
     rows = [{**row, "what": clean(str(row["what"])), "size": row[size]} for row in measured]
     if not rows:
         return look.empty(heading, "Nothing was measured.")
-    plain = look.plain_table([size, "what", "seconds"], [[r["size"], r["what"], f"{r['seconds']:.3f}"] for r in rows])
+    plain = plain_table([size, "what", "seconds"], [[r["size"], r["what"], f"{r['seconds']:.3f}"] for r in rows])
     return look.finish(
         _chart([row for row in rows if row["seconds"] > 0 and row["size"] > 0], size), heading, (), plain
     )

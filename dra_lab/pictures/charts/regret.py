@@ -9,6 +9,7 @@ from dra_lab.model.fleet import FLEET_GOALS, FleetPlan
 from dra_lab.model.plan import GOALS, GoalValue, Plan
 from dra_lab.model.regret import PathShare
 from dra_lab.pictures.captions import clean
+from dra_lab.pictures.plain_table import plain_table
 from dra_lab.pictures.words import first_fit_words, proof_words
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
     rows = _rows(answer)
     if not rows:
         return look.empty(heading, "There is nothing to compare: the plan holds no allocation.")
-    plain = look.plain_table(_PLAIN, [[r["goal"], r["who"], r["value"], r["worse"], r["proof"]] for r in rows])
+    plain = plain_table(_PLAIN, [[r["goal"], r["who"], r["value"], r["worse"], r["proof"]] for r in rows])
     if told := _paths(answer):
-        plain += "\n\n" + look.plain_table(_SHARES, [[who, s.gpus, s.words, _share_words(s)] for who, _, s in told])
+        plain += "\n\n" + plain_table(_SHARES, [[who, s.gpus, s.words, _share_words(s)] for who, _, s in told])
         plain += "\n" + "\n".join(_evidence(share for _, _, share in told))
     return look.finish(_chart(rows, told), heading, _told(answer), plain)
 

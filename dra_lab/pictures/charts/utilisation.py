@@ -11,6 +11,7 @@ from dra_lab.pictures.captions import clean
 from dra_lab.pictures.charts.amounts import KINDS, Amounts, node_amounts
 from dra_lab.pictures.charts.rows import Band, of_nodes
 from dra_lab.pictures.charts.states import AMOUNT_STATES, State
+from dra_lab.pictures.plain_table import number, plain_table
 
 if TYPE_CHECKING:
     import altair as alt
@@ -53,8 +54,6 @@ def _by_node(amounts: Sequence[Amounts], kinds: Sequence[str]) -> Mapping[str, t
 
 
 def _rows(band: Band, at: int, kinds: Sequence[str]) -> list[dict[str, Any]]:
-    from dra_lab.pictures.charts.look import number
-
     rows, size = [], len(AMOUNT_STATES)
     for index, kind in enumerate(kinds):
         begin = 0.0
@@ -120,8 +119,6 @@ def _chart(rows: list[dict[str, Any]], kinds: Sequence[str], shown: Sequence[Sta
 
 
 def _plain(bands: Sequence[Band], kinds: Sequence[str]) -> str:
-    from dra_lab.pictures.charts.look import plain_table
-
     size = len(AMOUNT_STATES)
     head = ["node", "nodes", "kind", *(state.words for state in AMOUNT_STATES)]
     rows = [

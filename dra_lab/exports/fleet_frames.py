@@ -1,0 +1,120 @@
+"""Answers about fleets as pandas DataFrames: every row, never a cut list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from dra_lab.exports.tables import frame_of
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FLEET_GOALS, FleetPlan, Room, Stranded
+from dra_lab.model.plan import GOALS, Plan
+from dra_lab.pictures.charts.amounts import KINDS, node_amounts
+from dra_lab.planner.scenarios import ScenarioAnswer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def fleet_frame(plan: FleetPlan) -> pd.DataFrame:
+    """Return one row for each goal: the plan's value and proof, and kube-scheduler's value with the same replicas.
+
+    Columns `goal`, `meaning`, `best`, `bound`, `proven`, `unknown`, `first_fit`, `regret` (first fit less best, None
+    where it was not asked). All are minimised.
+    """
+    rows = []
+    for goal in plan.goals:
+        found = plan.first_fit.goal(goal.goal) if plan.first_fit is not None else None
+        theirs = None if found is None else found.value
+        regret = None if theirs is None else theirs - goal.value
+        meaning = FLEET_GOALS.get(goal.goal, goal.goal)
+        rows.append([goal.goal, meaning, goal.value, goal.bound, goal.proven, goal.unknown, theirs, regret])
+    return frame_of(rows, ("goal", "meaning", "best", "bound", "proven", "unknown", "first_fit", "regret"))
+
+
+def workloads_frame(plan: FleetPlan) -> pd.DataFrame:
+    """Return one row for each workload: `workload`, `wanted` and `placed` replicas, `nodes` that they stand on."""
+    nodes: dict[str, set[str]] = {}
+    for replica in plan.replicas:
+        nodes.setdefault(replica.workload, set()).add(replica.node)
+    placed = plan.placed
+    rows = [[w.name, w.replicas, placed[w.name], len(nodes.get(w.name, ()))] for w in plan.workloads]
+    return frame_of(rows, ("workload", "wanted", "placed", "nodes"))
+
+
+def replicas_frame(plan: FleetPlan) -> pd.DataFrame:
+    """Return one row for each device of each replica, by workload and number.
+
+    Columns `workload`, `number` (from 0), `node`, `claim` ("" where the pod has one), `request`, `device`, `takes` (of
+    a shareable device).
+    """
+    rows = []
+    for replica in sorted(plan.replicas, key=lambda r: (r.workload, r.number)):
+        head = [replica.workload, replica.number, replica.node]
+        for placed in replica.placements:
+            takes = ", ".join(f"{key}: {amount}" for key, amount in placed.consumed.items())
+            rows.append([*head, placed.claim, placed.request, str(placed.device), takes])
+    return frame_of(rows, ("workload", "number", "node", "claim", "request", "device", "takes"))
+
+
+def rooms_frame(rooms: Iterable[Room]) -> pd.DataFrame:
+    """Return one row for each node and workload: how many more replicas fit, at least (`each`) and at most (`bound`).
+
+    Nodes that share devices are one row: `node` names all of them, the numbers hold for all together.
+    """
+    rows: list[list[object]] = []
+    for room in rooms:
+        for room_class in room.classes:
+            together = room_class.nodes in room.together
+            names: Sequence[str] = (", ".join(room_class.nodes),) if together else room_class.nodes
+            state = [room.workload, room_class.each, room_class.bound, room_class.proven]
+            rows += [[name, *state] for name in names]
+    rows.sort(key=lambda row: (str(row[0]), str(row[1])))
+    return frame_of(rows, ("node", "workload", "each", "bound", "proven"))
+
+
+def stranded_frame(found: Stranded) -> pd.DataFrame:
+    """Return one row for each node and kind: what is `free`, `usable` by aligned claims, `stranded`, and the proof.
+
+    `least` is stranded for certain. Numbers are devices, of CPUs whole CPUs; nodes that share devices stand together.
+    """
+    rows: list[list[object]] = []
+    for node_class in found.nodes:
+        for kind in node_class.kinds:
+            numbers = [kind.free, kind.usable, kind.stranded, kind.least, kind.proven]
+            rows += [[node, kind.kind, *numbers] for node in node_class.nodes]
+    rows.sort(key=lambda row: (str(row[0]), str(row[1])))
+    return frame_of(rows, ("node", "kind", "free", "usable", "stranded", "least", "proven"))
+
+
+def amounts_frame(cluster: Cluster, fleet: FleetPlan | None = None, lost: Stranded | None = None) -> pd.DataFrame:
+    """Return one row for each node and kind: the amounts that `pictures.charts.utilisation_chart` draws."""
+    rows = [
+        [a.node, KINDS[a.kind], a.in_use, a.planned, a.free, a.stranded, a.blocked, a.total]
+        for a in node_amounts(cluster, fleet, lost)
+    ]
+    return frame_of(rows, ("node", "kind", "in_use", "planned", "free", "stranded", "not_available", "total"))
+
+
+def scenarios_frame(answers: Iterable[ScenarioAnswer]) -> pd.DataFrame:
+    """Return one row for each scenario, in their order.
+
+    Columns `scenario`, `status`, `proven`, `placed` and `wanted` replicas, nodes `used`, one for each goal (None where
+    the plan has none), `seconds`, `error`. A plan of one claim counts as one replica.
+    """
+    goals = dict.fromkeys((*FLEET_GOALS, *GOALS))
+    rows = []
+    for answer in answers:
+        plan = answer.plan
+        head: list[object] = [answer.scenario, plan.status.value if plan else "not answered", plan and plan.proven]
+        values = {goal.goal: goal.value for goal in plan.goals} if plan else {}
+        rows.append([*head, *_numbers(plan), *map(values.get, goals), answer.seconds, str(answer.error or "")])
+    return frame_of(rows, ("scenario", "status", "proven", "placed", "wanted", "used", *goals, "seconds", "error"))
+
+
+def _numbers(plan: Plan | FleetPlan | None) -> tuple[int | None, int | None, int | None]:
+    if plan is None:
+        return None, None, None
+    if isinstance(plan, FleetPlan):
+        return len(plan.replicas), sum(w.replicas for w in plan.workloads), len(plan.nodes)
+    return int(plan.fits), 1, int(plan.fits)

@@ -1,0 +1,166 @@
+"""A plan for a fleet as a sentence and as plain text for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
+
+from dra_lab.exports.sentences import printable, sentence
+from dra_lab.model.fleet import FLEET_GOALS, UNPLACED, FleetPlan, LargestJob, Room, Stranded, StrandedKind
+from dra_lab.model.plan import GoalValue, PlanStatus
+from dra_lab.pictures.charts.amounts import KINDS
+from dra_lab.pictures.plain_table import plain_table
+
+
+def fleet_sentence(plan: FleetPlan) -> str:
+    """Return the answer in one to three short sentences, with what is proven of it; names are made printable."""
+    if plan.status is PlanStatus.EMPTY:
+        return "No replica is wanted."
+    if plan.status is PlanStatus.STOPPED:
+        reason = plan.shortfalls[0].message if plan.shortfalls else "there was not enough time"
+        return printable(f"Not answered: {sentence(reason)}")
+    if plan.status is PlanStatus.INFEASIBLE:
+        least = plan.goal(UNPLACED)
+        few = plan.objective == "nodes" and not (least and least.value == _wanted(plan))
+        misfit = "The replicas do not all fit" if few else "Not one replica fits"
+        reasons = f": {plan.shortfalls[0].message}" if plan.shortfalls else ""
+        return printable(sentence(f"{misfit}, proven{reasons}"))
+    return printable(" ".join(_placed(plan)))
+
+
+def _wanted(plan: FleetPlan) -> int:
+    return sum(workload.replicas for workload in plan.workloads)
+
+
+def _placed(plan: FleetPlan) -> Iterator[str]:
+    nodes = len(plan.nodes)
+    counts = f"{len(plan.replicas):,} of {_wanted(plan):,} replicas placed on {nodes:,} node{'s' if nodes != 1 else ''}"
+    unplaced = plan.goal(UNPLACED)
+    if unplaced is None or not unplaced.value:
+        yield f"{counts}."
+    elif unplaced.proven:
+        yield f"{counts}; no more fit, proven."
+    else:
+        most = f"at most {_wanted(plan) - unplaced.bound:,} could" if unplaced.bound is not None else "more may fit"
+        yield f"{counts}; {most}, not proven."
+    open_goals = [_open(goal) for goal in plan.goals if not goal.proven and goal.goal != UNPLACED]
+    yield f"Best so far, not proven: {', '.join(open_goals)}." if open_goals else "Every goal is proven best."
+    if plan.first_fit is not None:
+        worse = [f"{_meaning(g.goal)} {v:+,}" for g, v in _differences(plan) if v]
+        yield f"kube-scheduler's first fit with the same replicas: {', '.join(worse) or 'as good'}."
+
+
+def _open(goal: GoalValue) -> str:
+    return f"{_meaning(goal.goal)} {goal.value:,}" + (f" (at least {goal.bound:,})" if goal.bound is not None else "")
+
+
+def _meaning(goal: str) -> str:
+    return FLEET_GOALS.get(goal, goal)
+
+
+def _differences(plan: FleetPlan) -> Iterator[tuple[GoalValue, int]]:
+    """Yield each goal with how much worse kube-scheduler's first fit is (negative: better)."""
+    for goal in plan.goals if plan.first_fit is not None else ():
+        theirs = plan.first_fit.goal(goal.goal) if plan.first_fit is not None else None
+        if theirs is not None:
+            yield goal, theirs.value - goal.value
+
+
+def fleet_text(
+    plan: FleetPlan,
+    rooms: Sequence[Room] = (),
+    lost: Stranded | None = None,
+    jobs: Sequence[LargestJob] = (),
+) -> str:
+    """Return the answer for people: sentence, workloads, goals with proof, nodes, what more fits, what is stranded.
+
+    `rooms`, `lost` and `jobs` are answers for after the plan. Every row is there, nothing is cut.
+    """
+    parts = [fleet_sentence(plan), *_sections(plan)]
+    if rooms:
+        parts.append(_section("How many more fit after this, each workload by itself", map(room_sentence, rooms)))
+    if jobs:
+        parts.append(_section("The largest job that still fits", map(job_sentence, jobs)))
+    if lost is not None:
+        parts.append(_section("Stranded after this: free, and no aligned claim of these can use it", [_lost(lost)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _sections(plan: FleetPlan) -> Iterator[str]:
+    if plan.workloads:
+        placed = plan.placed
+        rows = [[w.name, w.replicas, placed[w.name]] for w in plan.workloads]
+        yield _section("Workloads", [plain_table(("workload", "wanted", "placed"), rows)])
+    if plan.goals and plan.replicas:
+        yield _section("Goals, most important first (smaller is better)", [plain_table(_HEAD, [*_goals(plan)])])
+    if plan.replicas:
+        yield _section("Nodes", [plain_table(("node", "replicas"), [*_nodes(plan)])])
+    if plan.shortfalls:
+        yield _section("Reasons", [f"- {sentence(s.message)} {s.advice}".rstrip() for s in plan.shortfalls])
+    if plan.findings:
+        yield _section("Findings", [f"- {finding}" for finding in plan.findings])
+
+
+_HEAD = ("goal", "best", "proof", "kube-scheduler", "worse by")
+
+
+def _goals(plan: FleetPlan) -> Iterator[list[object]]:
+    worse = {goal.goal: difference for goal, difference in _differences(plan)}
+    for goal in plan.goals:
+        proof = "proven" if goal.proven else "not proven" if goal.bound is None else f"not proven, bound {goal.bound:,}"
+        unknown = f", {goal.unknown:,} devices of unknown place" if goal.unknown else ""
+        theirs = [goal.value + worse[goal.goal], worse[goal.goal]] if goal.goal in worse else [None, None]
+        yield [_meaning(goal.goal), goal.value, proof + unknown, *theirs]
+
+
+def _nodes(plan: FleetPlan) -> Iterator[list[object]]:
+    for node, replicas in plan.on_node.items():
+        counts: dict[str, int] = {}
+        for replica in replicas:
+            counts[replica.workload] = counts.get(replica.workload, 0) + 1
+        yield [node, ", ".join(f"{count} × {name}" for name, count in counts.items())]
+
+
+def room_sentence(room: Room) -> str:
+    """Return how many more replicas of a workload fit, in words."""
+    if room.proven:
+        return printable(f"{room.workload}: {room.count:,} more, proven")
+    return printable(f"{room.workload}: at least {room.count:,} more, at most {room.bound:,}; not proven")
+
+
+def job_sentence(job: LargestJob) -> str:
+    """Return the largest job of a claim, in words."""
+    if not job.scale_bound:
+        return printable(f"{job.claim}: not even once, proven")
+    scale = f"{job.scale} times the claim on {job.node}" if job.scale else "not known whether it fits"
+    open_scale = "" if job.scale >= job.scale_bound else f" (at most {job.scale_bound} times; not proven)"
+    pods = f"{job.replicas:,} pods of it can start together"
+    open_pods = "" if job.replicas >= job.replicas_bound else f" (at most {job.replicas_bound:,}; not proven)"
+    return printable(f"{job.claim}: {scale}{open_scale}; {pods}{open_pods}")
+
+
+def stranded_sentence(lost: Stranded) -> str:
+    """Return what is stranded in all, in words."""
+    told = [_stranded_words(kind) for kind in lost.kinds if kind.free]
+    return printable(f"Stranded: {'; '.join(told)}." if told else "Nothing is free, so nothing is stranded.")
+
+
+def _stranded_words(kind: StrandedKind) -> str:
+    words = f"{kind.stranded:,} of {kind.free:,} free {KINDS.get(kind.kind, kind.kind)}"
+    return words if kind.proven else f"{words} (at least {kind.least:,}; not proven)"
+
+
+def _lost(lost: Stranded) -> str:
+    rows: list[list[object]] = []
+    nodes = sorted(((node, c.kinds) for c in lost.nodes for node in c.nodes), key=itemgetter(0))
+    for name, kinds in (("in all", lost.kinds), *nodes):
+        for kind in kinds:
+            if kind.free:
+                proof = "proven" if kind.proven else f"at least {kind.least:,}"
+                rows.append([name, KINDS.get(kind.kind, kind.kind), kind.free, kind.usable, kind.stranded, proof])
+    return plain_table(("node", "kind", "free", "usable", "stranded", "proof"), rows)
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    told = [line for text in lines for line in text.split("\n")]
+    return "\n".join([title, *(f"  {printable(line)}" for line in told)])

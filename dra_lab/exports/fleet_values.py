@@ -1,0 +1,102 @@
+"""Answers about fleets as plain values for machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dra_lab.exports.plan_values import JSON_VERSION, finding_value, goal_value, placement_value, shortfall_value
+from dra_lab.model.fleet import FleetPlan, LargestJob, Replica, Room, Stranded, StrandedKind, Workload
+
+
+def fleet_json(plan: FleetPlan) -> dict[str, Any]:
+    """Return a fleet plan as plain values with fixed names and order; without times, so that equal plans give equal text."""
+    return {
+        "apiVersion": JSON_VERSION,
+        "kind": "FleetPlan",
+        "status": plan.status.value,
+        "proven": plan.proven,
+        "objective": plan.objective,
+        "cluster": plan.cluster,
+        "release": plan.release,
+        "workloads": [_workload(plan, workload) for workload in plan.workloads],
+        "goals": [goal_value(goal) for goal in plan.goals],
+        "nodes": list(plan.nodes),
+        "replicas": [_replica(replica) for replica in plan.replicas],
+        "firstFit": _first_fit(plan),
+        "states": plan.states,
+        "shortfalls": [shortfall_value(shortfall) for shortfall in plan.shortfalls],
+        "findings": [finding_value(finding) for finding in plan.findings],
+    }
+
+
+def _workload(plan: FleetPlan, workload: Workload) -> dict[str, Any]:
+    return {
+        "name": workload.name,
+        "replicas": workload.replicas,
+        "placed": plan.placed[workload.name],
+        "claims": [msgspec.to_builtins(sketch, builtin_types=()) for sketch in workload.claims],
+    }
+
+
+def _replica(replica: Replica) -> dict[str, Any]:
+    return {
+        "workload": replica.workload,
+        "number": replica.number,
+        "node": replica.node,
+        "placements": [placement_value(placement) for placement in replica.placements],
+        "goals": {goal.goal: goal.value for goal in replica.goals},
+    }
+
+
+def _first_fit(plan: FleetPlan) -> dict[str, Any] | None:
+    found = plan.first_fit
+    if found is None:
+        return None
+    best = {goal.goal: goal.value for goal in plan.goals}
+    regret = {g.goal: g.value - best[g.goal] for g in found.goals if g.goal in best and g.value != best[g.goal]}
+    return {"placed": dict(found.placed), "goals": [goal_value(goal) for goal in found.goals], "regret": regret}
+
+
+def room_json(room: Room) -> dict[str, Any]:
+    """Return how many more replicas fit as plain values; `together`: the numbers hold for all its nodes together."""
+    return {
+        "workload": room.workload,
+        "count": room.count,
+        "bound": room.bound,
+        "proven": room.proven,
+        "classes": [
+            {"nodes": list(c.nodes), "each": c.each, "bound": c.bound, "together": c.nodes in room.together}
+            for c in room.classes
+        ],
+    }
+
+
+def job_json(job: LargestJob) -> dict[str, Any]:
+    """Return the largest job of a claim as plain values."""
+    return {
+        "claim": job.claim,
+        "scale": job.scale,
+        "scaleBound": job.scale_bound,
+        "replicas": job.replicas,
+        "replicasBound": job.replicas_bound,
+        "proven": job.proven,
+        "node": job.node,
+        "sketch": None if job.sketch is None else msgspec.to_builtins(job.sketch, builtin_types=()),
+    }
+
+
+def stranded_json(lost: Stranded) -> dict[str, Any]:
+    """Return what is stranded as plain values, in all and on every node."""
+    return {
+        "claims": list(lost.claims),
+        "proven": lost.proven,
+        "kinds": [_kind(kind) for kind in lost.kinds],
+        "nodes": [{"nodes": list(c.nodes), "kinds": [_kind(kind) for kind in c.kinds]} for c in lost.nodes],
+    }
+
+
+def _kind(kind: StrandedKind) -> dict[str, Any]:
+    numbers = {"free": kind.free, "usable": kind.usable, "bound": kind.bound, "stranded": kind.stranded}
+    return {"kind": kind.kind, **numbers, "proven": kind.proven}
