@@ -85,7 +85,7 @@ def _source(branch: Branch) -> str:
 
 
 def _in_short(source: str) -> str:
-    """Shorten "from the NICs at the same PCIe root (...)", "overlay: FILE:LINE, ...", or a fact that is "derived: ..."."""
+    """Shorten "from the NICs at the same PCIe root (...)", "overlay: FILE:LINE", or "derived: " and a fact."""
     if source.startswith("overlay: "):
         return "from a topology file"
     return source.split(" at the same", 1)[0] if " at the same" in source else "derived"
