@@ -49,11 +49,7 @@ def session_of(options: argparse.Namespace) -> Any:
 
 def plan_with_bar(session: Any) -> Plan:
     """Plan with a line of progress on a terminal; nothing is printed where standard error is no terminal."""
-    from tqdm import tqdm
-
-    with tqdm(disable=not sys.stderr.isatty(), leave=False, bar_format="{desc} {elapsed}", delay=0.5) as bar:
-        session.on("progress", lambda: bar.set_description_str(str(getattr(session.progress, "text", ""))))
-        plan: Plan = session.plan()
+    plan: Plan = session.plan(bar=sys.stderr.isatty())
     return plan
 
 

@@ -1,4 +1,4 @@
-"""`dra-lab plan`: the best allocation of a claim on a cluster, or the reason why not."""
+"""`dra-lab plan`: the best allocation of a claim, or of many replicas, on a cluster, or the reason why not."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import sys
 from pathlib import Path
 
 from dra_lab.cli.options import Commands, add_claim, plan_with_bar, session_of, status_of
+from dra_lab.cli.workloads import add_workloads, is_fleet, run_fleet
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("plan", help="find the best allocation of a claim on a cluster, or the reason why not")
+    text = "find the best allocation of a claim, or of many replicas, on a cluster, or the reason why not"
+    # --claim is declared twice: here it may be repeated.
+    parser = commands.add_parser("plan", help=text, conflict_handler="resolve")
     add_claim(parser)
+    add_workloads(parser)
     parser.add_argument("--time-limit", type=float, metavar="S", help="seconds after which the best so far is given")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--output", type=Path, metavar="DIR", help="write the manifests to this folder as well")
@@ -21,7 +25,9 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan, print the answer, write the manifests where asked."""
+    """Plan, print the answer, write the manifests where asked; replicas are the business of `workloads`."""
+    if is_fleet(options):
+        return run_fleet(options)
     from dra_lab.exports.text import plan_json, plan_text
     from dra_lab.session.outputs import export
 

@@ -1,0 +1,190 @@
+"""Does a workload fit, how many times, with what alignment: asked of the planner, said in a sentence."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dra_lab.errors import CelError, DraLabError, UnsupportedFeature
+from dra_lab.exports.sentences import answer_sentence
+from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
+from dra_lab.gitops.review import Fit, Reviewed
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner import make_plan
+from dra_lab.planner.fleet import how_many_more, plan_fleet
+
+
+@dataclass(frozen=True)
+class Question:
+    """One workload to be planned: the claims of a pod by their name in the pod, how many pods, where they may go.
+
+    `shared` are the claims that all pods share (`resourceClaimName`): they are allocated once. `spec` is the pod's
+    spec as written, empty for a claim that no pod uses.
+    """
+
+    subject: str
+    origin: Origin
+    claims: Mapping[str, ClaimSketch]
+    replicas: int = 1
+    shared: frozenset[str] = frozenset()
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    per_node: bool = False
+
+    @property
+    def wanted(self) -> int:
+        """Return how many times its devices are needed: once where every claim is shared."""
+        return 1 if self.shared and len(self.shared) == len(self.claims) else self.replicas
+
+    @property
+    def workload(self) -> Workload:
+        """Return it as the planner's workload."""
+        return Workload(self.subject, tuple(self.claims.values()), self.wanted)
+
+
+def answer_question(
+    question: Question,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    seconds: float,
+    cancel: threading.Event | None = None,
+) -> tuple[Reviewed, tuple[Finding, ...]]:
+    """Return what the planner says to a workload, and as Findings what makes it fail; never raises for its content."""
+    nodes = admitted_nodes(cluster, question.spec, per_node=question.per_node)
+    if not nodes:
+        message = "no node is admitted by the pod's own node name, selector, affinity and tolerations"
+        return _refused(question, Fit.DOES_NOT_FIT, "no-node-admitted", message)
+    part = only_nodes(cluster, nodes)
+    sketches = question.claims
+    asked: Any = next(iter(sketches.values())) if len(sketches) == 1 else dict(sketches)
+    try:
+        plan = make_plan(part, asked, release=release, time_limit=seconds, cancel=cancel)
+        if plan.status is PlanStatus.INFEASIBLE:
+            return _misfit(question, plan, part)
+        if not plan.fits:
+            return _refused(question, Fit.NOT_DECIDED, "fit-not-decided", answer_sentence(plan, part), plan)
+        return _fits(question, plan, part, release, seconds, cancel)
+    except (CelError, UnsupportedFeature) as error:
+        return _refused(question, Fit.NOT_DECIDED, "fit-not-decided", error.message)
+    except DraLabError as error:
+        return _refused(question, Fit.NOT_DECIDED, "claim-not-planned", error.message)
+
+
+def _fits(
+    question: Question,
+    plan: Plan,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    seconds: float,
+    cancel: threading.Event | None,
+) -> tuple[Reviewed, tuple[Finding, ...]]:
+    sentence = _timeless(answer_sentence(plan, cluster), cluster)
+    nodes = plan.fitting_nodes
+    if question.per_node:
+        missing = sorted(set(cluster.node_names) - set(nodes))
+        return _per_node(question, plan, sentence, missing)
+    if question.shared:
+        sentence = f"{_sharing(question)} {sentence}"
+        return _reviewed(question, Fit.FITS, sentence, plan, None if question.wanted > 1 else 1), ()
+    more = how_many_more(cluster, question.workload, release=release, time_limit=seconds, cancel=cancel)
+    count = more.count
+    times = f"{count} times" if more.proven else f"at least {count} times"
+    sentence = f"Fits {times}, {question.wanted} wanted. {sentence}"
+    if count >= question.wanted:
+        return _reviewed(question, Fit.FITS, sentence, plan, count, proven=more.proven), ()
+    if not more.proven:
+        return _refused(question, Fit.NOT_DECIDED, "fit-not-decided", sentence, plan, count)
+    message = f"{question.wanted} replicas are wanted and only {count} fit"
+    found = Finding("replicas-do-not-fit", Severity.ERROR, question.subject, message, "", question.origin)
+    return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, count, proven=True), (found,)
+
+
+def _timeless(sentence: str, cluster: Cluster) -> str:
+    """Return an answer without "now" where nothing counts as in use."""
+    return sentence if cluster.claims else sentence.replace(" nodes now", " nodes").replace(" node now", " node")
+
+
+def _per_node(
+    question: Question, plan: Plan, sentence: str, missing: Sequence[str]
+) -> tuple[Reviewed, tuple[Finding, ...]]:
+    nodes = plan.fitting_nodes
+    total = len(nodes) + len(missing)
+    sentence = f"One pod a node: fits on {len(nodes)} of {total} admitted nodes. {sentence}"
+    if not missing:
+        return _reviewed(question, Fit.FITS, sentence, plan, len(nodes), proven=True), ()
+    some = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+    message = f"its pod does not fit on {some}: it waits there for ever"
+    advice = "Keep it off by a node selector or affinity."
+    found = Finding("daemonset-not-everywhere", Severity.WARNING, question.subject, message, advice, question.origin)
+    return _reviewed(question, Fit.FITS, sentence, plan, len(nodes), proven=True), (found,)
+
+
+def _sharing(question: Question) -> str:
+    names = ", ".join(sorted(question.shared))
+    pods = f"{question.replicas} pods" if question.replicas > 1 else "its pod"
+    return f"The claim {names} is allocated once and shared by {pods}."
+
+
+def _misfit(question: Question, plan: Plan, cluster: Cluster) -> tuple[Reviewed, tuple[Finding, ...]]:
+    sentence = answer_sentence(plan, cluster)
+    reason = plan.shortfalls[0] if plan.shortfalls else None
+    message = reason.message if reason else "no node can serve it"
+    advice = reason.advice if reason else ""
+    found = Finding("does-not-fit", Severity.ERROR, question.subject, message, advice, question.origin)
+    return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, 0, proven=True), (found,)
+
+
+def _refused(
+    question: Question, fit: Fit, rule: str, message: str, plan: Plan | None = None, times: int | None = None
+) -> tuple[Reviewed, tuple[Finding, ...]]:
+    severity = Severity.WARNING if fit is Fit.NOT_DECIDED else Severity.ERROR
+    found = Finding(rule, severity, question.subject, message, "", question.origin)
+    sentence = f"{'Not decided' if fit is Fit.NOT_DECIDED else 'Does not fit'}: {message}"
+    return _reviewed(question, fit, sentence, plan, times), (found,)
+
+
+def _reviewed(
+    question: Question, fit: Fit, sentence: str, plan: Plan | None, times: int | None, *, proven: bool = False
+) -> Reviewed:
+    nodes = plan.fitting_nodes if plan is not None else ()
+    return Reviewed(question.subject, question.origin, fit, sentence, question.wanted, times, proven, nodes, plan)
+
+
+def plan_together(
+    questions: Sequence[Question],
+    cluster: Cluster,
+    release: KubernetesRelease,
+    seconds: float,
+    cancel: threading.Event | None = None,
+) -> FleetPlan | None:
+    """Return the plan of all workloads at once, None where they cannot be planned as one.
+
+    Workloads whose pods are admitted to different nodes, that run on every node or share claims are not planned
+    together: the answer for each alone is all that is said then.
+    """
+    alone = [q for q in questions if q.per_node or q.shared or not q.spec]
+    places = {admitted_nodes(cluster, q.spec) for q in questions}
+    if alone or len(places) != 1 or len({q.subject for q in questions}) < len(questions):
+        return None
+    part = only_nodes(cluster, next(iter(places)))
+    try:
+        return plan_fleet(
+            part, [q.workload for q in questions], release=release, time_limit=seconds, cancel=cancel, first_fit=False
+        )
+    except DraLabError:
+        return None
+
+
+def together_findings(plan: FleetPlan) -> Iterator[Finding]:
+    """Yield an error where the workloads fit alone and not all at once."""
+    short = [w for w in plan.workloads if plan.placed.get(w.name, 0) < w.replicas]
+    if short and plan.proven:
+        said = ", ".join(f"{plan.placed.get(w.name, 0)} of {w.replicas} {w.name}" for w in short)
+        message = f"the workloads do not all fit at once: {said}"
+        yield Finding("workloads-do-not-fit-together", Severity.ERROR, "", message)

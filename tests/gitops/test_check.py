@@ -1,0 +1,189 @@
+"""`dra-lab check`: manifests against a cluster."""
+
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
+
+from dra_lab.cli import main
+from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.folder import read_manifests
+from dra_lab.gitops.report_json import review_junit, review_sarif
+from dra_lab.gitops.review import Fit
+from dra_lab.sources import load_cluster
+
+CLUSTER = load_cluster("sample:eks-p4d")
+EXAMPLES = Path(__file__).parents[2] / ".ci" / "examples"
+
+
+def check(folder, cluster=CLUSTER, now=False, **texts):
+    return check_manifests(cluster, read_manifests([write(folder, **texts)]), now=now)
+
+
+def rules(review, severity=Severity.ERROR):
+    return {finding.rule for finding in review.findings if finding.severity is severity}
+
+
+def test_sound_manifests_fit_a_proven_number_of_times(tmp_path):
+    """Four nodes with four pairs each hold sixteen pods, with nothing in use."""
+    review = check(tmp_path, claim=TEMPLATE, work=DEPLOYMENT)
+    (train,) = review.reviewed
+    assert (review.valid, train.wanted, train.times, train.proven) == (True, 3, 16, True)
+    assert train.plan.goal("unpaired") == 0
+
+
+def test_devices_in_use_count_only_when_asked(tmp_path):
+    """By default the answer does not depend on what runs already; with `now` it does."""
+    idle = check(tmp_path, claim=TEMPLATE, work=DEPLOYMENT)
+    now = check(tmp_path, now=True, claim=TEMPLATE, work=DEPLOYMENT)
+    assert now.reviewed[0].times < idle.reviewed[0].times
+
+
+def test_too_many_replicas_are_an_error_at_the_workload(tmp_path):
+    """What is wanted beyond what fits is told with both numbers, at the workload's line."""
+    review = check(tmp_path, claim=TEMPLATE, work=DEPLOYMENT.replace("replicas: 3", "replicas: 17"))
+    (finding,) = review.errors
+    assert (finding.rule, review.reviewed[0].fit) == ("replicas-do-not-fit", Fit.DOES_NOT_FIT)
+    assert "17" in finding.message
+    assert "16" in finding.message
+    assert finding.origin.source.endswith("work.yaml")
+    assert finding.origin.line > 0
+
+
+BROKEN = [
+    ("deviceClassName: gpu.nvidia.com", "deviceClassName: gpu.nvidia.con", "class-unknown"),
+    ("deviceClassName: gpu.nvidia.com", "deviceClassNam: gpu.nvidia.com", "api-undecodable"),
+    (
+        "deviceClassName: gpu.nvidia.com",
+        "deviceClassName: gpu.nvidia.com\n          selectors:\n          - cel: {expression: device.driver == 'x'}",
+        "selector-matches-nothing",
+    ),
+    (
+        "deviceClassName: gpu.nvidia.com",
+        """deviceClassName: gpu.nvidia.com
+          selectors:
+          - cel:
+              expression: device.attributes['gpu.nvidia.com'].nothing == 1""",
+        "selector-fails",
+    ),
+    ("deviceClassName: gpu.nvidia.com", "deviceClassName: gpu.nvidia.com\n          count: 9", "does-not-fit"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "rule"), BROKEN)
+def test_what_is_wrong_with_a_claim_is_told_at_its_file_and_line(tmp_path, old, new, rule):
+    """Each fault has its rule, an error, with a line of the file."""
+    review = check(tmp_path, claim=TEMPLATE.replace(old, new), work=DEPLOYMENT)
+    assert rule in rules(review)
+    finding = next(f for f in review.findings if f.rule == rule)
+    assert Path(finding.origin.source).is_file()
+    assert finding.origin.line > 0
+    assert not review.valid
+
+
+def test_a_claim_that_no_workload_uses_is_checked_too(tmp_path):
+    """A template alone is asked for once."""
+    review = check(tmp_path, claim=TEMPLATE)
+    assert [(item.subject, item.wanted, item.fit) for item in review.reviewed] == [
+        ("ResourceClaimTemplate/pair", 1, Fit.FITS)
+    ]
+
+
+def test_a_node_selector_leaves_the_other_nodes_out(tmp_path):
+    """Only the nodes that the pod's own words admit are counted."""
+    node = CLUSTER.node_names[0]
+    text = DEPLOYMENT.replace("      containers:", f"      nodeName: {node}\n      containers:")
+    review = check(tmp_path, claim=TEMPLATE, work=text)
+    assert (review.reviewed[0].times, review.reviewed[0].nodes) == (4, (node,))
+
+
+def test_a_shared_claim_is_allocated_once(tmp_path):
+    """Pods that name a ResourceClaim share its devices, however many they are."""
+    claim = TEMPLATE.replace("kind: ResourceClaimTemplate", "kind: ResourceClaim")
+    lines = [line[2:] if line.startswith("    ") else line for line in claim.splitlines() if line != "  spec:"]
+    text = DEPLOYMENT.replace("resourceClaimTemplateName", "resourceClaimName").replace("replicas: 3", "replicas: 99")
+    review = check(tmp_path, claim="\n".join(lines), work=text)
+    assert review.valid, [str(f) for f in review.findings]
+    assert "shared by 99 pods" in review.reviewed[0].sentence
+
+
+def test_workloads_that_fit_alone_and_not_together_are_told(tmp_path):
+    """Two deployments of ten pairs fit alone, but there is room for sixteen."""
+    ten = DEPLOYMENT.replace("replicas: 3", "replicas: 10")
+    review = check(tmp_path, claim=TEMPLATE, a=ten, b=ten.replace("name: train", "name: serve"))
+    assert [item.fit for item in review.reviewed] == [Fit.FITS, Fit.FITS]
+    assert rules(review) == {"workloads-do-not-fit-together"}
+
+
+def test_a_class_among_the_manifests_counts(tmp_path):
+    """A class that is written beside the claim is used although the cluster lacks it."""
+    own = (
+        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: ours}\nspec:\n  selectors:\n"
+        "  - cel: {expression: device.driver == 'gpu.nvidia.com'}\n"
+    )
+    review = check(tmp_path, cls=own, claim=TEMPLATE.replace("gpu.nvidia.com", "ours"), work=DEPLOYMENT)
+    assert review.valid
+
+
+def test_an_old_snapshot_is_told(tmp_path):
+    """What was noticed when the cluster was read, such as its age, is part of the review; it makes nothing invalid."""
+    old = Finding("snapshot-old", Severity.WARNING, "cluster/", "the snapshot is 40 days old")
+    review = check(tmp_path, cluster=replace(CLUSTER, findings=(old,)), claim=TEMPLATE, work=DEPLOYMENT)
+    assert "snapshot-old" in rules(review, Severity.WARNING)
+    assert review.valid
+
+
+def test_sarif_names_rules_files_and_lines(tmp_path, monkeypatch):
+    """Each result refers to a rule of the log and to a path below the working folder, with its line."""
+    monkeypatch.chdir(tmp_path)
+    review = check(Path("manifests"), claim=TEMPLATE.replace("gpu.nvidia.com", "none"), work=DEPLOYMENT)
+    (run,) = review_sarif(review, "1")["runs"]
+    ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert run["results"]
+    for result in run["results"]:
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"].startswith("manifests/")
+    assert place["region"]["startLine"] > 0
+
+
+def test_junit_counts_its_failures(tmp_path):
+    """Each workload is a test case; what does not fit has failed."""
+    work = DEPLOYMENT.replace("replicas: 3", "replicas: 17").replace("name: train", 'name: "tr<a>in"')
+    suite = ET.fromstring(review_junit(check(tmp_path, claim=TEMPLATE, work=work)))
+    assert int(suite.get("failures")) == len(suite.findall("testcase/failure")) == 2
+    assert int(suite.get("tests")) == len(suite.findall("testcase"))
+
+
+@pytest.mark.parametrize(("replicas", "status"), [("3", 0), ("17", 1)])
+def test_the_exit_status_says_whether_it_fits(tmp_path, capsys, replicas, status):
+    """0 for valid and fitting, 1 for what does not fit."""
+    folder = write(tmp_path, claim=TEMPLATE, work=DEPLOYMENT.replace("replicas: 3", f"replicas: {replicas}"))
+    assert main(["check", "sample:eks-p4d", str(folder)]) == status
+    assert "Deployment/train" in capsys.readouterr().out
+
+
+def _commands(name):
+    text = (EXAMPLES / name).read_text()
+    assert yaml.safe_load(text)
+    return re.findall(r"dra-lab check [^|>\n]*", text)
+
+
+@pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml"])
+def test_the_ci_examples_run(tmp_path, monkeypatch, capsys, name):
+    """Every `dra-lab check` line of the examples runs in a repository that looks like theirs."""
+    monkeypatch.chdir(tmp_path)
+    write(Path("manifests"), claim=TEMPLATE, work=DEPLOYMENT)
+    assert main(["capture", "sample:eks-p4d", "cluster"]) == 0
+    commands = _commands(name)
+    assert commands
+    for command in commands:
+        capsys.readouterr()
+        assert main(shlex.split(command)[1:]) == 0
+        assert capsys.readouterr().out
