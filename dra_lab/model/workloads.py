@@ -31,11 +31,12 @@ class ResourceRequirements(NodeValue, frozen=True):
 
 
 class Container(NodeValue, frozen=True):
-    """A container: name, image, resources."""
+    """A container: name, image, resources; an init container with `restart_policy` Always is a sidecar."""
 
     name: str = ""
     image: str = ""
     command: tuple[str, ...] = ()
+    restart_policy: str = ""
     resources: ResourceRequirements = ResourceRequirements()
 
 

@@ -1,0 +1,104 @@
+"""Pods that ask for devices by the name of an extended resource: the claim that stands for it, and where it fits."""
+
+from __future__ import annotations
+
+import pytest
+from small_nodes import a_slice, cluster, gpu
+
+from dra_lab.checks.plans import check_plan
+from dra_lab.errors import InputError
+from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workloads import Container, Pod, PodResourceClaim, PodSpec, ResourceRequirements
+from dra_lab.planner import make_plan
+from dra_lab.planner.extended import claims_of_pod, class_of_resource, extended_claim
+
+RELEASE = KubernetesRelease("1.36")
+GPU, NAME = "gpu.nvidia.com", "example.com/gpu"
+
+
+def a_class(name: str, resource: str | None = None, created: str | None = None) -> DeviceClass:
+    selector = DeviceSelector(CELDeviceSelector(f'device.driver == "{GPU}"'))
+    spec = DeviceClassSpec(selectors=(selector,), extended_resource_name=resource)
+    return DeviceClass(metadata=ObjectMeta(name=name, creation_timestamp=created), spec=spec)
+
+
+def two_nodes(*classes: DeviceClass, plugin: str = ""):
+    """Two nodes of two GPUs; on `plugin` a device plugin serves the name."""
+    nodes = tuple(
+        Node(metadata=ObjectMeta(name=name), status=NodeStatus(allocatable={NAME: "2"} if name == plugin else {}))
+        for name in ("n1", "n2")
+    )
+    slices = tuple(a_slice(GPU, gpu(0), gpu(1), node=node.name) for node in nodes)
+    return cluster(*slices, classes=classes or (a_class("gpu", NAME),), nodes=nodes)
+
+
+def container(restart: str = "", **amounts: int | str) -> Container:
+    requests = {
+        {"gpu": NAME, "implicit": "deviceclass.resource.kubernetes.io/gpu"}.get(k, k): v for k, v in amounts.items()
+    }
+    return Container(resources=ResourceRequirements(requests=requests), restart_policy=restart)
+
+
+def pod(*containers: Container, init: tuple[Container, ...] = ()) -> Pod:
+    return Pod(metadata=ObjectMeta(name="p"), spec=PodSpec(containers=containers, init_containers=init))
+
+
+def asked(*containers: Container, init: tuple[Container, ...] = ()) -> dict[str, tuple[str, int]]:
+    claim = extended_claim(pod(*containers, init=init), two_nodes(), RELEASE)
+    requests = claim.spec.devices.requests if claim is not None else ()
+    return {request.name: (request.exactly.device_class_name, request.exactly.count) for request in requests}
+
+
+def test_each_container_and_resource_is_a_request():
+    """Amounts become counts of the class, container by container; cpu and memory stay what they are."""
+    found = asked(container(gpu=2, cpu="500m"), container(gpu="1", implicit=1))
+    assert found == {
+        "container-0-request-0": ("gpu", 2),
+        "container-1-request-0": ("gpu", 1),
+        "container-1-request-1": ("gpu", 1),
+    }
+
+
+def test_init_containers_use_what_comes_later():
+    """An init container asks only for what the pod does not take later; a sidecar counts in full."""
+    assert asked(container(gpu=2), init=(container(gpu=1),)) == {"container-1-request-0": ("gpu", 2)}
+    more = asked(container(gpu=1), init=(container(gpu=3), container(gpu=2)))
+    assert more == {"container-0-request-0": ("gpu", 2), "container-2-request-0": ("gpu", 1)}
+    sidecar = asked(container(gpu=1), init=(container("Always", gpu=1), container(gpu=1)))
+    assert sidecar == {"container-0-request-0": ("gpu", 1), "container-2-request-0": ("gpu", 1)}
+
+
+def test_the_newest_class_serves_a_name():
+    """Of two classes with one name the newest counts, of equally old ones the first by name."""
+    old, new = a_class("b", NAME, "2026-01-01T00:00:00Z"), a_class("c", NAME, "2026-02-01T00:00:00Z")
+    assert class_of_resource(two_nodes(old, new), NAME) is new
+    assert class_of_resource(two_nodes(a_class("z", NAME), a_class("a", NAME)), NAME).name == "a"
+
+
+def test_without_the_gate_there_is_no_claim():
+    """Kubernetes 1.35 leaves the name to device plugins."""
+    assert extended_claim(pod(container(gpu=1)), two_nodes(), KubernetesRelease("1.35")) is None
+
+
+def test_parts_of_devices_are_refused():
+    """Half a device cannot be asked for by name."""
+    with pytest.raises(InputError, match="whole"):
+        asked(container(gpu="500m"))
+
+
+def test_a_pod_is_planned_where_no_device_plugin_serves_it():
+    """The plan takes devices of the class, on a node whose allocatable does not have the name."""
+    two = two_nodes(plugin="n1")
+    plan = make_plan(two, claims_of_pod(pod(container(gpu=2)), two, RELEASE), release=RELEASE)
+    assert plan.node == "n2"
+    assert len(plan.placements) == 2
+    assert check_plan(two, plan, RELEASE) == ()
+
+
+def test_a_claim_that_is_not_there_is_told():
+    """kube-scheduler would wait for it; the message says what to give instead."""
+    spec = PodSpec(resource_claims=(PodResourceClaim(name="x", resource_claim_name="lost"),))
+    with pytest.raises(InputError, match="lost"):
+        claims_of_pod(Pod(metadata=ObjectMeta(name="p"), spec=spec), two_nodes(), RELEASE)
