@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -39,6 +39,22 @@ class AllocatedDevices:
         return (alone,) if alone is not None else self.shares.get(device, ())
 
 
+_WORKED_OUT_FROM: Mapping[str, tuple[str, ...]] = {
+    "class_by_name": ("classes",),
+    "node_by_name": ("nodes", "slices"),
+    "node_names": ("nodes", "slices"),
+    "slices_by_node": ("slices",),
+    "network_slices": ("slices",),
+    "counter_slices": ("slices",),
+    "slices_by_pool": ("slices",),
+    "drivers": ("slices",),
+    "allocated": ("claims",),
+    "default_release": ("nodes",),
+    "hardware": ("slices", "nodes", "classes", "overlays"),
+}
+"""What is remembered of a Cluster, and the fields that it depends on."""
+
+
 @dataclass(frozen=True)
 class Cluster:
     """A snapshot: ResourceSlices, DeviceClasses, Nodes, ResourceClaims, DeviceTaintRules, and where they came from.
@@ -46,7 +62,8 @@ class Cluster:
     `pods` are those that use claims, as far as pods were read; planning does not need them.
     `name` is what the person gave (`sample:eks-p4d`, a path); `read_at` is an ISO time or "" for samples; `findings`
     is what the reader noticed; `claims_known` is False where no claims were read, so that devices in use are unknown.
-    `read_as` is the user of the kubeconfig who read it, "" for files and samples.
+    `read_as` is the user of the kubeconfig who read it, "" for files and samples; `resource_versions` says from where a
+    watch of each kind (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster.
     `overlays` gives, by node, places of devices that a file tells and no slice publishes; kube-scheduler sees none.
     """
 
@@ -61,6 +78,7 @@ class Cluster:
     claims_known: bool = True
     pods: tuple[Pod, ...] = ()
     read_as: str = ""
+    resource_versions: Mapping[str, str] = field(default_factory=dict)
     overlays: Mapping[str, Overlay] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -121,6 +139,14 @@ class Cluster:
         return tuple(sorted({slice_.spec.driver for slice_ in self.slices}))
 
     @cached_property
+    def hardware(self) -> dict[str, Any]:
+        """Return where other rooms remember what depends on slices, nodes, classes and overlays alone, by room.
+
+        It goes on with `with_objects` while these stay, so nothing in it may hold the Cluster itself.
+        """
+        return {}
+
+    @cached_property
     def allocated(self) -> AllocatedDevices:
         """Return what the claims hold: admin results block nobody, results with a shareID are shares."""
         return allocated_devices(self.claims)
@@ -129,6 +155,18 @@ class Cluster:
     def default_release(self) -> str:
         """Return the release of the lowest kubelet version read, else the default release."""
         return release_of_kubelet(tuple(n.status.node_info.kubelet_version for n in self.nodes))
+
+    def with_objects(self, **changes: Any) -> Cluster:
+        """Return the cluster with other values of some fields; what was worked out from the others is kept.
+
+        For clusters that are followed: a claim that comes or goes costs nothing that was worked out from slices.
+        """
+        made = replace(self, **changes)
+        changed = {name for name, value in changes.items() if value is not getattr(self, name)}
+        for name, sources in _WORKED_OUT_FROM.items():
+            if name in self.__dict__ and changed.isdisjoint(sources):
+                made.__dict__[name] = self.__dict__[name]
+        return made
 
     def taints_of(self, device_id: DeviceID, device: Device, *, rules: bool) -> tuple[DeviceTaint, ...]:
         """Return a device's taints; with `rules` (gate DRADeviceTaintRules), those of matching rules follow."""

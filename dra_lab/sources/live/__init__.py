@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dra_lab.sources.live.contexts import IN_CLUSTER, PREFIX, Context, contexts, find_context
+from dra_lab.sources.live.following import ClusterFollower, Following, FollowState
 from dra_lab.sources.live.limits import Limits
 from dra_lab.sources.live.progress import OnProgress, Progress, Read
 from dra_lab.sources.live.read import load_context
@@ -10,7 +11,10 @@ from dra_lab.sources.live.read import load_context
 __all__ = [
     "IN_CLUSTER",
     "PREFIX",
+    "ClusterFollower",
     "Context",
+    "FollowState",
+    "Following",
     "Limits",
     "OnProgress",
     "Progress",

@@ -34,7 +34,6 @@ class ReadingClient:
         self._connect = connect
         self._lock = threading.Lock()
         self._connection = connect()
-        self._renewed_for: Connection | None = None
         self._deadline: float | None = None
 
     @property
@@ -55,9 +54,16 @@ class ReadingClient:
         return self._retried(lambda: self._once(path, query))
 
     def stream(self, path: str, query: Query = {}) -> Stream:  # noqa: B006  never changed
-        """Begin an answer that comes line by line (a watch); tried once. Raises like `get`."""
-        response = self._request(path, query, {}, self.limits.idle)
-        return Stream(response, self._connection.server, self.limits.body)
+        """Begin an answer that comes line by line (a watch); not tried again. Raises like `get`."""
+        used = self._connection
+        try:
+            response = self._request(path, query, {}, self.limits.idle)
+        except Refusal as error:
+            if error.status != 401:
+                raise
+            self._renew(used)
+            response = self._request(path, query, {}, self.limits.idle)
+        return Stream(response, used.server, self.limits.body)
 
     def close(self) -> None:
         """Close the connections."""
@@ -66,14 +72,17 @@ class ReadingClient:
     # -- inside
 
     def _retried(self, call: Callable[[], T]) -> T:
-        attempt = 0
+        attempt, renewed = 0, False
         while True:
             self._check()
+            used = self._connection
             try:
                 return call()
             except (Refusal, Unreachable) as error:
                 attempt += 1
-                if isinstance(error, Refusal) and error.status == 401 and self._renew():
+                if isinstance(error, Refusal) and error.status == 401 and not renewed:
+                    renewed = True
+                    self._renew(used)
                     continue
                 if not error.passing or attempt >= self.limits.attempts:
                     raise
@@ -88,14 +97,12 @@ class ReadingClient:
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise SourceError(f"{self.server} was not read within {self.limits.overall:g} s")
 
-    def _renew(self) -> bool:
-        """Connect anew after the credentials were refused; False when the present ones are new already."""
+    def _renew(self, used: Connection) -> None:
+        """Connect anew after the credentials of a connection were refused, unless another thread has done so."""
         with self._lock:
-            if self._renewed_for is self._connection:
-                return False
-            self._connection.close()
-            self._connection = self._renewed_for = self._connect()
-            return True
+            if self._connection is used:
+                used.close()
+                self._connection = self._connect()
 
     def _once(self, path: str, query: Query) -> bytes:
         response = self._request(path, query, {"Accept-Encoding": "gzip"}, self.limits.read)

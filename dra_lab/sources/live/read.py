@@ -82,6 +82,10 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
         any(kind == "ResourceClaim" for kind, _ in reading.listed),
         parts["Pod"],
         read_as=context.user,
+        resource_versions={
+            f"{kind}/{space}" if space else kind: found.resource_version
+            for (kind, space), found in reading.listed.items()
+        },
     )
 
 

@@ -38,12 +38,16 @@ class Refusal(SourceError):
 
 
 class Unreachable(SourceError):
-    """There was no whole answer; `passing` says whether it may go better at once (a cut or stalled connection)."""
+    """There was no whole answer.
 
-    def __init__(self, message: str, *, passing: bool) -> None:
+    `passing` says whether it may go better at once (a cut or stalled connection), `silent` that nothing came in time.
+    """
+
+    def __init__(self, message: str, *, passing: bool, silent: bool = False) -> None:
         """Keep whether trying again is of use."""
         super().__init__(message)
         self.passing = passing
+        self.silent = silent
 
 
 class _Status(msgspec.Struct):
@@ -98,7 +102,7 @@ def unreachable_of(error: Exception, server: str) -> Unreachable:
         if any(isinstance(cause, kind) for cause in causes):
             return Unreachable(f"{server} cannot be reached: {what}; {advice}", passing=False)
     if any(isinstance(cause, urllib3.ReadTimeoutError | TimeoutError) for cause in causes):
-        return Unreachable(f"{server} stopped in the middle of an answer", passing=True)
+        return Unreachable(f"{server} stopped in the middle of an answer", passing=True, silent=True)
     return Unreachable(f"the connection to {server} was cut ({_words(causes[-1])})", passing=True)
 
 

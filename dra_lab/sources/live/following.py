@@ -1,0 +1,201 @@
+"""A running cluster, followed: watches of all kinds, changes gathered into snapshots, a state that can be shown."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dra_lab.errors import DraLabError, InputError, SourceError
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.sources.live.client import ReadingClient
+from dra_lab.sources.live.connection import connect
+from dra_lab.sources.live.contexts import PREFIX, Context, find_context
+from dra_lab.sources.live.kinds import discover
+from dra_lab.sources.live.limits import Limits
+from dra_lab.sources.live.missing import right_missing
+from dra_lab.sources.live.objects import LiveObjects
+from dra_lab.sources.live.refusals import Refusal
+from dra_lab.sources.live.watching import Watch
+
+GATHER = 0.5
+"""Seconds in which changes are gathered before they become a snapshot; a change is seen so much later at least."""
+
+
+class FollowState(StrEnum):
+    """What a person should know about a cluster that is followed."""
+
+    OFF = "off"
+    CONNECTING = "connecting"
+    LIVE = "live"
+    LOST = "lost"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """The state, and in words why events are missing (`lost`, `stopped`)."""
+
+    state: FollowState = FollowState.OFF
+    reason: str = ""
+
+
+class ClusterFollower:
+    """Follows a Cluster of `context:NAME` from the moment on at which it was read.
+
+    `on_cluster` gets each new snapshot in a thread of the follower, at most one every `gather` seconds; while it runs,
+    further changes are gathered. `on_state` is called after each change of `following`. Findings say which kinds are
+    not followed because the right to watch is missing. Raises InputError for a cluster that is no running one.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        on_cluster: Callable[[Cluster], None],
+        on_state: Callable[[], None],
+        *,
+        limits: Limits | None = None,
+        gather: float = GATHER,
+    ) -> None:
+        """Prepare; nothing is connected to before `start`."""
+        if not cluster.name.startswith(PREFIX) or not cluster.resource_versions:
+            raise InputError(f"{cluster.name!r} is no running cluster; load one with context:NAME to follow it")
+        self.following = Following(FollowState.CONNECTING)
+        self._versions = dict(cluster.resource_versions)
+        self._context = find_context(cluster.name.removeprefix(PREFIX))
+        self._objects = LiveObjects(cluster)
+        self._on_cluster, self._on_state = on_cluster, on_state
+        self._limits, self._gather = limits or Limits(), gather
+        self._stop, self._change = threading.Event(), threading.Event()
+        self._lock = threading.RLock()
+        self._watches: list[Watch] = []
+        self._threads: list[threading.Thread] = []
+        self._troubles: dict[str, str] = {}
+        self._waiting: set[str] = set()
+        self._barred: dict[str, Finding] = {}
+
+    def start(self) -> None:
+        """Begin to follow, in threads of its own; returns at once."""
+        self._begin(self._run, "dra-lab-follow")
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """End all threads and connections; returns when they have ended. Nothing is called after it."""
+        self._stop.set()
+        self._change.set()
+        while True:
+            with self._lock:
+                for watch in self._watches:
+                    watch.close()
+                threads = [t for t in self._threads if t is not threading.current_thread() and t.is_alive()]
+            if not threads:
+                break
+            threads[0].join(min(0.05, timeout))
+            timeout -= 0.05
+            if timeout <= 0:
+                break
+        self._state(FollowState.STOPPED, "")
+
+    @property
+    def context(self) -> Context:
+        """Return the context that is followed."""
+        return self._context
+
+    # -- what the watches tell (see watching.Follower)
+
+    def changed(self) -> None:
+        """Something is different now: a snapshot is due."""
+        self._change.set()
+
+    def well(self, watch: Watch) -> None:
+        """Events of a kind come."""
+        with self._lock:
+            self._troubles.pop(watch.label, None)
+            self._waiting.discard(watch.label)
+            self._tell_state()
+
+    def lost(self, watch: Watch, error: SourceError) -> None:
+        """Events of a kind do not come for the moment."""
+        with self._lock:
+            self._troubles[watch.label] = error.message
+            self._tell_state()
+
+    def barred(self, watch: Watch, error: Refusal) -> None:
+        """Events of a kind will not come: a finding says which right is missing."""
+        with self._lock:
+            self._troubles.pop(watch.label, None)
+            self._waiting.discard(watch.label)
+            kind = watch.served.kind
+            self._barred[watch.label] = right_missing(self._context, kind, error, watch.space, "watch")
+            self._tell_state()
+        self.changed()
+
+    # -- inside
+
+    def _begin(self, target: Callable[[], None], name: str) -> None:
+        thread = threading.Thread(target=target, name=name, daemon=True)
+        with self._lock:
+            if not self._stop.is_set():
+                self._threads.append(thread)
+                thread.start()
+
+    def _run(self) -> None:
+        try:
+            client = self._connect()
+        except DraLabError as error:
+            if not self._stop.is_set():
+                self._state(FollowState.STOPPED, str(error))
+            return
+        try:
+            while not self._stop.is_set():
+                self._change.wait()
+                if self._stop.wait(self._gather):
+                    break
+                self._change.clear()
+                versions = {**self._versions, **{watch.label: watch.version for watch in self._watches}}
+                self._on_cluster(self._objects.snapshot(versions, tuple(self._barred.values())))
+        finally:
+            client.close()
+
+    def _connect(self) -> ReadingClient:
+        """Connect and discover, again and again while the server cannot be reached, then begin the watches."""
+        client: ReadingClient | None = None
+        attempt = 0
+        while True:
+            try:
+                client = client or ReadingClient(lambda: connect(self._context), self._limits, self._stop)
+                served = {entry.kind.name: entry for entry in discover(client)}
+                break
+            except SourceError as error:
+                if client is None or (isinstance(error, Refusal) and not error.passing):
+                    raise
+                self._state(FollowState.LOST, error.message)
+                self._stop.wait(self._limits.delay(attempt))
+                attempt += 1
+        source = self._context.source
+        for label, version in self._versions.items():
+            kind, _, space = label.partition("/")
+            if kind in served:
+                self._watches.append(Watch(client, served[kind], space, version, self._objects, self, source))
+        self._waiting = {watch.label for watch in self._watches}
+        for watch in self._watches:
+            self._begin(watch.run, f"dra-lab-watch-{watch.label}")
+        return client
+
+    def _tell_state(self) -> None:
+        if self._troubles:
+            self._state(FollowState.LOST, next(iter(self._troubles.values())))
+        elif len(self._barred) == len(self._watches):
+            words = next((finding.message for finding in self._barred.values()), "nothing can be followed")
+            self._state(FollowState.STOPPED, words)
+        elif not self._waiting:
+            self._state(FollowState.LIVE, "")
+
+    def _state(self, state: FollowState, reason: str) -> None:
+        with self._lock:
+            found = Following(state, reason)
+            if found == self.following or (self._stop.is_set() and state is not FollowState.STOPPED):
+                return
+            self.following = found
+        self._on_state()

@@ -1,0 +1,110 @@
+"""The objects of a cluster that is followed: changed one by one, made into a snapshot when somebody wants to see it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.sources.live.kinds import KINDS
+from dra_lab.sources.live.pages import Key, Listed, key_of, tidy, wanted
+
+FIELDS = {
+    "ResourceSlice": "slices",
+    "DeviceClass": "classes",
+    "Node": "nodes",
+    "ResourceClaim": "claims",
+    "DeviceTaintRule": "taint_rules",
+    "Pod": "pods",
+}
+"""Where the objects of a kind stand in a Cluster."""
+
+
+class LiveObjects:
+    """Begins with a Cluster and takes changes; calls may come from several threads.
+
+    Objects are shared with the snapshots: a change costs its own object, a snapshot the tuples of the kinds that
+    changed.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Take the objects of a snapshot over."""
+        self._latest = cluster
+        self._said = cluster.findings
+        self._lock = threading.Lock()
+        self._objects: dict[str, dict[Key, Any]] = {
+            kind.name: {key_of(item): item for item in getattr(cluster, FIELDS[kind.name])} for kind in KINDS
+        }
+        self._findings: dict[tuple[str, Key], tuple[Finding, ...]] = {}
+        self._dirty: set[str] = set()
+
+    def put(self, kind: str, item: Any) -> bool:
+        """Add or replace an object; returns False when nothing that is kept of it has changed."""
+        if not wanted(item):
+            return self.remove(kind, key_of(item))
+        kept = tidy(item)
+        with self._lock:
+            if self._objects[kind].get(key_of(kept)) == kept:
+                return False
+            self._objects[kind][key_of(kept)] = kept
+            self._dirty.add(kind)
+            return True
+
+    def remove(self, kind: str, key: Key) -> bool:
+        """Take an object away; returns False when it was not there."""
+        with self._lock:
+            self._forget(kind, key)
+            if self._objects[kind].pop(key, None) is None:
+                return False
+            self._dirty.add(kind)
+            return True
+
+    def tell(self, kind: str, key: Key, findings: tuple[Finding, ...]) -> bool:
+        """Say what is wrong with an object, in place of what was said before; returns whether that is something new."""
+        with self._lock:
+            before = self._findings.get((kind, key), ())
+            self._forget(kind, key)
+            if findings:
+                self._findings[kind, key] = findings
+            return before != findings
+
+    def replace_all(self, kind: str, space: str, listed: Listed) -> bool:
+        """Take a new list of a kind, of a namespace or of all; returns whether anything is different."""
+        with self._lock:
+            held = self._objects[kind]
+            gone = [key for key in held if (not space or key[0] == space) and key not in listed.objects]
+            changed = {key: item for key, item in listed.objects.items() if held.get(key) != item}
+            for key in gone:
+                del held[key]
+                self._forget(kind, key)
+            held.update(changed)
+            if gone or changed:
+                self._dirty.add(kind)
+            return bool(gone or changed)
+
+    def snapshot(self, versions: Mapping[str, str], extra: tuple[Finding, ...] = ()) -> Cluster:
+        """Return the cluster as it is now; kinds that did not change keep their tuple.
+
+        `extra` are findings about the following itself, which stand behind those of the objects.
+        """
+        with self._lock:
+            changes: dict[str, Any] = {
+                FIELDS[kind]: tuple(self._objects[kind][key] for key in sorted(self._objects[kind]))
+                for kind in self._dirty
+            }
+            self._dirty.clear()
+            told = (*self._said, *(f for found in self._findings.values() for f in found), *extra)
+            read_at = datetime.now().astimezone().isoformat(timespec="seconds")
+            changes |= {"findings": tuple(dict.fromkeys(told)), "resource_versions": dict(versions), "read_at": read_at}
+            self._latest = self._latest.with_objects(**changes)
+            return self._latest
+
+    def _forget(self, kind: str, key: Key) -> None:
+        """Drop what was said about an object, here and in the snapshot that all began with; the lock is held."""
+        self._findings.pop((kind, key), None)
+        name = f"{kind}/{key[1]}"
+        if any(f.origin is not None and f.origin.object == name for f in self._said):
+            self._said = tuple(f for f in self._said if f.origin is None or f.origin.object != name)

@@ -1,0 +1,172 @@
+"""One kind, watched: events from the last version on, resumed after a cut, listed anew when the server forgot."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from dra_lab.errors import Cancelled, SourceError
+from dra_lab.sources.live.client import ReadingClient, Stream
+from dra_lab.sources.live.kinds import Served
+from dra_lab.sources.live.objects import LiveObjects
+from dra_lab.sources.live.pages import Key, decode_item, list_kind
+from dra_lab.sources.live.refusals import Refusal, Unreachable, status_of_event
+
+ANEW_AFTER = 3
+"""After so many failures in a row that are no lost connection, the kind is listed anew."""
+
+
+class Follower(Protocol):
+    """Whom a watch tells what happens to it."""
+
+    def changed(self) -> None:
+        """Something is different now."""
+
+    def well(self, watch: Watch) -> None:
+        """Events come."""
+
+    def lost(self, watch: Watch, error: SourceError) -> None:
+        """No events come, and it is tried again."""
+
+    def barred(self, watch: Watch, error: Refusal) -> None:
+        """No events will come, as the right is missing."""
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+_EVENT = msgspec.json.Decoder(_Event)
+_OBJECT = msgspec.json.Decoder(_Object)
+
+
+@dataclass
+class Watch:
+    """Keeps the objects of one kind, of a namespace or of all, up to date until the client is cancelled.
+
+    `version` is the resource version that was seen last; "" lists the kind first.
+    """
+
+    client: ReadingClient
+    served: Served
+    space: str
+    version: str
+    objects: LiveObjects
+    follower: Follower
+    source: str
+    stream: Stream | None = None
+    failures: int = 0
+
+    @property
+    def label(self) -> str:
+        """Return the name under which the version of this watch is remembered."""
+        return f"{self.served.kind.name}/{self.space}" if self.space else self.served.kind.name
+
+    def run(self) -> None:
+        """Follow until the client is cancelled or the right is missing."""
+        stop = self.client.cancel
+        while not stop.is_set():
+            try:
+                self._go_on()
+            except Cancelled:
+                return
+            except SourceError as error:
+                if stop.is_set():
+                    return
+                if isinstance(error, Refusal) and error.status == 403:
+                    self.follower.barred(self, error)
+                    return
+                self._failed(error)
+
+    def close(self) -> None:
+        """Wake the thread that waits for events."""
+        if self.stream is not None:
+            self.stream.close()
+
+    def _failed(self, error: SourceError) -> None:
+        if isinstance(error, Refusal) and error.expired:
+            self.version = ""
+        elif isinstance(error, Unreachable) and error.silent:
+            return
+        elif isinstance(error, Refusal) and self.failures + 1 >= ANEW_AFTER:
+            self.version = ""
+        self.failures += 1
+        # the first time a kind was forgotten is nothing that a person must know: it is read anew at once
+        if self.failures > 1 or not (isinstance(error, Refusal) and error.expired):
+            self.follower.lost(self, error)
+            pause = self.client.limits.delay(self.failures - 1, getattr(error, "retry_after", None))
+            self.client.cancel.wait(pause)
+
+    def _go_on(self) -> None:
+        if not self.version:
+            self._list()
+        seconds = int(self.client.limits.watch * random.uniform(1.0, 1.3)) or 1  # noqa: S311  so that not all end at once
+        query: dict[str, str | int] = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self.version,
+            "timeoutSeconds": seconds,
+        }
+        stream = self.stream = self.client.stream(self.served.path(self.space), query)
+        try:
+            if self.client.cancel.is_set():
+                return
+            self.follower.well(self)
+            self._events(stream)
+        finally:
+            stream.release()
+            self.stream = None
+
+    def _list(self) -> None:
+        listed = list_kind(self.client, self.served, self.space, _ignore, self.source)
+        changed = self.objects.replace_all(self.served.kind.name, self.space, listed)
+        self.version = listed.resource_version
+        if changed:
+            self.follower.changed()
+
+    def _events(self, stream: Stream) -> None:
+        for line in stream.lines():
+            if self._event(line):
+                self.follower.changed()
+            self.failures = 0
+
+    def _event(self, line: bytes) -> bool:
+        """Take one event; returns whether anything is different."""
+        try:
+            event = _EVENT.decode(line)
+            raw = bytes(event.object)
+            meta = _OBJECT.decode(raw).metadata if event.type != "ERROR" else _Meta()
+        except (msgspec.MsgspecError, RecursionError):
+            raise Unreachable(f"{self.client.server} sends what is no event", passing=True) from None
+        if event.type == "ERROR":
+            raise status_of_event(raw)
+        changed = event.type != "BOOKMARK" and self._apply(event.type, (meta.namespace, meta.name), raw)
+        self.version = meta.resource_version or self.version
+        return changed
+
+    def _apply(self, type_: str, key: Key, raw: bytes) -> bool:
+        kind = self.served.kind.name
+        if type_ == "DELETED":
+            return self.objects.remove(kind, key)
+        item: Any
+        item, findings = decode_item(raw, self.served, self.source)
+        changed = self.objects.put(kind, item) if item is not None else self.objects.remove(kind, key)
+        return self.objects.tell(kind, key, findings) or changed
+
+
+def _ignore(_done: int, _remaining: int) -> None:
+    """Nobody looks at the progress of a kind that is listed anew."""

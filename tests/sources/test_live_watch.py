@@ -1,0 +1,283 @@
+"""A running cluster, followed: what changes is seen, cuts are told and healed, nothing is left behind."""
+
+import threading
+import time
+
+import pytest
+from api_server.kubeconfig import write_kubeconfig
+from api_server.server import ApiServer
+from api_server.small_cluster import claim, recorded_store
+
+from dra_lab.errors import InputError
+from dra_lab.model.names import DeviceID
+from dra_lab.sources import load_cluster, load_context
+from dra_lab.sources.live import ClusterFollower, FollowState, Limits
+
+QUICK = Limits(connect=2, read=2, overall=20, attempts=3, backoff_first=0.01, backoff_most=0.05)
+GPU = DeviceID("gpu.nvidia.com", "gpu-node-0", "gpu-x")
+
+
+class Watched:
+    """A follower and what it told: wait until something is true of the latest snapshot or state."""
+
+    def __init__(self, cluster, limits=QUICK):
+        self.latest, self.count = cluster, 0
+        self.states = []
+        self.told = threading.Condition()
+        self.follower = ClusterFollower(cluster, self._on_cluster, self._on_state, limits=limits, gather=0.01)
+        self.follower.start()
+
+    def _on_cluster(self, cluster):
+        with self.told:
+            self.latest, self.count = cluster, self.count + 1
+            self.told.notify_all()
+
+    def _on_state(self):
+        with self.told:
+            self.states.append(self.follower.following)
+            self.told.notify_all()
+
+    def until(self, true, seconds=10):
+        """Wait until `true(self)`; fails after so many seconds."""
+        with self.told:
+            assert self.told.wait_for(lambda: true(self), seconds), (self.states, self.count)
+
+    def until_elsewhere(self, true, seconds=10):
+        """Wait for something that is not told, looking again and again."""
+        end = time.monotonic() + seconds
+        while not true():
+            assert time.monotonic() < end
+            with self.told:
+                self.told.wait(0.02)
+
+    def until_live(self):
+        """Wait until all kinds are followed."""
+        self.until(lambda w: w.follower.following.state is FollowState.LIVE)
+
+
+@pytest.fixture
+def server():
+    """The recorded cluster, served."""
+    with ApiServer(recorded_store()) as made:
+        yield made
+
+
+@pytest.fixture
+def config(server, tmp_path, monkeypatch):
+    """A kubeconfig for it, which KUBECONFIG names."""
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    file = write_kubeconfig(tmp_path, server)
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    return file
+
+
+@pytest.fixture
+def watched(server, config):
+    """The cluster, read and followed until all kinds are live; stopped after the test."""
+    made = Watched(load_context("test", limits=QUICK))
+    made.until_live()
+    yield made
+    made.follower.stop()
+
+
+def threads() -> set[str]:
+    """The names of the threads of followers and readers."""
+    return {t.name for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))}
+
+
+def held(watched):
+    """Who holds the GPU."""
+    return watched.latest.allocated.holders(GPU)
+
+
+def test_a_claim_that_comes_and_goes_is_seen(server, watched):
+    """ADDED, MODIFIED and DELETED change what is in use; nothing is listed again."""
+    server.requests.clear()
+    server.store.put(claim("late"))
+    watched.until(lambda w: any(c.metadata.name == "late" for c in w.latest.claims))
+    server.store.put(claim("late", "gpu-x"))
+    watched.until(lambda w: held(w) == ("team-a/late",))
+    server.store.delete("resourceclaims", "late", "team-a")
+    watched.until(lambda w: held(w) == ())
+    assert server.requests == []
+
+
+def test_the_followed_cluster_is_the_one_that_a_new_reading_gives(server, watched):
+    """Slices, classes, nodes, claims, taint rules and pods: followed or read anew, they are the same in one order."""
+    first = watched.latest
+    spec = {"driver": "d.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n"}
+    taint = {"spec": {"taint": {"key": "a", "effect": "NoSchedule"}}}
+    server.store.put({"kind": "ResourceSlice", "metadata": {"name": "aaa"}, "spec": {**spec, "devices": []}})
+    server.store.put({"kind": "DeviceClass", "metadata": {"name": "aaa"}, "spec": {}})
+    server.store.put({"kind": "Node", "metadata": {"name": "aaa", "labels": {"x": "y"}}})
+    server.store.put({"kind": "DeviceTaintRule", "metadata": {"name": "aaa"}, **taint})
+    server.store.put(
+        {"kind": "Pod", "metadata": {"name": "a", "namespace": "z"}, "spec": {"resourceClaims": [{"name": "g"}]}}
+    )
+    server.store.put(claim("aaa", "gpu-x"))
+    server.store.delete("resourceslices", first.slices[0].name)
+    server.store.delete("nodes", first.nodes[0].name)
+
+    def same(watched):
+        new, old = load_context("test", limits=QUICK), watched.latest
+        fields = ("slices", "classes", "nodes", "claims", "taint_rules", "pods", "findings")
+        return all(getattr(new, name) == getattr(old, name) for name in fields)
+
+    watched.until(lambda w: w.latest.allocated.holders(GPU) and len(w.latest.nodes) == len(first.nodes))
+    assert same(watched)
+
+
+def test_what_does_not_change_is_not_copied(server, watched):
+    """A claim that comes leaves slices and all that was worked out from them as they are."""
+    first = watched.latest
+    known, there = first.slices_by_node, first.hardware
+    there["a room"] = 1
+    server.store.put(claim("late", "gpu-x"))
+    watched.until(held)
+    assert watched.latest.slices is first.slices
+    assert watched.latest.slices_by_node is known
+    assert watched.latest.hardware is there
+    assert watched.latest.claims is not first.claims
+
+
+def test_a_change_of_nothing_that_is_kept_makes_no_snapshot(server, watched):
+    """A node's heartbeat is an event twenty times a second on a large cluster, and no reason to plan anew."""
+    for beat in range(5):
+        name = watched.latest.nodes[0].name
+        labels = watched.latest.nodes[0].metadata.labels
+        status = {"conditions": [{"type": "Ready", "lastHeartbeatTime": str(beat)}]}
+        server.store.put({"kind": "Node", "metadata": {"name": name, "labels": dict(labels)}, "status": status})
+    server.store.put(claim("late", "gpu-x"))
+    watched.until(held)
+    assert watched.latest.resource_versions["ResourceClaim"] == str(server.store.version)
+    assert watched.count <= 2
+
+
+def test_many_events_become_few_snapshots(server, watched):
+    """Events are gathered: hundreds of them cost a few snapshots."""
+    for number in range(300):
+        server.store.put(claim(f"c{number % 10}", "gpu-x" if number % 2 else ""))
+    server.store.put(claim("last"))
+    watched.until(lambda w: any(c.metadata.name == "last" for c in w.latest.claims))
+    assert watched.count < 100
+
+
+def test_a_lost_connection_is_told_and_resumed_from_the_last_version(server, watched):
+    """While the server is away the state says so; then events go on where they ended, without a new list."""
+    server.store.put(claim("before", "gpu-x"))
+    watched.until(held)
+    server.hang_up()
+    watched.until(lambda w: w.follower.following.state is FollowState.LOST)
+    assert watched.follower.following.reason
+    server.store.delete("resourceclaims", "before", "team-a")
+    server.requests.clear()
+    server.listen()
+    watched.until_live()
+    watched.until(lambda w: not held(w))
+    assert {target.partition("?")[2].partition("&")[0] for _, target in server.requests} == {"watch=true"}
+
+
+def test_what_the_server_forgot_is_listed_anew(server, watched):
+    """410 as an event: the kind is read again, and what vanished in between is gone."""
+    server.store.put(claim("before", "gpu-x"))
+    watched.until(held)
+    server.hang_up()
+    watched.until(lambda w: w.follower.following.state is FollowState.LOST)
+    server.store.delete("resourceclaims", "before", "team-a")
+    server.store.put(claim("after"))
+    server.store.compact()
+    server.listen()
+    watched.until(lambda w: not held(w) and any(c.metadata.name == "after" for c in w.latest.claims))
+    watched.until_live()
+
+
+def test_410_as_a_status_is_handled_as_well(server, watched):
+    """Some servers refuse the watch itself."""
+    server.faults.add("resourceclaims?watch", status=410, reason="Expired")
+    server.drop()
+    server.store.put(claim("late", "gpu-x"))
+    watched.until(held)
+
+
+@pytest.mark.parametrize(
+    "fault", [{"status": 500, "reason": "InternalError"}, {"status": 429, "reason": "TooManyRequests"}, {"cut": 0}]
+)
+def test_trouble_while_resuming_is_tried_again(server, watched, fault):
+    """5xx, 429 and cuts end after some attempts."""
+    server.faults.add("watch=true", times=8, **fault)
+    server.drop()
+    server.store.put(claim("late", "gpu-x"))
+    watched.until(held)
+    watched.until_live()
+
+
+def test_watches_are_renewed_when_the_server_ends_them(server, config):
+    """Servers end every watch after a while: it goes on from the last version, and nobody is told."""
+    followed = Watched(load_context("test", limits=QUICK), Limits(backoff_first=0.01, watch=1, idle=30))
+    followed.until_live()
+    followed.until_elsewhere(lambda: len(server.asked("resourceclaims?watch")) > 1)
+    server.store.put(claim("late", "gpu-x"))
+    followed.until(held)
+    followed.follower.stop()
+    assert {state.state for state in followed.states} == {FollowState.LIVE, FollowState.STOPPED}
+
+
+def test_bookmarks_move_the_version(server, config):
+    """After a bookmark a resumed watch begins there, so that a quiet kind is not forgotten by the server."""
+    server.bookmark = 0.02
+    followed = Watched(load_context("test", limits=QUICK))
+    followed.until_live()
+    server.store.put(claim("late", "gpu-x"))
+    followed.until(held)
+    label = next(w for w in followed.follower._watches if w.label == "Node")
+    followed.until_elsewhere(lambda: label.version == str(server.store.version))
+    followed.follower.stop()
+
+
+def test_a_missing_right_to_watch_is_a_finding(server, config):
+    """List without watch: the kind stays as it was read, which is told with the right."""
+    server.denied = {("admin", "watch", "resourceclaims")}
+    followed = Watched(load_context("test", limits=QUICK))
+    followed.until(lambda w: w.latest.findings)
+    (finding,) = followed.latest.findings
+    assert "can-i watch resourceclaims.resource.k8s.io" in finding.advice
+    assert "not followed" in finding.message
+    followed.until_live()
+    followed.follower.stop()
+
+
+def test_a_broken_object_is_told_until_it_is_mended(server, watched):
+    """What is wrong with an object is a finding for as long as it is wrong."""
+    spec = {"driver": "d.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n"}
+    broken = {"kind": "ResourceSlice", "metadata": {"name": "odd"}, "spec": {**spec, "devices": [{"name": 1}]}}
+    server.store.put(broken)
+    watched.until(lambda w: [f.rule for f in w.latest.findings] == ["document-broken"])
+    server.store.put({**broken, "spec": {**spec, "devices": []}})
+    watched.until(lambda w: not w.latest.findings and any(s.name == "odd" for s in w.latest.slices))
+
+
+def test_stopping_leaves_no_thread_and_no_call(server, config):
+    """After `stop` there is no thread of the follower, and nothing is told any more."""
+    followed = Watched(load_context("test", limits=QUICK))
+    followed.until_live()
+    assert threads()
+    followed.follower.stop()
+    assert threads() == set()
+    assert followed.follower.following.state is FollowState.STOPPED
+    count = followed.count
+    server.store.put(claim("late", "gpu-x"))
+    assert followed.count == count
+
+
+def test_stopping_while_the_server_is_away_leaves_no_thread(server, watched):
+    """Also between two attempts."""
+    server.hang_up()
+    watched.until(lambda w: w.follower.following.state is FollowState.LOST)
+    watched.follower.stop()
+    assert threads() == set()
+
+
+def test_only_a_running_cluster_can_be_followed():
+    """A file or sample does not change."""
+    with pytest.raises(InputError, match="no running cluster"):
+        ClusterFollower(load_cluster("sample:two-sockets"), lambda _cluster: None, lambda: None)
