@@ -40,12 +40,22 @@ class Match:
 
 
 _MATCHED = Match(MATCH)
+_LISTS = "_publishes_lists"
 _Chain = tuple[tuple[Selector | str, Match], ...]
 
 
 def knows_lists(release: KubernetesRelease) -> bool:
     """Say whether stored selectors see list-typed attributes: with the gate, and always from 1.37 (#139395)."""
     return release.enabled("DRAListTypeAttributes") or RELEASES.index(release.version) >= RELEASES.index("1.37")
+
+
+def _publishes_lists(cluster: Cluster) -> bool:
+    """Say whether any device publishes a list; looked up once for as long as the cluster lives."""
+    found: bool | None = cluster.__dict__.get(_LISTS)
+    if found is None:
+        devices = (device for slice_ in cluster.slices for device in slice_.spec.devices or ())
+        found = cluster.__dict__[_LISTS] = any(map(has_lists, devices))
+    return found
 
 
 class Matching:
@@ -61,8 +71,7 @@ class Matching:
     @cached_property
     def _decide(self) -> Callable[[Selector, str, Device], bool]:
         """Return how to ask a selector: the look for lists on every device is made once for the whole cluster."""
-        devices = (device for slice_ in self._cluster.slices for device in slice_.spec.devices or ())
-        return Selector.decide if self._lists or not any(map(has_lists, devices)) else Selector.matches
+        return Selector.decide if self._lists or not _publishes_lists(self._cluster) else Selector.matches
 
     def selector(self, expression: str) -> Selector:
         """Return a compiled selector; raises CelCompileError."""

@@ -59,7 +59,10 @@ def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: s
     patterns = Patterns(scan, order, limits, solver)
     patterns.prepare()
     best: Solution | None = None
-    rows = sorted(scan.classes, key=lambda c: (pinned not in c.nodes, patterns.rank(c), c.nodes[0]))
+    # Of equally good hardware, the nodes with most free devices first: what fails there fails wherever less is free.
+    rows = sorted(
+        scan.classes, key=lambda c: (pinned not in c.nodes, patterns.rank(c), c.layout, -sum(c.free), c.nodes[0])
+    )
     for number, equal in enumerate(rows):
         name = pinned if pinned in equal.nodes else equal.nodes[0]
         bar = best.values if best is not None and best.proven and name != pinned else None
@@ -71,10 +74,10 @@ def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: s
             # The goals are told for the first node; the others only have to show that they can keep up.
             told = limits if best is None or name == pinned else replace(limits, report=None)
             found = solve_problem(scan.problem(name), order, told, solver=solver, best=bar, least=least)
-            patterns.learn_from(equal, name, found)
         search.solutions.append((equal, name, found))
         if found.taken is not None and not found.worse and (best is None or found.values < best.values):
             best = found
+        patterns.learn_from(equal, name, found, best)
         if number % _TELL_EVERY == 0:
             limits.tell("nodes", f"decided {number + 1} of {len(rows)} classes of equal nodes")
     return _conclude(search, best)

@@ -114,7 +114,7 @@ class Rules:
         """Return the number of claims that are planned together."""
         return len({part_of(request.name)[0] for request in self.sketch.requests}) or 1
 
-    @property
+    @cached_property
     def asks(self) -> tuple[Ask, ...]:
         """Return every way to serve every request, in the claim's order."""
         return tuple(ask for request in self.sketch.requests for ask in asks(request))

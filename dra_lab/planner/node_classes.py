@@ -31,6 +31,11 @@ class Layout:
         """Return the size of every group."""
         return tuple(group.size for group in self.problem.groups)
 
+    @cached_property
+    def prepared(self) -> Prepared:
+        """Return what the fingerprints of all its states have in common."""
+        return prepare(self.problem)
+
 
 def layout_of(problem: AllocationProblem, devices: Sequence[DeviceID]) -> Layout:
     """Return the layout of a problem, for a node that sees these devices."""
@@ -50,13 +55,70 @@ def thinned(layout: Layout, held: Collection[int]) -> tuple[int, ...]:
     return tuple(left)
 
 
-def fingerprint(problem: AllocationProblem, free: Sequence[int] | None = None, replicas: int = 1) -> Hashable:
+class _Kind:
+    """What a group is, apart from its size and places: its hash is worked out once, for it is asked for often."""
+
+    __slots__ = ("known", "value")
+
+    def __init__(self, value: Hashable) -> None:
+        self.value, self.known = value, hash(value)
+
+    def __hash__(self) -> int:
+        return self.known
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, _Kind) and self.known == other.known and self.value == other.value)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What every fingerprint of one problem has in common, whatever is free.
+
+    `kinds` says what each group is; `places` numbers its place in each dimension (None: not known), `count` of them.
+    """
+
+    kinds: tuple[_Kind, ...]
+    places: tuple[tuple[int | None, ...], ...]
+    count: int
+
+
+def prepare(problem: AllocationProblem) -> Prepared:
+    """Look at the groups of a problem once, for the fingerprints of all its states."""
+    ordered = any(group.tie is Tie.TERMS for group in problem.groups)
+    listed = _listed(problem)
+    kinds, places = [], []
+    numbers: dict[tuple[int, Hashable], int] = {}
+    known: dict[Hashable, _Kind] = {}
+    for at, group in enumerate(problem.groups):
+        raw = tuple(group.places[link] for link in listed)
+        shared = (group.shareable, group.remaining, group.uses, group.draws, group.tie, at if ordered else 0)
+        value = (group.asks, group.kind, *shared, raw)
+        kinds.append(known.setdefault(value, _Kind(value)))
+        single = (v[0] if v and link not in listed else None for link, v in enumerate(group.places))
+        places.append(
+            tuple(
+                None if value is None else numbers.setdefault((dimension, value), len(numbers))
+                for dimension, value in enumerate((*single, group.numa, group.root))
+            )
+        )
+    return Prepared(tuple(kinds), tuple(places), len(numbers))
+
+
+def fingerprint(
+    problem: AllocationProblem,
+    free: Sequence[int] | None = None,
+    replicas: int = 1,
+    prepared: Prepared | None = None,
+) -> Hashable:
     """Return a value that two problems share only if one is the other with its places renamed; see `canonical`."""
-    return canonical(problem, free, replicas)[0]
+    return canonical(problem, free, replicas, prepared)[0]
 
 
 def canonical(
-    problem: AllocationProblem, free: Sequence[int] | None = None, replicas: int = 1
+    problem: AllocationProblem,
+    free: Sequence[int] | None = None,
+    replicas: int = 1,
+    prepared: Prepared | None = None,
 ) -> tuple[Hashable, tuple[int, ...]]:
     """Return a problem's fingerprint and its groups in the fingerprint's order.
 
@@ -68,38 +130,26 @@ def canonical(
     fingerprints, never unequal nodes the same one. At the place of a link where lists are, and in counters, names stay
     as they are. `free` gives other sizes of the groups. Where the order of the devices counts (Tie.TERMS), it is kept.
     """
-    ordered = any(group.tie is Tie.TERMS for group in problem.groups)
+    common = prepared or prepare(problem)
     most = _most(problem) * replicas
     sizes = [group.size for group in problem.groups] if free is None else free
-    listed = _listed(problem)
-    rows: list[Hashable] = []
-    kept: list[int] = []
-    places: list[tuple[Hashable, ...]] = []
-    for at, (group, size) in enumerate(zip(problem.groups, sizes, strict=True)):
-        if size:
-            raw = tuple(group.places[link] for link in listed)
-            shared = (group.shareable, group.remaining, group.uses, group.draws, group.tie, at if ordered else 0)
-            kept.append(at)
-            rows.append((group.asks, group.kind, min(size, most), *shared, raw))
-            single = (v[0] if v and link not in listed else None for link, v in enumerate(group.places))
-            places.append((*single, group.numa, group.root))
+    kept = [at for at, size in enumerate(sizes) if size]
+    rows = [(common.kinds[at], min(sizes[at], most)) for at in kept]
+    places = [common.places[at] for at in kept]
     colours = [hash(row) for row in rows]
     for _ in range(_ROUNDS):
-        colours = _refine(colours, places)
-    names: dict[tuple[int, Hashable], int] = {}
+        colours = _refine(colours, places, common.count)
+    names: dict[int, int] = {}
     counts: Counter[int] = Counter()
     table = []
     order = sorted(range(len(rows)), key=colours.__getitem__)
     for index in order:
         numbers: list[int | None] = []
         for dimension, value in enumerate(places[index]):
-            if value is None:
-                numbers.append(None)
-                continue
-            if (dimension, value) not in names:
-                names[dimension, value] = counts[dimension]
+            if value is not None and value not in names:
+                names[value] = counts[dimension]
                 counts[dimension] += 1
-            numbers.append(names[dimension, value])
+            numbers.append(None if value is None else names[value])
         table.append((rows[index], tuple(numbers)))
     whole = (tuple(table), problem.impossible, problem.paired, _all_needs(problem), problem.counters)
     return whole, tuple(kept[index] for index in order)
@@ -129,15 +179,16 @@ def _all_needs(problem: AllocationProblem) -> tuple[int, ...]:
     return tuple(problem.need(index) for index, ask in enumerate(problem.asks) if ask.all_devices)
 
 
-def _refine(colours: list[int], places: list[tuple[Hashable, ...]]) -> list[int]:
+def _refine(colours: list[int], places: list[tuple[int | None, ...]], count: int) -> list[int]:
     """Mix into each row's colour the colours of the rows that share its places."""
-    at: dict[tuple[int, Hashable], int] = {}
+    at = [0] * count
     for colour, values in zip(colours, places, strict=True):
         mixed = hash((colour, "mixed"))
-        for dimension, value in enumerate(values):
-            # A sum does not depend on the order of the rows. A clash of hashes costs a merge, never a wrong one.
-            at[dimension, value] = at.get((dimension, value), 0) + mixed
+        for value in values:
+            if value is not None:
+                # A sum does not depend on the order of the rows. A clash of hashes costs a merge, never a wrong one.
+                at[value] += mixed
     return [
-        hash((colour, *(value is not None and at[dimension, value] for dimension, value in enumerate(values))))
+        hash((colour, *[None if value is None else at[value] for value in values]))
         for colour, values in zip(colours, places, strict=True)
     ]

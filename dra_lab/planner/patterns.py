@@ -31,6 +31,7 @@ class Patterns:
     solver: str
     bounds: dict[int, Solution] = field(default_factory=dict)
     found: dict[int, dict[Pattern, tuple[StageResult, ...]]] = field(default_factory=dict)
+    short: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
 
     def prepare(self) -> None:
         """Solve each layout that stands for several classes, as long as that is less work than it saves."""
@@ -57,28 +58,42 @@ class Patterns:
             return bound
         if not bound.proven:
             return None
+        fits = False
         for pattern, stages in self.found.get(equal.layout, {}).items():
             if all(equal.free[group] >= count for group, count in pattern):
-                values = tuple(stage.value for stage in stages)
-                if values == bound.values:
+                fits = True
+                if stages and tuple(stage.value for stage in stages) == bound.values:
                     return Solution((), stages, copied=True)
-                if bar is not None and bound.values > bar:
-                    return Solution((), (), worse=True, copied=True)
+        if fits and bar is not None and (bound.values > bar or self._is_short(equal)):
+            return Solution((), (), worse=True, copied=True)
         return None
 
-    def learn_from(self, equal: EqualNodes, name: str, solved: Solution) -> None:
-        """Remember an allocation that was found on a node."""
-        if equal.layout in self.bounds and name == equal.nodes[0] and not solved.copied:
+    def _is_short(self, equal: EqualNodes) -> bool:
+        """Say whether no more is free than on a node of the layout that was proven worse than the best."""
+        known = self.short.get(equal.layout, ())
+        return any(all(free <= left for free, left in zip(equal.free, more, strict=True)) for more in known)
+
+    def learn_from(self, equal: EqualNodes, name: str, solved: Solution, best: Solution | None) -> None:
+        """Remember an allocation that was found on a node; `best` is the best of all so far, this one included."""
+        if equal.layout not in self.bounds or name != equal.nodes[0] or solved.copied:
+            return
+        # What is worse than the best so far stays worse: the best only gets better.
+        late = best is not None and best.proven and solved.proven and solved.values > best.values
+        if solved.worse or solved.infeasible or late:
+            self.short.setdefault(equal.layout, []).append(equal.free)
+        if solved.taken is not None:
             devices = self.scan.views.view(name).devices
             self.learn(equal.layout, {item.id: at for at, item in enumerate(devices)}, solved)
 
     def learn(self, layout: int, positions: dict[object, int], solved: Solution) -> None:
-        """Remember an allocation as what it takes from each group of the layout; only with all its values proven."""
-        if solved.proven and not solved.worse:
-            groups = self.scan.layouts[layout].group_of
-            devices = {device for _, device in solved.taken or ()}
-            pattern = tuple(sorted(Counter(groups[positions[device]] for device in devices).items()))
-            self.found.setdefault(layout, {})[pattern] = solved.stages
+        """Remember an allocation as what it takes from each group of the layout; its values where all are proven."""
+        groups = self.scan.layouts[layout].group_of
+        devices = {device for _, device in solved.taken or ()}
+        pattern = tuple(sorted(Counter(groups[positions[device]] for device in devices).items()))
+        if devices:
+            stages = solved.stages if solved.proven and not solved.worse else ()
+            known = self.found.setdefault(layout, {})
+            known[pattern] = stages or known.get(pattern, ())
 
 
 def problem_devices(scan: Scan, layout: int) -> tuple[object, ...]:

@@ -202,7 +202,7 @@ class _Sorter:
         free = thinned(self.scan.layouts[layout], alone)
         if (layout, free) not in self._prints:
             problem = self.scan.layouts[layout].problem
-            self._prints[layout, free] = fingerprint(problem, free, self._replicas)
+            self._prints[layout, free] = fingerprint(problem, free, self._replicas, self.scan.layouts[layout].prepared)
         return self._prints[layout, free], layout, free
 
     def _layout(self, name: str) -> Layout:

@@ -18,6 +18,7 @@ from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
 from dra_lab.session.drawing_file import DrawingFile
 from dra_lab.session.events import Events
 from dra_lab.session.history import History
+from dra_lab.session.waiting import WaitingBar
 from dra_lab.session.worker import Worker
 from dra_lab.sources import load_cluster, load_texts, read_claim
 
@@ -199,17 +200,19 @@ class Session:
 
     # -- answers
 
-    def plan(self, *, time_limit: float | None = None) -> Plan:
+    def plan(self, *, time_limit: float | None = None, bar: bool | None = None) -> Plan:
         """Return the answer to the present drawing; waits for it and obeys an interrupt.
 
-        Raises UnsupportedFeature, CelError and other errors of ours for what cannot be answered.
+        Who waits longer than half a second sees a bar: in a notebook, or where `bar` says so. Raises
+        UnsupportedFeature, CelError and other errors of ours for what cannot be answered.
         """
         if time_limit is not None:
             self.time_limit = time_limit
             self._answer_anew()
         try:
-            while self.stale and not self._worker.wait(0.05):
-                pass
+            with WaitingBar(shown=bar) as waiting:
+                while self.stale and not self._worker.wait(0.05):
+                    waiting.tell(self.progress)
         except KeyboardInterrupt:
             self.cancel()
             raise

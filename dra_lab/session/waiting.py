@@ -1,0 +1,51 @@
+"""A bar for whoever waits for an answer: it comes after half a second and goes with the answer."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+DELAY = 0.5
+"""Seconds of waiting after which the bar is shown: an answer that comes before needs none."""
+
+
+def in_notebook() -> bool:
+    """Say whether this runs in the kernel of a notebook, where a bar is drawn as a widget."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return getattr(shell, "kernel", None) is not None
+
+
+class WaitingBar:
+    """Tells what a solve is at: a tqdm bar in a notebook or a terminal, nothing elsewhere.
+
+    Used as a context; `tell` is called often and from the thread that waits. `shown` None means: in a notebook only.
+    """
+
+    def __init__(self, *, shown: bool | None = None) -> None:
+        """Begin to wait; nothing is shown yet."""
+        self._wanted = in_notebook() if shown is None else shown
+        self._began = time.monotonic()
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def tell(self, progress: Any) -> None:
+        """Show what the solve is at: its latest Progress, None where it has told nothing yet."""
+        if not self._wanted or time.monotonic() - self._began < DELAY:
+            return
+        if self._bar is None:
+            # tqdm takes a while to import, and most answers come before anybody waits.
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=None, leave=False, bar_format="{desc} {elapsed}")
+            self._bar.start_t -= DELAY
+        self._bar.set_description_str(getattr(progress, "text", "") or "Planning ...")
