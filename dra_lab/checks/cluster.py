@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from dra_lab.checks.health import check_health
+from dra_lab.checks.in_use import check_counters, check_unused
+from dra_lab.checks.in_use_audit import check_audit
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -22,8 +25,7 @@ def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
     """
     found: tuple[Finding, ...] | None = cluster.__dict__.get("_check_cluster")
     if found is None:
-        rules = (check_pools, check_identities, check_taints, check_places, check_lists, check_claims, check_classes)
-        found = sort_findings(finding for rule in rules for finding in rule(cluster))
+        found = sort_findings(finding for rule in _RULES for finding in rule(cluster))
         cluster.__dict__["_check_cluster"] = found
     return found
 
@@ -106,19 +108,6 @@ def check_lists(cluster: Cluster) -> Iterator[Finding]:
         yield Finding("list-attributes", Severity.WARNING, driver, message, advice)
 
 
-def check_claims(cluster: Cluster) -> Iterator[Finding]:
-    """Yield claims that hold devices which nobody publishes any more."""
-    known = {DeviceID(s.spec.driver, s.spec.pool.name, device.name) for s, device in _devices(cluster)}
-    for claim in cluster.claims:
-        if claim.status.allocation is None:
-            continue
-        gone = [str(r.id) for r in claim.status.allocation.devices.results if r.id not in known]
-        if gone:
-            holder = f"{claim.metadata.namespace}/{claim.metadata.name}"
-            message = f"the claim holds {_count(gone)} that no ResourceSlice publishes: {_some(gone)}"
-            yield Finding("device-vanished", Severity.WARNING, holder, message, "Is the driver still running there?")
-
-
 def check_classes(cluster: Cluster) -> Iterator[Finding]:
     """Yield a finding when slices were read without any DeviceClass."""
     if cluster.slices and not cluster.classes:
@@ -144,3 +133,17 @@ def _some(names: list[str] | set[str]) -> str:
     shown = sorted(names)[:_SHOWN]
     rest = len(names) - len(shown)
     return ", ".join(shown) + (f" and {rest} more" if rest else "")
+
+
+_RULES = (
+    check_pools,
+    check_identities,
+    check_taints,
+    check_places,
+    check_lists,
+    check_classes,
+    check_unused,
+    check_counters,
+    check_health,
+    check_audit,
+)

@@ -113,6 +113,7 @@ def first_fit_value(first_fit: FirstFit | None, goal: str) -> int | None:
 
 
 def frame_of(rows: list[list[Any]], columns: tuple[str, ...]) -> pd.DataFrame:
+    """Return rows under their columns as a DataFrame of plain Python values."""
     """Return a DataFrame that keeps every value as it is."""
     import pandas as pd
 

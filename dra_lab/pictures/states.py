@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dra_lab.checks.health import UNHEALTHY, device_health
+from dra_lab.checks.in_use import in_use_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import FirstFit, Placement, Plan
 from dra_lab.model.pools import devices_on, gather_pools
+from dra_lab.model.quantity import format_quantity
 from dra_lab.model.release import RELEASES, KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.topology.locality import skipped_devices
@@ -118,7 +121,9 @@ def _basic(
     if holder is not None:
         why.append(f"in use by {holder}")
     elif sharers:
-        why.append(f"partly in use by {', '.join(dict.fromkeys(sharers))}")
+        why.append(f"partly in use by {', '.join(dict.fromkeys(sharers))}{_left(cluster, device_id)}")
+    if device_health(cluster).get(device_id) == UNHEALTHY:
+        why.append("reported unhealthy")
     if taints:
         why.append(f"tainted {', '.join(str(taint) for taint in taints)}")
     if device_id in unfit:
@@ -130,6 +135,14 @@ def _basic(
     if device_id in unfit:
         return State.INELIGIBLE, tuple(why)
     return (State.SHARED if sharers else State.FREE), tuple(why)
+
+
+def _left(cluster: Cluster, device_id: DeviceID) -> str:
+    """Return what is left of a shared device in words: ` (80Gi of 96Gi memory left)`."""
+    row = in_use_of(cluster, device_id)
+    amounts = row.capacity.items() if row is not None else ()
+    parts = [f"{format_quantity(a.left)} of {format_quantity(a.total)} {key.rpartition('/')[2]}" for key, a in amounts]
+    return f" ({', '.join(parts)} left)" if parts else ""
 
 
 def _ineligible(
@@ -155,17 +168,19 @@ def _ineligible(
             match = matching.match(ask, device_id.driver, device)
             if match.stage == "match":
                 break
-            reasons.append(_reason(ask.reference, match.stage, match.expression, match.error))
+            reasons.append(
+                _reason(ask.reference, match.stage, match.expression, match.error, read=bool(cluster.classes))
+            )
         else:
             found[device_id] = reasons[0] if len(wanted) == 1 and reasons else "not eligible for any request"
     return found
 
 
-def _reason(reference: str, stage: str, expression: str, error: str) -> str:
+def _reason(reference: str, stage: str, expression: str, error: str, *, read: bool) -> str:
     words = {
         "class": "not of its device class",
         "selector": f"its selector is false: {expression}",
         "error": f"its selector fails: {error}",
-        "no-class": "its device class is not in this cluster",
+        "no-class": "its device class is not in this cluster" if read else "no DeviceClasses were read",
     }
     return f"not eligible for {reference}: {words.get(stage, stage)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from dra_lab.drivers import attributes_of_machines, attributes_read
 
@@ -46,6 +47,7 @@ _LEVELS = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def keeps_attribute(driver: str, name: str) -> bool:
     """Say whether the values of an attribute stay: places in a machine, models, modes and versions."""
     identifier = name.rpartition("/")[2].lower()
@@ -56,6 +58,7 @@ def keeps_attribute(driver: str, name: str) -> bool:
     return name in attributes_read(driver) or name in attributes_of_machines(driver)
 
 
+@lru_cache(maxsize=4096)
 def identifies(name: str) -> bool:
     """Say whether an attribute is an identifier of a device by its name (`uuid`, `serial`, `mac`)."""
     return _IDENTIFYING.search(name.rpartition("/")[2].lower()) is not None

@@ -41,6 +41,7 @@ class Names:
         self._seen: dict[str, set[str]] = defaultdict(set)
         self._protected = frozenset(protected)
         self._kept: set[str] = set()
+        self._looked: set[str] = set()
         self._tables: dict[str, dict[str, str]] | None = None
         self._members: dict[str, str] = {}
         self._inside: dict[str, str] = {}
@@ -74,18 +75,20 @@ class Names:
     def value(self, text: str, kind: str = "value") -> str:
         """Return what stands for a value that is replaced; its shape stays where it is an identifier of a known one."""
         if self._tables is None:
-            if not self._has_token(text):
+            if not _has_token(text):
                 self._seen[kind].add(text)
             return self.scrub(text)
-        if text in self._kept or self._has_token(text):
+        if text in self._kept or _has_token(text):
             return self.scrub(text)
         return self.of(kind, text)
 
     def scrub(self, text: str) -> str:
         """Return a text with the members' names and the identifiers of known shapes in it replaced."""
         if self._tables is None:
-            for found in _TOKENS.finditer(text):
-                self._token(found)
+            if text not in self._looked:
+                self._looked.add(text)
+                for found in _TOKENS.finditer(text):
+                    self._token(found)
             return text
         return self._scrubbed(text)
 
@@ -126,11 +129,6 @@ class Names:
             index += 1
         return "".join(result) + text[position:]
 
-    def _has_token(self, text: str) -> bool:
-        if not any(_is_meant(found) for found in _TOKENS.finditer(text)):
-            return False
-        return _AROUND.fullmatch(_TOKENS.sub("", text)) is not None
-
     def _token(self, found: re.Match[str]) -> str:
         kind, text = str(found.lastgroup), found[0]
         if not _is_meant(found):
@@ -152,6 +150,14 @@ def _inside_texts(members: Mapping[str, str]) -> dict[str, str]:
             if len(form) > 4 and not form.isalpha() and not form.isdigit():
                 found.setdefault(form, pseudonym)
     return {**found, **{name: members[name] for name in found if name in members}}
+
+
+@lru_cache(maxsize=2**18)
+def _has_token(text: str) -> bool:
+    """Say whether a value is an identifier of a known shape, with nothing around it that says more."""
+    if not any(_is_meant(found) for found in _TOKENS.finditer(text)):
+        return False
+    return _AROUND.fullmatch(_TOKENS.sub("", text)) is not None
 
 
 def _is_meant(found: re.Match[str]) -> bool:

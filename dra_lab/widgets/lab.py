@@ -135,6 +135,20 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         frame: pd.DataFrame = devices_frame(self.cluster, node=node, plan=self.session.answer)
         return frame
 
+    def in_use(self) -> pd.DataFrame:
+        """Return the devices that claims hold as a table: by whom, what is left of shared ones, how they are."""
+        from dra_lab.exports.in_use import in_use_frame
+
+        frame: pd.DataFrame = in_use_frame(self.cluster)
+        return frame
+
+    def audit(self) -> pd.DataFrame:
+        """Return why claims would not be granted their devices again, as a table with what to do next."""
+        from dra_lab.exports.in_use import audit_frame
+
+        frame: pd.DataFrame = audit_frame(self.cluster)
+        return frame
+
     def close(self) -> None:
         """End the session's worker and take the views away; the drawing stays in its file."""
         if self.comm is not None:

@@ -1,0 +1,222 @@
+"""Devices in use: who holds them, what is left of shared ones and of counters, and how they are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dra_lab.checks.health import device_health
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.slices import ResourceSlice
+
+_MEMO = "_devices_in_use"
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much there is of a capacity or counter, and how much of it claims hold; in the unit of its quantity."""
+
+    total: Fraction
+    used: Fraction
+
+    @property
+    def left(self) -> Fraction:
+        """Return what is left; negative where more is held than there is."""
+        return self.total - self.used
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInUse:
+    """A device that claims hold.
+
+    `node` is "" for a device that no single node has. `claims` hold it (`namespace/name`), alone or, where `shared`, a
+    share each; `admin` are claims that only watch it. `consumers` are who the claims are reserved for. `capacity` says
+    what is left of a shared device by capacity key. `taints` keep new claims away. `health` is what kubelet says:
+    "Healthy", "Unhealthy", "Unknown", or "" where no pod says anything. `published` is False for a device that no
+    current ResourceSlice has.
+    """
+
+    device: DeviceID
+    node: str = ""
+    claims: tuple[str, ...] = ()
+    admin: tuple[str, ...] = ()
+    consumers: tuple[str, ...] = ()
+    shared: bool = False
+    capacity: Mapping[str, Amount] = field(default_factory=dict)
+    taints: tuple[str, ...] = ()
+    health: str = ""
+    published: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CounterInUse:
+    """A shared counter of a pool: how much there is, and how much the devices that claims hold draw from it."""
+
+    driver: str
+    pool: str
+    counter_set: str
+    counter: str
+    amount: Amount
+
+
+def published_devices(cluster: Cluster) -> Mapping[DeviceID, tuple[Device, ResourceSlice]]:
+    """Return every device of the newest generation of its pool, with its slice; remembered with the cluster."""
+    found: dict[DeviceID, tuple[Device, ResourceSlice]] | None = cluster.__dict__.get("_published_devices")
+    if found is None:
+        found = {}
+        for (driver, pool), slices in cluster.slices_by_pool.items():
+            newest = max(item.spec.pool.generation for item in slices)
+            for item in slices:
+                if item.spec.pool.generation == newest:
+                    for device in item.spec.devices or ():
+                        found[DeviceID(driver, pool, device.name)] = (device, item)
+        cluster.__dict__["_published_devices"] = found
+    return found
+
+
+def devices_in_use(cluster: Cluster) -> tuple[DeviceInUse, ...]:
+    """Return the devices that claims hold, sorted by driver, pool and device; remembered with the cluster."""
+    rows: tuple[DeviceInUse, ...] | None = cluster.__dict__.get(_MEMO)
+    if rows is None:
+        rows = tuple(_rows(cluster))
+        cluster.__dict__[_MEMO] = rows
+    return rows
+
+
+def in_use_of(cluster: Cluster, device: DeviceID) -> DeviceInUse | None:
+    """Return what is known of a device that claims hold, None for one that nobody holds."""
+    found: dict[DeviceID, DeviceInUse] | None = cluster.__dict__.get("_in_use_by_device")
+    if found is None:
+        found = {row.device: row for row in devices_in_use(cluster)}
+        cluster.__dict__["_in_use_by_device"] = found
+    return found.get(device)
+
+
+def _rows(cluster: Cluster) -> Iterator[DeviceInUse]:
+    holders: dict[DeviceID, list[str]] = defaultdict(list)
+    watching: dict[DeviceID, list[str]] = defaultdict(list)
+    consumers: dict[DeviceID, dict[str, None]] = defaultdict(dict)
+    for claim in cluster.claims:
+        for result in claim.status.allocation.devices.results if claim.status.allocation else ():
+            (watching if result.admin_access else holders)[result.id].append(claim_name(claim))
+            consumers[result.id].update(dict.fromkeys(consumers_of(claim)))
+    published, health = published_devices(cluster), device_health(cluster)
+    for device_id in sorted(holders.keys() | watching.keys()):
+        known = published.get(device_id)
+        row = DeviceInUse(
+            device_id,
+            claims=tuple(dict.fromkeys(holders[device_id])),
+            admin=tuple(dict.fromkeys(watching[device_id])),
+            consumers=tuple(consumers[device_id]),
+            shared=device_id in cluster.allocated.shares,
+            health=health.get(device_id, ""),
+            published=known is not None,
+        )
+        yield _with_device(cluster, row, *known) if known is not None else row
+
+
+def _with_device(cluster: Cluster, row: DeviceInUse, device: Device, item: ResourceSlice) -> DeviceInUse:
+    consumed = cluster.allocated.consumed.get(row.device, {})
+    capacity = {
+        key: Amount(parse_quantity(known.value), consumed.get(key, Fraction()))
+        for key, known in (device.capacity.items() if row.shared else ())
+    }
+    taints = cluster.taints_of(row.device, device, rules=True)
+    return DeviceInUse(
+        row.device,
+        device.node_name or item.spec.node_name or "",
+        row.claims,
+        row.admin,
+        row.consumers,
+        row.shared,
+        capacity,
+        tuple(str(taint) for taint in taints if taint.effect in ("NoSchedule", "NoExecute")),
+        row.health,
+    )
+
+
+def counters_in_use(cluster: Cluster) -> tuple[CounterInUse, ...]:
+    """Return the shared counters of all pools that have some, with what the devices in use draw (KEP-4815)."""
+    drawn: dict[tuple[str, str, str, str], Fraction] = defaultdict(Fraction)
+    published = published_devices(cluster)
+    for device_id in {*cluster.allocated.exclusive, *cluster.allocated.shares}:
+        known = published.get(device_id)
+        for use in known[0].consumes_counters if known else ():
+            for name, counter in use.counters.items():
+                drawn[device_id.driver, device_id.pool, use.counter_set, name] += parse_quantity(counter.value)
+    return tuple(
+        CounterInUse(driver, pool, *counter, Amount(total, drawn[driver, pool, *counter]))
+        for (driver, pool), slices in sorted(cluster.slices_by_pool.items())
+        for counter, total in _counters(slices)
+    )
+
+
+def _counters(slices: tuple[ResourceSlice, ...]) -> Iterator[tuple[tuple[str, str], Fraction]]:
+    newest = max(item.spec.pool.generation for item in slices)
+    for item in slices:
+        if item.spec.pool.generation == newest:
+            for counter_set in item.spec.shared_counters or ():
+                for name, counter in counter_set.counters.items():
+                    yield (counter_set.name, name), parse_quantity(counter.value)
+
+
+def claim_name(claim: ResourceClaim) -> str:
+    """Return `namespace/name`."""
+    return f"{claim.metadata.namespace}/{claim.metadata.name}"
+
+
+def consumers_of(claim: ResourceClaim) -> tuple[str, ...]:
+    """Return who a claim is reserved for: names of pods, `resource/name` for anything else."""
+    return tuple(
+        one.name if one.resource in ("pods", "") else f"{one.resource}/{one.name}" for one in claim.status.reserved_for
+    )
+
+
+def check_unused(cluster: Cluster) -> Iterator[Finding]:
+    """Yield claims that hold devices for nobody: reserved for no pod, or only for pods that are not there.
+
+    An allocated claim holds its devices whether or not a pod uses it (dra-semantics 3.14, rules 89 and 90). Pods that
+    are gone are only told where pods of the claim's namespace were read.
+    """
+    pods = {(pod.metadata.namespace, pod.metadata.name) for pod in cluster.pods}
+    read = {namespace for namespace, _ in pods}
+    idle: dict[str, list[str]] = {"claim-unreserved": [], "claim-of-gone-pods": []}
+    for claim in cluster.claims:
+        allocation = claim.status.allocation
+        if allocation is None or not allocation.devices.results:
+            continue
+        namespace, reserved = claim.metadata.namespace, claim.status.reserved_for
+        if not reserved:
+            idle["claim-unreserved"].append(claim_name(claim))
+        elif namespace in read and all(r.resource == "pods" and (namespace, r.name) not in pods for r in reserved):
+            idle["claim-of-gone-pods"].append(claim_name(claim))
+    words = {
+        "claim-unreserved": "hold devices and are reserved for no pod",
+        "claim-of-gone-pods": "hold devices for pods that are not there any more",
+    }
+    for rule, names in idle.items():
+        if names:
+            count = f"{len(names):,} claim{'' if len(names) == 1 else 's'}"
+            message = f"{count} {words[rule]}: {', '.join(sorted(names)[:_SHOWN])}"
+            message += f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+            advice = "Their devices are free for nobody else; delete the claims that nobody will use."
+            yield Finding(rule, Severity.WARNING, sorted(names)[0] if len(names) == 1 else "claims", message, advice)
+
+
+def check_counters(cluster: Cluster) -> Iterator[Finding]:
+    """Yield counters of which the devices in use draw more than there is: their pool gives nothing any more."""
+    for use in counters_in_use(cluster):
+        if use.amount.left < 0:
+            subject = f"{use.driver}/{use.pool}"
+            message = f"devices in use draw {float(use.amount.used):g} of counter {use.counter_set}/{use.counter}"
+            message += f", and there are {float(use.amount.total):g}"
+            advice = "The driver publishes less than before; devices that draw from it cannot be given."
+            yield Finding("counter-overdrawn", Severity.WARNING, subject, message, advice)

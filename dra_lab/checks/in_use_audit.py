@@ -1,0 +1,102 @@
+"""Claims that kube-scheduler would not grant again as they are, device by device, with the reason and what to do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dra_lab.checks.in_use import claim_name
+from dra_lab.checks.in_use_rules import Held, broken_constraint, device_reasons, results_of
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID
+from dra_lab.model.nodes import Node, node_matches
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import asks
+
+MAX_FINDINGS = 20
+"""Claims told one by one of a rule; more are counted in one finding (`audit_claims` has all)."""
+
+_MEMO = "_audit_claims"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One reason why a claim would not be granted a device again: `rule` in kebab case, `why`, and what to do next.
+
+    `device` is None where the reason concerns the whole claim.
+    """
+
+    rule: str
+    claim: str
+    request: str
+    device: DeviceID | None
+    why: str
+    advice: str
+
+
+def audit_claims(cluster: Cluster) -> tuple[AuditRow, ...]:
+    """Return why allocated claims would not be granted again as they are, in the order of the claims.
+
+    Looked at: devices, pools and nodes that are gone, pools that kube-scheduler skips, taints that the request does
+    not tolerate, classes and selectors that no longer match, capacity that is too small, devices that are held twice
+    or are no longer shared, constraints that no longer hold. An allocation stays valid all the same: Kubernetes looks
+    at none of it again (dra-semantics 3.14). Selectors are asked as of the cluster's default release. Remembered with
+    the cluster.
+    """
+    rows: tuple[AuditRow, ...] | None = cluster.__dict__.get(_MEMO)
+    if rows is None:
+        held = Held(cluster, KubernetesRelease(cluster.default_release))
+        allocated = [claim for claim in cluster.claims if claim.status.allocation is not None]
+        for claim in allocated:
+            for result in results_of(claim):
+                if not result.admin_access and result.share_id is None:
+                    held.holders[result.id].append(claim_name(claim))
+        rows = tuple(row for claim in allocated for row in _audit(held, claim))
+        cluster.__dict__[_MEMO] = rows
+    return rows
+
+
+def check_audit(cluster: Cluster) -> Iterator[Finding]:
+    """Yield the rows of the audit as findings: MAX_FINDINGS claims of a rule one by one, the others counted."""
+    by_rule: dict[str, dict[str, list[AuditRow]]] = defaultdict(lambda: defaultdict(list))
+    for row in audit_claims(cluster):
+        by_rule[row.rule][row.claim].append(row)
+    for rule, claims in by_rule.items():
+        for claim, rows in list(claims.items())[:MAX_FINDINGS]:
+            more = f" (and {len(rows) - 1} more of its devices)" if len(rows) > 1 else ""
+            message = f"the claim would not be granted again: {rows[0].why}{more}"
+            yield Finding(rule, Severity.WARNING, claim, message, rows[0].advice)
+        if len(claims) > MAX_FINDINGS:
+            message = f"{len(claims) - MAX_FINDINGS:,} more claims would not be granted again for the same reason"
+            yield Finding(rule, Severity.WARNING, "claims", message, "lab.audit() lists all of them.")
+
+
+def _audit(held: Held, claim: ResourceClaim) -> Iterator[AuditRow]:
+    name = claim_name(claim)
+    known = {ask.reference: ask for request in claim.spec.devices.requests for ask in asks(request)}
+    yield from _nodes(held, claim, name)
+    for result in results_of(claim):
+        for rule, why, advice in device_reasons(held, result, known.get(result.request), name):
+            yield AuditRow(rule, name, result.request, result.id, why, advice)
+    for constraint in claim.spec.devices.constraints:
+        why = broken_constraint(held, claim, constraint)
+        if why:
+            advice = "A new claim is only granted devices for which it holds; recreate the pod to move it."
+            yield AuditRow("constraint-broken", name, ", ".join(constraint.requests), None, why, advice)
+
+
+def _nodes(held: Held, claim: ResourceClaim, name: str) -> Iterator[AuditRow]:
+    selector = claim.status.allocation.node_selector if claim.status.allocation else None
+    if selector is None or not held.cluster.nodes:
+        return
+    names = [v for term in selector.node_selector_terms for field_ in term.match_fields for v in field_.values]
+    known = held.cluster.node_by_name
+    found: Iterator[Node] = (known[n] for n in names if n in known) if names else iter(known.values())
+    if not any(node_matches(selector, node) for node in found):
+        where = f" ({', '.join(names)})" if names else ""
+        why = f"no node fits its allocation any more{where}"
+        advice = "Its pods cannot start anywhere; delete the claim so that its devices are given anew."
+        yield AuditRow("node-vanished", name, "", None, why, advice)
