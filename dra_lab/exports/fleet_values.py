@@ -11,7 +11,7 @@ from dra_lab.model.fleet import FleetPlan, LargestJob, Replica, Room, Stranded, 
 
 
 def fleet_json(plan: FleetPlan) -> dict[str, Any]:
-    """Return a fleet plan as plain values with fixed names and order; without times, so that equal plans give equal text."""
+    """Return a fleet plan as plain values, names and order fixed; no times, so that equal plans give equal text."""
     return {
         "apiVersion": JSON_VERSION,
         "kind": "FleetPlan",

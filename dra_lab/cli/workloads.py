@@ -1,0 +1,178 @@
+"""Several claims, each with its replicas, on the command line: `--claim A --replicas 8 --claim B --replicas 4`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from dra_lab.cli.options import CLAIM_HELP, FITS, NOT, UNANSWERED
+from dra_lab.errors import InputError
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import UNPLACED, FleetPlan, LargestJob, Room, Stranded, Workload
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+
+_AFTER_SECONDS = 30.0
+_MOST = 1_000_000
+
+
+class _AddClaim(argparse.Action):
+    """Keep every claim with its number of replicas; `claim` stays the first, for plans of one claim."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        del parser, option_string
+        namespace.asked = [*(getattr(namespace, "asked", None) or []), (values, None)]
+        namespace.claim = namespace.asked[0][0]
+
+
+class _SetReplicas(argparse.Action):
+    """Give the claim before it its number of replicas."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        del option_string
+        asked = list(getattr(namespace, "asked", None) or [])
+        if not asked or asked[-1][1] is not None:
+            parser.error("--replicas N stands behind the --claim that it is for, once for each")
+        if not 0 <= values <= _MOST:
+            parser.error(f"--replicas {values}: give a number from 0 to {_MOST}")
+        asked[-1] = (asked[-1][0], values)
+        namespace.asked = asked
+
+
+def add_workloads(parser: argparse.ArgumentParser) -> None:
+    """Declare --claim, which may stand several times, --replicas behind each, and --objective."""
+    parser.add_argument(
+        "--claim", required=True, action=_AddClaim, metavar="FILE", help=f"{CLAIM_HELP}; may be repeated"
+    )
+    text = "so many pods of the --claim before it (1 where several claims are given)"
+    parser.add_argument("--replicas", type=int, action=_SetReplicas, metavar="N", help=text)
+    text = "with replicas: place as many as can be (default), or all of them on the fewest nodes"
+    parser.add_argument("--objective", choices=("replicas", "nodes"), default="replicas", help=text)
+
+
+def is_fleet(options: argparse.Namespace) -> bool:
+    """Say whether replicas are asked for; without, it is the plan of one claim."""
+    return len(options.asked) > 1 or options.asked[0][1] is not None
+
+
+def run_fleet(options: argparse.Namespace) -> int:
+    """Place the replicas, print the answer and what fits after it; return the exit status (`fleet_status`)."""
+    from dra_lab.exports.fleet_text import fleet_text
+    from dra_lab.planner.fleet import plan_fleet
+    from dra_lab.sources import load_cluster
+
+    if options.node or options.output:
+        given = "--node" if options.node else "--output"
+        raise InputError(
+            f"{given} is for one claim without --replicas; write each claim's manifests with dra-lab export"
+        )
+    workloads = workloads_of(options.asked)
+    cluster = load_cluster(options.cluster)
+    release = KubernetesRelease(options.release or cluster.default_release)
+    goals = tuple(goal.strip() for goal in options.goals.split(",") if goal.strip())
+    with _bar() as tell:
+        plan = plan_fleet(
+            cluster,
+            workloads,
+            release=release,
+            goals=goals,
+            objective=options.objective,
+            time_limit=options.time_limit,
+            progress=tell,
+        )
+        rooms, jobs, lost = _after(cluster, workloads, release, plan, options.time_limit, tell)
+    if options.format == "json":
+        print(json.dumps(_json(plan, rooms, jobs, lost), indent=2, ensure_ascii=False))
+    else:
+        print(fleet_text(plan, rooms, lost, jobs), end="")
+        if not plan.replicas and plan.status is PlanStatus.INFEASIBLE:
+            print(_reasons(cluster, workloads, release))
+    for finding in plan.findings:
+        print(finding, file=sys.stderr)
+    return fleet_status(plan)
+
+
+def workloads_of(asked: Sequence[tuple[str, int | None]]) -> tuple[Workload, ...]:
+    """Return the workloads of claims and replicas; a name that comes again gets a number."""
+    from dra_lab.session import read_sketch
+
+    found: list[Workload] = []
+    for claim, replicas in asked:
+        sketch: ClaimSketch = read_sketch(claim)
+        base = sketch.name or "claim"
+        same = sum(w.claims[0].name == sketch.name for w in found)
+        name = f"{base}-{same + 1}" if same else base
+        found.append(Workload(name, (sketch,), 1 if replicas is None else replicas))
+    return tuple(found)
+
+
+def fleet_status(plan: FleetPlan) -> int:
+    """Return 0 where all replicas are placed, 1 where it is proven that not all fit, 2 where that is not decided."""
+    unplaced = plan.goal(UNPLACED)
+    if plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE) and unplaced is not None and not unplaced.value:
+        return FITS
+    if plan.status is PlanStatus.EMPTY:
+        return FITS
+    proven = unplaced is not None and unplaced.bound is not None and unplaced.bound > 0
+    return NOT if plan.status is PlanStatus.INFEASIBLE or proven else UNANSWERED
+
+
+def _after(
+    cluster: Cluster,
+    workloads: Sequence[Workload],
+    release: KubernetesRelease,
+    plan: FleetPlan,
+    time_limit: float | None,
+    tell: Any,
+) -> tuple[list[Room], list[LargestJob], Stranded | None]:
+    """Return what fits after the plan, each question within the time limit, or 30 s without one."""
+    from dra_lab.planner.fleet import how_many_more, largest_job, stranded
+
+    if plan.status in (PlanStatus.STOPPED, PlanStatus.EMPTY):
+        return [], [], None
+    common: dict[str, Any] = {"release": release, "after": plan, "progress": tell}
+    common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit
+    rooms = [how_many_more(cluster, workload, **common) for workload in workloads]
+    claims = [workload.claims[0] for workload in workloads]
+    jobs = [largest_job(cluster, claim, **common) for claim in claims]
+    return rooms, jobs, stranded(cluster, claims, **common)
+
+
+def _json(plan: FleetPlan, rooms: Sequence[Room], jobs: Sequence[LargestJob], lost: Stranded | None) -> dict[str, Any]:
+    from dra_lab.exports.fleet_values import fleet_json, job_json, room_json, stranded_json
+
+    after = {
+        "more": [room_json(room) for room in rooms],
+        "largestJobs": [job_json(job) for job in jobs],
+        "stranded": None if lost is None else stranded_json(lost),
+    }
+    return {**fleet_json(plan), "after": after}
+
+
+def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: KubernetesRelease) -> str:
+    """Return why one replica of each workload does not fit, as the plan of one claim says it."""
+    from dra_lab.exports.sentences import answer_sentence, printable
+    from dra_lab.planner import make_plan
+
+    plans = {w.name: make_plan(cluster, w.claims[0], release=release, time_limit=10.0) for w in workloads}
+    lines = [printable(f"  {name}: {answer_sentence(plan)}") for name, plan in plans.items()]
+    return "\n".join(["", "Why one replica does not fit", *lines])
+
+
+@contextmanager
+def _bar() -> Iterator[Any]:
+    """Give a function that shows progress on a terminal; nothing is printed where standard error is none."""
+    from tqdm import tqdm
+
+    shown = sys.stderr.isatty()
+    with tqdm(disable=not shown, leave=False, bar_format="{desc} {elapsed}", delay=0.5) as bar:
+        yield lambda progress: bar.set_description_str(progress.text)

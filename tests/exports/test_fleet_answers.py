@@ -1,0 +1,176 @@
+"""Answers about fleets: sentence, text, JSON and tables hold every row and claim no more than is proven."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from dra_lab.cli import main
+from dra_lab.cli.workloads import fleet_status
+from dra_lab.errors import InputError
+from dra_lab.exports.fleet_frames import (
+    amounts_frame,
+    fleet_frame,
+    replicas_frame,
+    rooms_frame,
+    scenarios_frame,
+    stranded_frame,
+    workloads_frame,
+)
+from dra_lab.exports.fleet_text import (
+    fleet_sentence,
+    fleet_text,
+    job_sentence,
+    room_sentence,
+    stranded_sentence,
+)
+from dra_lab.exports.fleet_values import fleet_json, job_json, room_json, stranded_json
+from dra_lab.model.fleet import (
+    FleetPlan,
+    LargestJob,
+    Room,
+    RoomOnNodes,
+    Stranded,
+    StrandedKind,
+    StrandedNodes,
+    Workload,
+)
+from dra_lab.model.plan import GoalValue, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.fleet import plan_fleet
+from dra_lab.planner.scenarios import ScenarioAnswer
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster
+
+PAIRS = "sample:eks-p4d/gpu-nic-pairs"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Give the example cluster."""
+    return load_cluster("sample:eks-p4d")
+
+
+@pytest.fixture(scope="module")
+def plan(cluster) -> FleetPlan:
+    """Give a plan for eight replicas, of which four fit."""
+    return plan_fleet(cluster, [Workload("pairs", (read_sketch(PAIRS),), 8)], release=KubernetesRelease("1.36"))
+
+
+def a_fleet(status: PlanStatus, *goals: GoalValue, wanted: int = 8) -> FleetPlan:
+    """Return a plan with goals and nothing placed."""
+    return FleetPlan(status, (Workload("w", (), wanted),), goals=goals)
+
+
+def test_the_sentence_tells_how_many_are_placed_and_that_no_more_fit(plan):
+    """Numbers, nodes and proof in one line."""
+    assert fleet_sentence(plan).startswith("4 of 8 replicas placed on 3 nodes; no more fit, proven.")
+
+
+def test_what_is_not_proven_is_told_with_its_bound():
+    """No sentence claims a proof that the plan does not have."""
+    unplaced = GoalValue("unplaced", 5, bound=2)
+    told = fleet_sentence(a_fleet(PlanStatus.FEASIBLE, unplaced, GoalValue("roots", 9, bound=7)))
+    assert "at most 6 could, not proven" in told
+    assert "(at least 7)" in told
+    assert ", proven" not in told
+
+
+@pytest.mark.parametrize(
+    ("fleet", "status"),
+    [
+        (a_fleet(PlanStatus.OPTIMAL, GoalValue("unplaced", 0, 0, proven=True)), 0),
+        (a_fleet(PlanStatus.FEASIBLE, GoalValue("unplaced", 0, 0, proven=True)), 0),
+        (a_fleet(PlanStatus.OPTIMAL, GoalValue("unplaced", 3, 3, proven=True)), 1),
+        (a_fleet(PlanStatus.FEASIBLE, GoalValue("unplaced", 3, 1)), 1),
+        (a_fleet(PlanStatus.FEASIBLE, GoalValue("unplaced", 3, 0)), 2),
+        (a_fleet(PlanStatus.FEASIBLE, GoalValue("unplaced", 3)), 2),
+        (a_fleet(PlanStatus.INFEASIBLE, GoalValue("unplaced", 8, 8, proven=True)), 1),
+        (a_fleet(PlanStatus.STOPPED), 2),
+    ],
+)
+def test_the_exit_status_is_0_only_when_all_are_placed_and_1_only_with_a_proof(fleet, status):
+    """0: all placed; 1: proven that not all fit; 2: not decided."""
+    assert fleet_status(fleet) == status
+
+
+def test_tables_hold_every_device_of_every_replica(plan, cluster):
+    """A row for each placement; goals, workloads and amounts whole."""
+    assert len(replicas_frame(plan)) == sum(len(replica.placements) for replica in plan.replicas)
+    assert list(fleet_frame(plan)["goal"]) == [goal.goal for goal in plan.goals]
+    assert workloads_frame(plan).to_dict("records") == [{"workload": "pairs", "wanted": 8, "placed": 4, "nodes": 3}]
+    assert amounts_frame(cluster, plan)["planned"].sum() == len(replicas_frame(plan))
+
+
+def test_json_holds_every_replica_and_is_the_same_every_time(plan):
+    """The values of JSON, without times: another run of the same plan gives the same text."""
+    made = fleet_json(plan)
+    assert len(made["replicas"]) == len(plan.replicas)
+    assert json.dumps(made) == json.dumps(fleet_json(replace(plan, seconds=plan.seconds + 1, parts={})))
+
+
+def test_numbers_that_are_not_proven_are_ranges():
+    """Room, largest job and stranded say what is sure, and what could be."""
+    room = Room("w", 2, 5, (RoomOnNodes(("a", "b"), 1, 2), RoomOnNodes(("c",), 0, 1)))
+    job = LargestJob("c", 2, 4, 3, 9, "a")
+    kinds = (StrandedKind("gpu", 8, 5, 7),)
+    lost = Stranded(("c",), kinds, (StrandedNodes(("a", "b"), kinds),))
+    assert room_sentence(room) == "w: at least 2 more, at most 5; not proven"
+    assert "at most 4 times; not proven" in job_sentence(job)
+    assert stranded_sentence(lost) == "Stranded: 3 of 8 free GPUs (at least 1; not proven)."
+    assert [room_json(room)["proven"], job_json(job)["proven"], stranded_json(lost)["proven"]] == [False] * 3
+    assert list(rooms_frame([room])["node"]) == ["a", "b", "c"]
+    assert list(stranded_frame(lost)["stranded"]) == [3, 3]
+
+
+def test_text_holds_every_node_and_what_fits_after():
+    """Sections for room, jobs and stranded appear with their numbers."""
+    lost = Stranded(("c",), (StrandedKind("gpu", 8, 5, 5),))
+    text = fleet_text(a_fleet(PlanStatus.INFEASIBLE), [Room("w", 1, 1)], lost, [LargestJob("c", 0, 0, 0, 0)])
+    for words in ("Not one replica fits, proven", "w: 1 more, proven", "not even once, proven", "in all"):
+        assert words in text
+
+
+def test_names_are_printable():
+    """What steers a terminal is taken out of names."""
+    bad = "w\x1b[2J\u202e"
+    for text in (fleet_text(FleetPlan(PlanStatus.STOPPED, (Workload(bad, (), 1),))), room_sentence(Room(bad, 1, 1))):
+        assert not {"\x1b", "\u202e"} & set(text)
+
+
+def test_scenarios_are_rows_with_their_errors(plan):
+    """Answers and errors side by side."""
+    rows = scenarios_frame([ScenarioAnswer("a", plan), ScenarioAnswer("b", error=InputError("no"))]).to_dict("records")
+    assert [row["status"] for row in rows] == ["optimal", "not answered"]
+    assert (rows[0]["placed"], rows[0]["wanted"], rows[1]["error"]) == (4, 8, "no")
+
+
+def test_the_command_line_takes_claims_each_with_its_replicas(capsys):
+    """`--claim A --replicas 8 --claim B --replicas 1`: all of them in one plan, as JSON."""
+    arguments = ["plan", "sample:eks-p4d", "--claim", PAIRS, "--replicas", "8", "--claim", PAIRS, "--replicas", "1"]
+    assert main([*arguments, "--format", "json"]) == 1
+    made = json.loads(capsys.readouterr().out)
+    assert [(w["name"], w["replicas"]) for w in made["workloads"]] == [("gpu-nic-pairs", 8), ("gpu-nic-pairs-2", 1)]
+    assert made["after"]["stranded"]["proven"]
+
+
+def test_the_command_line_tells_why_not_one_replica_fits(capsys):
+    """The reason of the plan of one claim stands under the answer."""
+    assert main(["plan", "sample:eks-p4d", "--claim", "sample:eks-p4d/five-pairs", "--replicas", "2"]) == 1
+    assert "Why one replica does not fit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["--replicas", "2", "--claim", PAIRS], ["--claim", PAIRS, "--replicas", "-1"]])
+def test_replicas_stand_behind_their_claim(words, capsys):
+    """Anything else is refused with what to do."""
+    with pytest.raises(SystemExit):
+        main(["plan", "sample:eks-p4d", *words])
+    assert "--replicas" in capsys.readouterr().err
+
+
+def test_one_claim_without_replicas_is_the_plan_of_that_claim(capsys):
+    """The older form of the command answers as before."""
+    assert main(["plan", "sample:eks-p4d", "--claim", PAIRS, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "Plan"
