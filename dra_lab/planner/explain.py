@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.authoring.links import LEVEL_WORDS
+from dra_lab.model.names import part_of
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link
+from dra_lab.planner.counters import counted_pools
 from dra_lab.planner.eligible import AskEligibility, NodeEligibility
 from dra_lab.planner.places import PlaceValue
 from dra_lab.planner.problem import AllocationProblem, pairwise_share
@@ -132,11 +134,32 @@ def _lacking(case: NodeCase, part: AskEligibility, able: int) -> Shortfall:
 
 
 def _too_many(case: NodeCase) -> tuple[Shortfall, ...]:
-    least = sum(min(case.problem.need(ask) for ask in indices) for indices in case.problem.requests)
-    if least <= MAX_DEVICES:
-        return ()
-    text = f"the requests need {least} devices together, a claim can hold {MAX_DEVICES}"
-    return (_shortfall("limit", "claim", text, least, MAX_DEVICES, case.eligible.node),)
+    needed: Counter[str] = Counter()
+    for indices in case.problem.requests:
+        claim = part_of(case.problem.asks[indices[0]].reference)[0]
+        needed[claim] += min(case.problem.need(ask) for ask in indices)
+    return tuple(
+        _shortfall(
+            "limit",
+            claim or "claim",
+            f"the requests need {least} devices together, a claim can hold {MAX_DEVICES}",
+            least,
+            MAX_DEVICES,
+            case.eligible.node,
+        )
+        for claim, least in needed.items()
+        if least > MAX_DEVICES
+    )
+
+
+def _counters(case: NodeCase) -> str:
+    """Name the shared counters of which less is left than all devices together draw, with their pools."""
+    pools = counted_pools(case.eligible.pools)
+    names = [
+        f"{counters}/{name} of pool {pools[position].driver}/{pools[position].name}"
+        for (position, counters, name), _ in case.problem.counters
+    ]
+    return f"the shared counter{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def _links(case: NodeCase) -> tuple[Shortfall, ...]:
@@ -161,7 +184,8 @@ def _together(case: NodeCase) -> Shortfall:
     positions, need, have = rivals
     names = ", ".join(case.sketch.requests[position].name for position in positions)
     if case.problem.counters:
-        text = f"the {have} devices for requests {names} draw on shared counters, of which too little is left for all"
+        counters = _counters(case)
+        text = f"the {have} devices for requests {names} draw on {counters}, of which too little is left for all"
         return _shortfall("counters", names, text, need, min(have, need - 1), case.eligible.node)
     text = f"the requests {names} can be served one by one, but they compete for the same {have} devices"
     return _shortfall("count", names, text, need, min(have, need - 1), case.eligible.node)

@@ -1,0 +1,61 @@
+"""What nodes have in common: devices that several nodes see, and counters that devices of several nodes draw on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import Pool
+from dra_lab.planner.counters import counted_pools
+from dra_lab.planner.scan import Scan
+
+
+def coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
+    """Return the devices that an ask may mean on more than one node, with these nodes, sorted.
+
+    Slices with `allNodes`, `nodeSelector` or `perDeviceNodeSelection` show one device to several nodes: what a pod on
+    one of them takes is gone for the others. One pod runs on one node, so that each node is planned alone for it.
+    """
+    if not scan.cluster.network_slices:
+        return {}
+    seen: dict[DeviceID, list[str]] = defaultdict(list)
+    for name in scan.rules.nodes:
+        devices = scan.views.view(name).devices
+        far = [at for at, item in enumerate(devices) if item.slice.spec.node_name is None]
+        if not far:
+            continue
+        reached = [_stages(scan, name, number) for number in range(len(scan.rules.asks))]
+        for at in far:
+            if any(stages[at] == "match" for stages in reached):
+                seen[devices[at].id].append(name)
+    return {device: tuple(nodes) for device, nodes in seen.items() if len(nodes) > 1}
+
+
+def coupled_pools(scan: Scan) -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """Return (driver, pool) whose shared counters devices of more than one node draw on, with these nodes, sorted.
+
+    Counters belong to a pool, wherever its devices are (dra-semantics 3.10, rule 55): what one node's partition draws
+    is gone for the partitions of the others, though no device is seen twice.
+    """
+    seen: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in scan.rules.nodes:
+        view = scan.views.view(name)
+        for pool in counted_pools(view.counted):
+            if _drawn_on(scan, name, pool):
+                seen[pool.driver, pool.name].append(name)
+    return {pool: tuple(nodes) for pool, nodes in seen.items() if len(nodes) > 1}
+
+
+def _drawn_on(scan: Scan, name: str, pool: Pool) -> bool:
+    reached = [_stages(scan, name, number) for number in range(len(scan.rules.asks))]
+    return any(
+        item.device.consumes_counters and any(stages[at] == "match" for stages in reached)
+        for at, item in enumerate(scan.views.view(name).devices)
+        if (item.driver, item.id.pool) == (pool.driver, pool.name)
+    )
+
+
+def _stages(scan: Scan, name: str, ask: int) -> tuple[str, ...]:
+    answers = scan.views.answers(scan.rules.asks[ask], name)
+    return answers.stages[answers.by_node[name]]

@@ -1,0 +1,234 @@
+"""Several claims of one pod: what is counted together, and what each claim has for itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+from small_nodes import a_slice, cluster, device, gpu, nic
+from small_plans import held, request
+
+from dra_lab.checks.plans import check_plan
+from dra_lab.errors import InputError
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    CELDeviceSelector,
+    DeviceClass,
+    DeviceClassSpec,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+)
+from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption
+from dra_lab.model.fleet import Workload
+from dra_lab.model.names import DeviceID
+from dra_lab.model.nodes import (
+    Node,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    ObjectMeta,
+)
+from dra_lab.model.plan import Placement, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.model.slices import CounterSet
+from dra_lab.planner import make_plan
+
+RELEASE = KubernetesRelease("1.36")
+GPU, NIC = "gpu.nvidia.com", "dra.net"
+
+
+def classes(*drivers: str):
+    return tuple(
+        DeviceClass(
+            metadata=ObjectMeta(name=driver),
+            spec=DeviceClassSpec(selectors=(DeviceSelector(CELDeviceSelector(f'device.driver == "{driver}"')),)),
+        )
+        for driver in drivers
+    )
+
+
+def node(*slices, **fields):
+    return cluster(*slices, classes=classes(GPU, NIC), **fields)
+
+
+def gpus(count: int) -> ClaimSketch:
+    return ClaimSketch(name="gpus", requests=(request("gpu", GPU, count),))
+
+
+def admin(count: int) -> ClaimSketch:
+    exactly = ExactDeviceRequest(device_class_name=GPU, count=count, admin_access=True)
+    return ClaimSketch(name="admin", requests=(DeviceRequest("look", exactly),))
+
+
+def planned(on, claims, **options):
+    plan = make_plan(on, claims, release=RELEASE, **options)
+    assert check_plan(on, plan, RELEASE) == ()
+    return plan
+
+
+def test_devices_are_taken_once_over_all_claims():
+    """Two claims of two GPUs each need four GPUs."""
+    claims = {"a": gpus(2), "b": gpus(2)}
+    assert planned(node(a_slice(GPU, *map(gpu, range(4)))), claims).fits
+    assert planned(node(a_slice(GPU, *map(gpu, range(3)))), claims).status is PlanStatus.INFEASIBLE
+
+
+def test_each_claim_may_have_32_devices():
+    """Two claims of 20 devices fit, one of 40 does not: `allocation.devices.results` holds 32 at most."""
+    forty = node(a_slice(GPU, *map(gpu, range(40))))
+    plan = planned(forty, (gpus(20), gpus(20)))
+    assert len(plan.placements) == 40
+    assert not planned(forty, gpus(40)).fits
+
+
+def test_constraints_stay_inside_their_claim():
+    """Each claim's GPU and NIC share a root; the two claims need not."""
+    roots = ("pci0000:10", "pci0000:20")
+    on = node(
+        a_slice(GPU, *(gpu(n, root) for n, root in enumerate(roots))), a_slice(NIC, *(nic(r[-2:], r) for r in roots))
+    )
+    pair = ClaimSketch(requests=(request("gpu", GPU), request("nic", NIC)), links=(Link("l", ("gpu", "nic")),))
+    assert planned(on, (pair, pair)).fits
+    joined = ClaimSketch(requests=(request("gpu", GPU, 2), request("nic", NIC, 2)), links=(Link("l", ("gpu", "nic")),))
+    assert not planned(on, joined).fits
+
+
+def test_shared_capacity_is_summed_over_claims():
+    """Shares of one device that two claims take stay within what it has."""
+    shared = device("d", {}, capacity={"cores": DeviceCapacity(value=8)}, allow_multiple_allocations=True)
+
+    def cores(amount: int) -> ClaimSketch:
+        wanted = CapacityRequirements(requests={"cores": amount})
+        return ClaimSketch(requests=(DeviceRequest("c", ExactDeviceRequest(device_class_name=GPU, capacity=wanted)),))
+
+    on = node(a_slice(GPU, shared))
+    assert planned(on, (cores(4), cores(4))).fits
+    assert not planned(on, (cores(4), cores(5))).fits
+
+
+def test_shared_counters_are_summed_over_claims():
+    """Partitions that two claims take draw on one counter, and a misfit names it."""
+    draws = (DeviceCounterConsumption(counter_set="s", counters={"memory": Counter(value=3)}),)
+    devices = a_slice(GPU, *(device(f"p-{n}", {}, consumes_counters=draws) for n in range(3)), count=2)
+    spec = msgspec.structs.replace(
+        devices.spec, devices=None, shared_counters=(CounterSet(name="s", counters={"memory": Counter(value=6)}),)
+    )
+    sets = msgspec.structs.replace(devices, metadata=ObjectMeta(name="sets"), spec=spec)
+    on = node(devices, sets)
+    assert planned(on, (gpus(1), gpus(1))).fits
+    short = planned(on, (gpus(1), gpus(1), gpus(1)))
+    assert not short.fits
+    assert "memory" in " ".join(s.message for s in short.shortfalls)
+
+
+@pytest.mark.parametrize(("claims", "fits"), [((gpus(2), admin(2)), True), ((admin(2), gpus(2)), False)])
+def test_admin_access_looks_away_from_earlier_claims_only(claims, fits):
+    """A later claim may look at what an earlier one took; what an admin took first is taken for the later ones."""
+    assert planned(node(a_slice(GPU, gpu(0), gpu(1))), claims).fits == fits
+
+
+def test_placements_say_their_claim():
+    """Names of requests are those in their claim, for the plan and for kube-scheduler alike."""
+    plan = planned(node(a_slice(GPU, gpu(0), gpu(1))), {"train": gpus(1), "serve": gpus(1)})
+    assert [(p.claim, p.request, p.reference) for p in plan.placements] == [
+        ("train", "gpu", "train:gpu"),
+        ("serve", "gpu", "serve:gpu"),
+    ]
+    assert tuple(plan.claims) == ("train", "serve")
+    assert [p.reference for p in plan.first_fit.placements] == ["train:gpu", "serve:gpu"]
+
+
+def test_one_claim_is_as_it_was():
+    """A pod with one claim gives the plan of that claim."""
+    on = node(a_slice(GPU, gpu(0), gpu(1)))
+    plans = [replace(planned(on, given), seconds=0.0) for given in (gpus(1), (gpus(1),), Workload("w", (gpus(1),)))]
+    assert plans[0] == plans[1] == plans[2]
+
+
+def test_claims_of_one_name_are_numbered():
+    """Names in a pod are told apart."""
+    assert tuple(planned(node(a_slice(GPU, gpu(0), gpu(1))), (gpus(1), gpus(1))).claims) == ("gpus", "gpus-2")
+
+
+def test_names_that_stand_between_names_are_refused():
+    """A claim called with a colon could not be told from its requests."""
+    with pytest.raises(InputError, match="rename"):
+        make_plan(node(a_slice(GPU, gpu(0))), {"a:b": gpus(1), "c": gpus(1)}, release=RELEASE)
+
+
+def test_a_resource_claim_is_served_as_it_stands():
+    """A ResourceClaim may be given among drawings; its constraints are at exactly their attributes."""
+    claim = ResourceClaim(metadata=ObjectMeta(name="own"), spec=ResourceClaimSpec())
+    spec = msgspec.structs.replace(claim.spec.devices, requests=(request("g", GPU),))
+    claim = msgspec.structs.replace(claim, spec=ResourceClaimSpec(spec))
+    plan = planned(node(a_slice(GPU, gpu(0), gpu(1))), (claim, gpus(1)))
+    assert [p.reference for p in plan.placements] == ["own:g", "gpus:gpu"]
+
+
+def allocated(name: str, node_name: str) -> ResourceClaim:
+    """Make a claim that holds gpu-0 of a node and is tied to it."""
+    claim = held(DeviceID(GPU, node_name, "gpu-0"))
+    only = NodeSelectorRequirement(key="metadata.name", operator="In", values=(node_name,))
+    selector = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(only,)),))
+    status = msgspec.structs.replace(
+        claim.status, allocation=msgspec.structs.replace(claim.status.allocation, node_selector=selector)
+    )
+    return msgspec.structs.replace(claim, metadata=ObjectMeta(name=name, namespace="team"), status=status)
+
+
+def two_nodes(*claims):
+    nodes = tuple(Node(metadata=ObjectMeta(name=name)) for name in ("n1", "n2"))
+    return node(*(a_slice(GPU, gpu(0), gpu(1), node=n.name) for n in nodes), nodes=nodes, claims=claims)
+
+
+@pytest.mark.parametrize("read", [True, False], ids=["read", "given"])
+def test_an_allocated_claim_keeps_its_devices_and_ties_the_pod(read):
+    """The pod goes where its allocated claim is, and takes none of the devices that it holds."""
+    claim = allocated("kept", "n2")
+    plan = planned(two_nodes(*((claim,) if read else ())), (claim, gpus(1)))
+    assert [str(p.device) for p in plan.placements] == ["gpu.nvidia.com/n2/gpu-1"]
+    assert {name for c in plan.node_classes if c.fit == "no" for name in c.nodes} == {"n1"}
+    assert "claim-allocated" in {finding.rule for finding in plan.findings}
+
+
+def test_an_allocated_claim_elsewhere_is_a_reason():
+    """On a pinned node that the claim's selector does not match nothing fits, and the claim is named."""
+    claim = allocated("kept", "n2")
+    plan = planned(two_nodes(claim), (claim, gpus(1)), node="n1")
+    assert plan.status is PlanStatus.INFEASIBLE
+    assert [(s.rule, s.subject) for s in plan.shortfalls] == [("node", "kept")]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda p: replace(p, placements=(p.placements[0], replace(p.placements[1], device=p.placements[0].device))),
+        lambda p: replace(p, placements=p.placements[:1]),
+        lambda p: replace(p, placements=(*p.placements, Placement("gpu", DeviceID(GPU, "n1", "gpu-2"), claim="a"))),
+        lambda p: replace(p, placements=(p.placements[0], replace(p.placements[1], claim="c"))),
+        lambda p: replace(p, allocated_claims=(allocated("kept", "n2"),)),
+    ],
+    ids=["twice", "missing", "too many", "no such claim", "tied elsewhere"],
+)
+def test_wrong_plans_of_pods_are_refused(wrong):
+    """check_plan holds every claim against the rules, and the claims against one another."""
+    on = node(a_slice(GPU, gpu(0), gpu(1), gpu(2)))
+    plan = planned(on, {"a": gpus(1), "b": gpus(1)})
+    assert check_plan(on, wrong(plan), RELEASE)
+
+
+def test_devices_of_several_nodes_are_planned_from_each():
+    """A device that two nodes see can be taken from either; each node is planned alone."""
+    nodes = tuple(Node(metadata=ObjectMeta(name=name)) for name in ("n1", "n2"))
+    shared = a_slice(GPU, gpu(0), node="fabric")
+    spec = msgspec.structs.replace(shared.spec, node_name=None, all_nodes=True)
+    on = node(msgspec.structs.replace(shared, spec=spec), a_slice(NIC, nic("a"), node="n2"), nodes=nodes)
+    plan = planned(on, gpus(1))
+    assert plan.fitting_nodes == ("n1", "n2")
+    both = ClaimSketch(requests=(request("gpu", GPU), request("nic", NIC)))
+    assert planned(on, both).fitting_nodes == ("n2",)
