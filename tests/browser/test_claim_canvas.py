@@ -562,6 +562,16 @@ def test_scrolled_out_and_back_the_canvas_is_the_same(draw):
     assert canvas.boxes.count() == 2
 
 
+def test_a_small_drawing_after_a_wide_one_is_shown_large_again(draw):
+    """A drawing of many boxes has to be shown small; when they go, what is left is not."""
+    many = [{**GPU, "name": f"gpu-{n}"} for n in range(14)]
+    canvas = draw({"requests": many})
+    zoom = "() => new DOMMatrix(getComputedStyle(document.querySelector('.react-flow__viewport')).transform).a"
+    until(lambda: canvas.page.evaluate(zoom) < 0.7, "many boxes are small")
+    canvas.lab.run("canvas.sketch = {**canvas.sketch, 'requests': canvas.sketch['requests'][:2]}")
+    until(lambda: canvas.page.evaluate(zoom) > 0.95, "two boxes are large")
+
+
 def test_the_wheel_scrolls_the_page_and_not_the_canvas(draw):
     canvas = draw(LINKED)
     canvas.page.locator(".jp-Notebook .jp-Cell").last.evaluate("n => { n.style.minHeight = '3000px'; }")

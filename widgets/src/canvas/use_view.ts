@@ -1,5 +1,5 @@
 // What part of the drawing is seen: the whole of it when the board first has a size, when boxes were arranged by us, when
-// something new lies outside, and when the board became too small for what was in sight (a sidebar opened, the planner got
+// something new lies outside, when boxes went and the rest is far too small, and when the board became too small for what was in sight (a sidebar opened, the planner got
 // its grid). A box that a person dropped stays under the mouse.
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useEffect, useRef, type RefObject } from "react";
@@ -10,11 +10,18 @@ const MARGIN = 16;
 /** Pixels that the buttons in the corner take. */
 const TOOLS = { width: 190, height: 52 };
 
+/** How much smaller than needed a drawing may be shown, after boxes went, before it is shown whole again. */
+const TOO_SMALL = 0.75;
+
+type Size = { width: number; height: number };
+
+function zoomFor(drawing: Size, size: Size, top: number, right: number): number {
+  return Math.min(1, (size.width - MARGIN - right) / drawing.width, (size.height - MARGIN - top) / drawing.height);
+}
+
 /** Keep clear of the buttons, below them or beside them: whichever shows the drawing larger. */
-function paddingFor(drawing: { width: number; height: number }, size = new DOMRect()) {
-  const zoom = (top: number, right: number) =>
-    Math.min(1, (size.width - MARGIN - right) / drawing.width, (size.height - MARGIN - top) / drawing.height);
-  const beside = zoom(MARGIN, TOOLS.width) > zoom(TOOLS.height, MARGIN);
+function paddingFor(drawing: Size, size: Size = new DOMRect()) {
+  const beside = zoomFor(drawing, size, MARGIN, TOOLS.width) > zoomFor(drawing, size, TOOLS.height, MARGIN);
   const [top, right] = beside ? [MARGIN, TOOLS.width] : [TOOLS.height, MARGIN];
   return { left: `${MARGIN}px`, bottom: `${MARGIN}px`, top: `${top}px`, right: `${right}px` } as const;
 }
@@ -42,7 +49,10 @@ export function useView(
     const isNew = names !== last.names;
     const whole = arranged && (isNew || !last.arranged);
     const lost = isNew && (last.names === "" || nodes.some((node) => isOutside(node, flow.getViewport(), size)));
-    if (nodes.length && (whole || lost)) fit();
+    // After a wide drawing a smaller one would stay as small as that one had to be.
+    const best = isNew && nodes.length ? zoomFor(flow.getNodesBounds(flow.getNodes()), size, TOOLS.height, MARGIN) : 0;
+    const tiny = flow.getZoom() < TOO_SMALL * best && nodes.length < last.names.split("\n").length - 1;
+    if (nodes.length && (whole || lost || tiny)) fit();
   }, [nodes, arranged, flow, fit]);
 
   const room = useRef<DOMRect | undefined>(undefined);

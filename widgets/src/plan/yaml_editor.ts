@@ -71,7 +71,6 @@ export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): H
   });
   sync.watch(["claim_answer"], tell);
   sync.watch(["claim_text"], () => {
-    open.disabled = !sync.get("claim_text");
     // What is being typed is the person's; only an editor that nobody has touched follows the drawing.
     if (!editor.hidden && sent === 0 && timer === undefined) (area.value = sync.get("claim_text")), number();
   });
