@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import time
+from pathlib import Path
 from statistics import median, quantiles
 
 from dra_lab.authoring.palette import with_documented_classes
@@ -14,6 +17,7 @@ from dra_lab.planner import make_plan
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.plan_claim import goal_order
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.replay import replay_feasibility
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.solve import solve_problem
 from dra_lab.planner.views import views_of
@@ -22,6 +26,7 @@ from tests.benchmarks.big_cluster import big_cluster
 RELEASE = KubernetesRelease("1.36")
 NODES = 5000
 SAMPLE = 200
+HARD = Path(__file__).parents[1] / "conformance" / "allocation-hard.ndjson.gz"
 
 
 def _request(name: str, driver: str, count: int, cpus: int = 0) -> DeviceRequest:
@@ -57,8 +62,26 @@ def node_milliseconds(cluster: Cluster, drawn: ClaimSketch) -> list[float]:
     return times
 
 
+def hard_cases() -> list[tuple[float, str, float]]:
+    """Return (seconds, name, milliseconds of the Go allocator) of each recorded hard case: all but reading the file."""
+    found = []
+    with gzip.open(HARD) as lines:
+        for case in map(json.loads, lines):
+            began = time.perf_counter()
+            replay_feasibility(case)
+            found.append((time.perf_counter() - began, case["id"], max(case["allocatorMs"].values())))
+    return sorted(found, reverse=True)
+
+
 def main() -> None:
     """Print the medians beside their targets."""
+    hard_cases()
+    times = hard_cases()
+    print(
+        f"{len(times)} recorded hard cases, fits or not with a proof: slowest {times[0][0]:.3f} s ({times[0][1]}), "
+        f"median {median(t for t, *_ in times):.3f} s, all {sum(t for t, *_ in times):.2f} s; target 0.2 s each "
+        f"(the Go allocator: up to {max(ms for *_, ms in times) / 1000:.0f} s)"
+    )
     cluster = big_cluster(NODES)
     for pairs in (2, 4):
         drawn = sketch(pairs)
