@@ -18,9 +18,11 @@ EVENTS = (
     "problem",
     "ask",
     "highlight",
+    "following",
 )
 """What a session tells: the cluster or drawing changed, matches were counted, a solve began, went on, or ended,
-the manifest was searched, something went wrong, the person is asked, something is lit up."""
+the manifest was searched, something went wrong, the person is asked, something is lit up, the running cluster is
+followed, lost or no longer followed."""
 
 
 class Events:

@@ -18,9 +18,11 @@ from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
 from dra_lab.session.drawing_file import DrawingFile
 from dra_lab.session.events import Events
 from dra_lab.session.history import History
+from dra_lab.session.live import LiveCluster
 from dra_lab.session.waiting import WaitingBar
 from dra_lab.session.worker import Worker
 from dra_lab.sources import load_cluster, load_texts, read_claim
+from dra_lab.sources.live import Following
 
 EXAMPLE_CLUSTER = "sample:eks-p4d"
 REPLAY_SECONDS = 5.0
@@ -66,6 +68,7 @@ class Session:
         self.answered = 0
         self._worker = Worker()
         self._lock = threading.RLock()
+        self._live = LiveCluster(self._take_live, lambda: self.stale, lambda: self.events.emit("following"))
         drawing = (self.file.read() if self.file else None) or Drawing()
         self.example = not (cluster or sketch or drawing.cluster or drawing.sketch.requests)
         if self.example:
@@ -153,6 +156,22 @@ class Session:
         """Take the cluster of texts by file name (files dropped on the planner). Raises like `load_texts`."""
         self._take(load_texts(dict(texts)))
 
+    def follow(self) -> None:
+        """Let the running cluster's changes reach the answer as they happen, until `unfollow` or another cluster.
+
+        Raises InputError when the cluster is none of `context:NAME`.
+        """
+        self._live.begin(self.cluster)
+
+    def unfollow(self) -> None:
+        """Keep the cluster as it is now; returns when nothing is connected any more."""
+        self._live.end()
+
+    @property
+    def following(self) -> Following:
+        """Return whether the cluster is followed: a state and, when events are missing, why."""
+        return self._live.following
+
     def set_release(self, version: str) -> None:
         """Plan and write for another release ("" for the cluster's own). Raises InputError when it is unknown."""
         if version:
@@ -233,7 +252,8 @@ class Session:
             self._finish(self.number, None, Cancelled("cancelled before there was any answer"))
 
     def close(self) -> None:
-        """Stop solving and end the worker thread."""
+        """Stop following and solving, and end the threads."""
+        self._live.end()
         self._worker.close()
 
     def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
@@ -255,7 +275,18 @@ class Session:
             self.problem = f"The drawing was made for {self.drawing.cluster}, which cannot be read: {error}"
             return Cluster(name=self.drawing.cluster)
 
+    def _take_live(self, cluster: Cluster) -> None:
+        with self._lock:
+            self.cluster = cluster
+            if self.drawing.node and self.drawing.node not in cluster.node_by_name:
+                self.problem = f"The node {self.drawing.node}, on which was planned, is gone; planning on all nodes"
+                self.drawing = msgspec.structs.replace(self.drawing, node="")
+                self.events.emit("problem")
+        self.events.emit("cluster")
+        self._answer_anew()
+
     def _take(self, cluster: Cluster) -> None:
+        self._live.end()
         self.cluster = cluster
         self.drawing = msgspec.structs.replace(self.drawing, cluster=cluster.name, node="")
         self.problem = ""

@@ -107,6 +107,17 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         """Take another cluster and keep the drawing. Raises like `load_cluster`, keeping the present one."""
         self.session.load(source)
 
+    def follow(self) -> None:
+        """Let changes of a running cluster (`context:NAME`) reach picture and answer as they happen.
+
+        Raises InputError for another source. `lab.session.following` says how it goes.
+        """
+        self.session.follow()
+
+    def unfollow(self) -> None:
+        """Keep the cluster as it is now; returns when nothing is connected any more."""
+        self.session.unfollow()
+
     def undo(self) -> bool:
         """Take back the latest edit; returns False when there is none."""
         return self.session.undo()

@@ -97,6 +97,10 @@ class ClusterFollower:
                 break
         self._state(FollowState.STOPPED, "")
 
+    def wait_stopped(self, seconds: float) -> bool:
+        """Wait so long or until `stop` was called; returns whether it was."""
+        return self._stop.wait(seconds)
+
     @property
     def context(self) -> Context:
         """Return the context that is followed."""

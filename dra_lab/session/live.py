@@ -1,0 +1,58 @@
+"""A session's running cluster, followed: snapshots become the session's cluster once its answer is there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.sources.live import ClusterFollower, Following, FollowState
+
+LOOK = 0.02
+"""Seconds between two looks at whether the answer is there."""
+
+
+class LiveCluster:
+    """Follows one cluster at a time for a session.
+
+    `take` gets each snapshot, in a thread of the follower, when `busy` says that nothing is being planned: so an
+    answer is never thrown away for a newer cluster, and the changes in the meantime are one. `told` is called after
+    each change of `following`.
+    """
+
+    def __init__(self, take: Callable[[Cluster], None], busy: Callable[[], bool], told: Callable[[], None]) -> None:
+        """Begin with following nothing."""
+        self._take, self._busy, self._told = take, busy, told
+        self._follower: ClusterFollower | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def following(self) -> Following:
+        """Return the state, with its reason in words."""
+        follower = self._follower
+        return follower.following if follower is not None else Following()
+
+    def begin(self, cluster: Cluster) -> None:
+        """Follow a cluster from now on, in place of another. Raises InputError for one that is no running cluster."""
+        follower = ClusterFollower(cluster, lambda found: self._arrived(follower, found), self._told)
+        self.end()
+        with self._lock:
+            self._follower = follower
+        follower.start()
+        self._told()
+
+    def end(self) -> None:
+        """Follow nothing any more; returns when all threads have ended."""
+        with self._lock:
+            follower, self._follower = self._follower, None
+        if follower is not None:
+            follower.stop()
+            self._told()
+
+    def _arrived(self, follower: ClusterFollower, cluster: Cluster) -> None:
+        while self._busy():
+            if follower.wait_stopped(LOOK):
+                return
+        with self._lock:
+            if self._follower is follower and follower.following.state is not FollowState.STOPPED:
+                self._take(cluster)
