@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dra_lab.errors import DraLabError
     from dra_lab.findings import Finding
     from dra_lab.model.cluster import Cluster
+    from dra_lab.model.fleet import FleetPlan, Workload
     from dra_lab.model.names import DeviceID
     from dra_lab.model.plan import Plan
     from dra_lab.model.release import KubernetesRelease
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dra_lab.pictures.graph_page import graph_page
     from dra_lab.pictures.hardware import hardware_svg
     from dra_lab.planner import make_plan
+    from dra_lab.planner.fleet import how_many_more, plan_fleet
     from dra_lab.session import Session, read_sketch
     from dra_lab.sources import load_cluster, samples
     from dra_lab.widgets.claim_canvas import ClaimCanvas
@@ -38,6 +40,7 @@ _HOME = {
     "DeviceID": "dra_lab.model.names",
     "DraLabError": "dra_lab.errors",
     "Finding": "dra_lab.findings",
+    "FleetPlan": "dra_lab.model.fleet",
     "HardwareView": "dra_lab.widgets.hardware_view",
     "KubernetesRelease": "dra_lab.model.release",
     "Lab": "dra_lab.widgets.lab",
@@ -45,10 +48,13 @@ _HOME = {
     "Plan": "dra_lab.model.plan",
     "PlanView": "dra_lab.widgets.plan_view",
     "Session": "dra_lab.session",
+    "Workload": "dra_lab.model.fleet",
     "graph_page": "dra_lab.pictures.graph_page",
     "hardware_svg": "dra_lab.pictures.hardware",
+    "how_many_more": "dra_lab.planner.fleet",
     "load_cluster": "dra_lab.sources",
     "make_plan": "dra_lab.planner",
+    "plan_fleet": "dra_lab.planner.fleet",
     "read_sketch": "dra_lab.session",
     "samples": "dra_lab.sources",
 }
@@ -61,6 +67,7 @@ __all__ = [
     "DeviceID",
     "DraLabError",
     "Finding",
+    "FleetPlan",
     "HardwareView",
     "KubernetesRelease",
     "Lab",
@@ -68,10 +75,13 @@ __all__ = [
     "Plan",
     "PlanView",
     "Session",
+    "Workload",
     "graph_page",
     "hardware_svg",
+    "how_many_more",
     "load_cluster",
     "make_plan",
+    "plan_fleet",
     "read_sketch",
     "samples",
 ]
@@ -92,8 +102,16 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
 
 
-_SHOWN = {"dra_lab.model.cluster.Cluster": "cluster", "dra_lab.model.plan.Plan": "plan"}
-"""Results and the functions of `widgets.displays` (`plan_html`, `plan_words`) that show them."""
+_SHOWN = {
+    "dra_lab.model.cluster.Cluster": "displays.cluster",
+    "dra_lab.model.fleet.FleetPlan": "fleet_displays.fleet",
+    "dra_lab.model.fleet.LargestJob": "fleet_displays.job",
+    "dra_lab.model.fleet.Room": "fleet_displays.room",
+    "dra_lab.model.fleet.Stranded": "fleet_displays.stranded",
+    "dra_lab.model.plan.Plan": "displays.plan",
+    "dra_lab.planner.scenarios.ScenarioAnswer": "fleet_displays.answer",
+}
+"""Results, and where in `widgets` the functions stand that show them (`displays.plan_html`, `displays.plan_words`)."""
 
 
 def _teach_notebook() -> None:
@@ -112,7 +130,8 @@ def _teach_notebook() -> None:
 
 
 def _shown(function: str, value: object) -> str:
-    text: str = getattr(import_module("dra_lab.widgets.displays"), function)(value)
+    module, _, name = function.rpartition(".")
+    text: str = getattr(import_module(f"dra_lab.widgets.{module}"), name)(value)
     return text
 
 

@@ -1,0 +1,59 @@
+"""What IPython shows of answers about fleets: HTML without scripts, plain text for a terminal."""
+
+from __future__ import annotations
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import dra_lab
+from dra_lab.errors import InputError
+from dra_lab.model.fleet import FleetPlan, LargestJob, Replica, Room, RoomOnNodes, Stranded, StrandedKind, Workload
+from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
+from dra_lab.planner.scenarios import ScenarioAnswer
+
+HOSTILE = "<script>alert(1)</script>"
+FLEET = FleetPlan(
+    PlanStatus.FEASIBLE,
+    (Workload(HOSTILE, (), 3),),
+    replicas=tuple(Replica(HOSTILE, at, f"n{at // 2}", ()) for at in range(3)),
+    goals=(GoalValue("unplaced", 0, 0, proven=True), GoalValue("nodes", 2, 1)),
+    shortfalls=(Shortfall(HOSTILE, HOSTILE, HOSTILE, advice=HOSTILE),),
+)
+ANSWERS = [
+    (FLEET, "3 of 3 replicas placed on 2 nodes"),
+    (Room(HOSTILE, 2, 5, (RoomOnNodes((HOSTILE, "b"), 1, 2),)), "at least 2 more"),
+    (LargestJob(HOSTILE, 2, 4, 3, 9, HOSTILE), "at most 4 times"),
+    (Stranded((HOSTILE,), (StrandedKind("gpu", 8, 5, 7),)), "3 of 8 free GPUs"),
+    (ScenarioAnswer(HOSTILE, FLEET), "3 of 3 replicas placed"),
+    (ScenarioAnswer(HOSTILE, error=InputError(HOSTILE)), "not answered"),
+]
+
+
+@pytest.fixture
+def shell():
+    """Give an IPython that has been told of our results, as `import dra_lab` does in a notebook."""
+    made = InteractiveShell.instance()
+    dra_lab._teach_notebook()
+    yield made
+    InteractiveShell.clear_instance()
+
+
+@pytest.mark.parametrize(("answer", "words"), ANSWERS)
+def test_an_answer_about_a_fleet_is_shown_in_words_and_escaped(shell, answer, words):
+    """Sentence in both forms; names are text."""
+    shown, _ = shell.display_formatter.format(answer)
+    assert words in shown["text/html"]
+    assert words in shown["text/plain"]
+    assert "<script" not in shown["text/html"]
+
+
+def test_nodes_that_hold_the_same_are_one_row(shell):
+    """A plan over many nodes stays a small table: what a node holds, and how many do."""
+    many = FleetPlan(
+        PlanStatus.FEASIBLE,
+        (Workload("w", (), 600),),
+        replicas=tuple(Replica("w", n, f"n{n % 300}", ()) for n in range(600)),
+    )
+    shown, _ = shell.display_formatter.format(many)
+    assert shown["text/html"].count("<tr>") < 8
+    assert "2 × w" in shown["text/html"]
