@@ -88,7 +88,7 @@ def plan_html(plan: Plan) -> str:
 
 
 def cluster_html(cluster: Cluster) -> str:
-    """Return what is in a cluster as HTML: one line, a row for each kind of device, how many findings."""
+    """Return what is in a cluster as HTML: one line, a row for each kind of device, the fabric, how many findings."""
     from dra_lab.checks.cluster import check_cluster
     from dra_lab.widgets.cluster_rows import counts, summary
 
@@ -98,8 +98,25 @@ def cluster_html(cluster: Cluster) -> str:
     line = html.escape(summary(cluster, release))
     parts = [f"<p><strong>{html.escape(cluster.name or 'cluster')}</strong>: {line}</p>"]
     parts.append(_table(("driver", "kind", "model", "devices", "free"), _driver_rows(cluster, release)))
+    parts.append(_fabric(cluster))
     parts.append(f"<p>Kubernetes {release.version}; findings: {words}</p>")
     return f'<div class="dra-result">{"".join(parts)}</div>'
+
+
+def _fabric(cluster: Cluster) -> str:
+    """Return the levels of the fabric as a table and what contradicts in it, "" where nothing is known."""
+    from dra_lab.topology.fabric import fabric_rows, fabric_tree, fabric_words
+
+    tree = fabric_tree(cluster)
+    if not tree.levels:
+        return ""
+    rows = [
+        (row.level, row.label, row.writer, row.places, f"{row.smallest} to {row.largest}", row.without)
+        for row in fabric_rows(tree)
+    ]
+    head = ("fabric", "label", "written by", "places", "nodes in each", "nodes without")
+    line = f"<p>Fabric: {html.escape(fabric_words(tree))}</p>"
+    return line + _table(head, rows) + _list("Fabric findings", [str(finding) for finding in tree.findings])
 
 
 def _driver_rows(cluster: Cluster, release: KubernetesRelease) -> list[tuple[str, ...]]:
