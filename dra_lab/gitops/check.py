@@ -5,24 +5,33 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from dra_lab.authoring.classes import with_documented_classes
-from dra_lab.authoring.read_back import sketch_of
 from dra_lab.checks.documents import check_text
-from dra_lab.errors import CelError, DraLabError, SketchError
-from dra_lab.findings import Finding, Origin, Severity, sort_findings
-from dra_lab.gitops.fits import Question, answer_question, plan_together, together_findings
+from dra_lab.errors import DraLabError
+from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.gitops.extended import extended_spec
+from dra_lab.gitops.fits import answer_question, plan_together, together_findings
 from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.matches import check_matches
 from dra_lab.gitops.pods import PodTemplate, pod_templates
-from dra_lab.gitops.references import CLAIM, Claims, check_references, claim_of, written_claims
+from dra_lab.gitops.questions import questions_of
+from dra_lab.gitops.references import check_references, written_claims
 from dra_lab.gitops.review import Review, Reviewed
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
-from dra_lab.model.claims import DeviceClass, ResourceClaimSpec
+from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
+
+
+_NOTHING = Finding(
+    "nothing-to-check",
+    Severity.WARNING,
+    "",
+    "there is no ResourceClaim, ResourceClaimTemplate or pod with claims in what was given",
+    "Give the rendered manifests.",
+)
 
 
 def check_manifests(
@@ -44,29 +53,25 @@ def check_manifests(
     """
     target = release or KubernetesRelease(cluster.default_release)
     read = _with_classes(cluster if now else replace(cluster, claims=(), claims_known=True), manifests)
-    work = _Work(manifests, read, with_documented_classes(read), target, time.monotonic() + time_limit, cancel)
+    complete, deadline = with_documented_classes(read), time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]
     claims = written_claims(manifests)
+    pods = _pods(manifests, read, target)
+    findings += [f for claim in claims.values() for f in check_matches(claim, complete, read, target)]
     held = frozenset((c.metadata.namespace, c.metadata.name) for c in cluster.claims)
-    pods = [pod for document in manifests.documents for pod in pod_templates(document) if pod.claims]
-    for claim in claims.values():
-        findings += check_matches(claim, work.complete, read, target)
-    for pod in pods:
-        findings += check_references(pod, claims, held)
-    questions = [*_questions(work, pods, claims)]
+    findings += [f for pod in pods for f in check_references(pod, claims, held)]
+    questions = questions_of(pods, claims, read, target, findings)
     reviewed: list[Reviewed] = []
     for question in questions:
         if progress is not None:
             progress(question.subject)
-        answered, more = answer_question(question, read, target, work.left(), cancel)
+        answered, more = answer_question(question, read, target, _left(deadline), cancel)
         reviewed.append(answered)
         findings += more
-    findings += work.findings
-    together = plan_together(questions, read, target, work.left(), cancel) if len(questions) > 1 else None
+    together = plan_together(questions, read, target, _left(deadline), cancel) if len(questions) > 1 else None
     findings += together_findings(together) if together is not None else ()
     if not questions and not claims:
-        note = "there is no ResourceClaim, ResourceClaimTemplate or pod with claims in what was given"
-        findings.append(Finding("nothing-to-check", Severity.WARNING, "", note, "Give the rendered manifests."))
+        findings.append(_NOTHING)
     return Review(
         cluster.name,
         str(target),
@@ -79,21 +84,14 @@ def check_manifests(
     )
 
 
-@dataclass
-class _Work:
-    """What stays the same for all questions."""
+def _pods(manifests: Manifests, cluster: Cluster, release: KubernetesRelease) -> list[PodTemplate]:
+    """Return the pod templates that ask for devices, by claims or by resources that a class serves."""
+    every = [pod for document in manifests.documents for pod in pod_templates(document)]
+    return [pod for pod in every if pod.claims or extended_spec(pod, cluster, release) is not None]
 
-    manifests: Manifests
-    read: Cluster
-    complete: Cluster
-    release: KubernetesRelease
-    deadline: float
-    cancel: threading.Event | None
-    findings: list[Finding] = field(default_factory=list)
 
-    def left(self) -> float:
-        """Return the seconds that are left."""
-        return max(0.0, self.deadline - time.monotonic())
+def _left(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())
 
 
 def _api_findings(manifests: Manifests, release: KubernetesRelease) -> Iterator[Finding]:
@@ -126,49 +124,3 @@ def _with_classes(cluster: Cluster, manifests: Manifests) -> Cluster:
         return cluster
     kept = tuple(item for item in cluster.classes if item.name not in written)
     return replace(cluster, classes=(*kept, *written.values()))
-
-
-def _questions(work: _Work, pods: list[PodTemplate], claims: Claims) -> Iterator[Question]:
-    """Yield what is asked of the planner: each workload, then each claim that no workload uses."""
-    used: set[int] = set()
-    for pod in pods:
-        entries = [(entry, claim_of(pod, entry, claims)) for entry in pod.claims]
-        used.update(id(claim) for _, claim in entries if claim is not None)
-        if any(claim is None for _, claim in entries):
-            continue
-        sketches: dict[str, ClaimSketch] = {}
-        shared: list[str] = []
-        for entry, claim in entries:
-            if claim is None:
-                continue
-            sketch = _sketch(work, claim.document.at(claim.path), claim.spec, entry.name)
-            if sketch is not None:
-                sketches[entry.name] = sketch
-            if claim.document.kind == CLAIM:
-                shared.append(entry.name)
-        if len(sketches) == len(pod.claims):
-            yield Question(
-                pod.subject,
-                pod.document.at(pod.path),
-                sketches,
-                pod.replicas,
-                frozenset(shared),
-                pod.spec,
-                pod.per_node,
-            )
-    for claim in claims.values():
-        if id(claim) not in used:
-            subject = f"{claim.document.kind}/{claim.document.name}"
-            sketch = _sketch(work, claim.document.at(claim.path), claim.spec, claim.document.name)
-            if sketch is not None:
-                yield Question(subject, claim.document.at(""), {claim.document.name: sketch})
-
-
-def _sketch(work: _Work, place: Origin, spec: ResourceClaimSpec, name: str) -> ClaimSketch | None:
-    try:
-        return sketch_of(spec, name)
-    except (SketchError, CelError) as error:
-        work.findings.append(
-            Finding("claim-not-planned", Severity.ERROR, name, error.message, "Correct it first.", place)
-        )
-        return None

@@ -26,7 +26,7 @@ class Question:
     """One workload to be planned: the claims of a pod by their name in the pod, how many pods, where they may go.
 
     `shared` are the claims that all pods share (`resourceClaimName`): they are allocated once. `spec` is the pod's
-    spec as written, empty for a claim that no pod uses.
+    spec as written, empty for a claim that no pod uses; `without` are nodes on which a device plugin serves it.
     """
 
     subject: str
@@ -36,6 +36,12 @@ class Question:
     shared: frozenset[str] = frozenset()
     spec: Mapping[str, Any] = field(default_factory=dict)
     per_node: bool = False
+    without: frozenset[str] = frozenset()
+
+    def nodes(self, cluster: Cluster) -> tuple[str, ...]:
+        """Return the nodes on which its devices would be claimed."""
+        admitted = admitted_nodes(cluster, self.spec, per_node=self.per_node)
+        return tuple(name for name in admitted if name not in self.without)
 
     @property
     def wanted(self) -> int:
@@ -56,7 +62,7 @@ def answer_question(
     cancel: threading.Event | None = None,
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
     """Return what the planner says to a workload, and as Findings what makes it fail; never raises for its content."""
-    nodes = admitted_nodes(cluster, question.spec, per_node=question.per_node)
+    nodes = question.nodes(cluster)
     if not nodes:
         message = "no node is admitted by the pod's own node name, selector, affinity and tolerations"
         return _refused(question, Fit.DOES_NOT_FIT, "no-node-admitted", message)
@@ -169,7 +175,7 @@ def plan_together(
     together: the answer for each alone is all that is said then.
     """
     alone = [q for q in questions if q.per_node or q.shared or not q.spec]
-    places = {admitted_nodes(cluster, q.spec) for q in questions}
+    places = {q.nodes(cluster) for q in questions}
     if alone or len(places) != 1 or len({q.subject for q in questions}) < len(questions):
         return None
     part = only_nodes(cluster, next(iter(places)))

@@ -121,6 +121,22 @@ def test_workloads_that_fit_alone_and_not_together_are_told(tmp_path):
     assert rules(review) == {"workloads-do-not-fit-together"}
 
 
+def test_a_resource_that_a_class_serves_is_planned(tmp_path):
+    """A workload that keeps its resource name is asked for as the claim that kube-scheduler makes for it."""
+    served = (
+        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: ours}\nspec:\n"
+        "  extendedResourceName: example.com/gpu\n  selectors:\n"
+        "  - cel: {expression: device.driver == 'gpu.nvidia.com'}\n"
+    )
+    text = DEPLOYMENT.replace(
+        "          claims:\n          - name: devices\n", "          limits: {example.com/gpu: 3}\n"
+    )
+    text = text[: text.index("      resourceClaims:")]
+    review = check(tmp_path, cls=served, work=text)
+    assert [(item.subject, item.times) for item in review.reviewed] == [("Deployment/train", 8)]
+    assert review.valid
+
+
 def test_a_class_among_the_manifests_counts(tmp_path):
     """A class that is written beside the claim is used although the cluster lacks it."""
     own = (
