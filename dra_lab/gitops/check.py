@@ -24,7 +24,6 @@ from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 
-
 _NOTHING = Finding(
     "nothing-to-check",
     Severity.WARNING,
