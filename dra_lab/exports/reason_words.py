@@ -109,12 +109,14 @@ def relaxation_lines(plan: Plan) -> Iterator[str]:
     helping = sorted((c for c in changes if c.fitting), key=lambda change: -(change.fitting or 0))
     for change in helping:
         yield f"{change.title}: fits on {change.fitting} of {_total(change)}"
-    useless = [change.title for change in changes if change.fitting == 0]
+    useless = [change.title for change in changes if change.fitting == 0 and not change.undecided]
     if useless:
         yield f"Tried, and alone not enough: {'; '.join(useless)}"
-    untried = [change.title for change in changes if change.fitting is None]
+    untried = [
+        change.title for change in changes if change.fitting is None or (not change.fitting and change.undecided)
+    ]
     if untried:
-        yield f"Not tried, the time was up: {'; '.join(untried)}"
+        yield f"Not tried to the end, the time was up: {'; '.join(untried)}"
 
 
 def _total(change: Relaxation) -> str:

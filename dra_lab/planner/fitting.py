@@ -13,7 +13,7 @@ from dra_lab.planner.eligible import Rules, eligibility
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_claim
-from dra_lab.planner.scan import EqualNodes, Scan, scan_nodes
+from dra_lab.planner.scan import EqualNodes, Scan, node_shapes, scan_nodes
 from dra_lab.planner.solve import Solution, find_allocation
 from dra_lab.planner.views import views_of
 from dra_lab.topology.locality import localities
@@ -69,7 +69,10 @@ class Trial:
         if self.node:
             fits = self.fits_on(sketch, self.node)
             return Fitting(int(fits is True), 1, int(fits is None), self.node if fits else "")
-        scan = scan_nodes(self.rules(sketch), self.limits)
+        rules = self.rules(sketch)
+        if self._is_hopeless(rules):
+            return Fitting(0, len(self.cluster.node_names))
+        scan = scan_nodes(rules, self.limits)
         known = _Known(scan, self.limits, self.solver)
         nodes, undecided, example = 0, len(scan.unseen), ""
         for equal in scan.classes:
@@ -81,6 +84,16 @@ class Trial:
             if enough and nodes >= enough:
                 break
         return Fitting(nodes, len(self.cluster.node_names), undecided, example)
+
+    def _is_hopeless(self, rules: Rules) -> bool:
+        """Say whether a drawing fits on no node even with nothing in use, which takes one look at each kind of node."""
+        if any(ask.all_devices for ask in rules.asks):
+            return False  # for all devices, less may be asked where some are in use
+        scan = Scan(rules, views_of(self.cluster, self.release))
+        seen = node_shapes(scan, self.limits)
+        idle = (scan.problem(nodes[0], idle=True) for nodes in seen.values())
+        none = all(find_allocation(problem, self.limits, solver=self.solver).infeasible for problem in idle)
+        return none and sum(map(len, seen.values())) == len(self.cluster.node_names)
 
 
 class _Known:

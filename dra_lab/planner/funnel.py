@@ -21,22 +21,26 @@ _LATER = (("taint", Stage.IN_USE), ("in-use", Stage.CAPACITY), ("capacity", Stag
 _NOUNS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices"}
 
 
-def funnels(scan: Scan, classes: Sequence[EqualNodes], limits: Limits) -> tuple[tuple[Funnel, ...], bool]:
-    """Return the counts of every request on every class of nodes, equal ones together, most nodes first.
-
-    The second value is False where time ended before every class was looked at.
-    """
-    found: dict[tuple[object, ...], list[object]] = {}
+def look(scan: Scan, classes: Sequence[EqualNodes], limits: Limits) -> list[tuple[EqualNodes, NodeEligibility]]:
+    """Return what is eligible on each class of nodes; fewer than there are where time ended before."""
+    found: list[tuple[EqualNodes, NodeEligibility]] = []
     for equal in classes:
         if limits.reached:
-            return _funnels(found), False
-        eligible = eligibility(scan.rules, equal.nodes[0])
+            break
+        found.append((equal, eligibility(scan.rules, equal.nodes[0])))
+    return found
+
+
+def funnels(scan: Scan, looked: Sequence[tuple[EqualNodes, NodeEligibility]]) -> tuple[Funnel, ...]:
+    """Return the counts of every request on every class of nodes, equal ones together, most nodes first."""
+    found: dict[tuple[object, ...], list[object]] = {}
+    for equal, eligible in looked:
         for part in eligible.asks:
             needed = part.ask.count or len(part.listed)
             key = (part.ask.reference, needed, _steps(scan, eligible, part), len(part.errors))
             row = found.setdefault(key, [equal.nodes[0], 0])
             row[1] += len(equal.nodes)  # type: ignore[operator]
-    return _funnels(found), True
+    return _funnels(found)
 
 
 def _funnels(found: dict[tuple[object, ...], list[object]]) -> tuple[Funnel, ...]:
@@ -115,20 +119,20 @@ def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
     )
 
 
-def scarcity(scan: Scan, limits: Limits) -> tuple[Scarcity, ...]:
+def scarcity(scan: Scan, looked: Sequence[tuple[EqualNodes, NodeEligibility]]) -> tuple[Scarcity, ...]:
     """Say of each request whether the cluster has too few free devices, or enough, but no node has them.
 
     A device that several nodes see counts once. Requests for all devices are left out: they need no number. Empty
-    where time ended before every node was looked at.
+    where not every node was looked at.
     """
     free: dict[str, set[DeviceID]] = {}
     most: dict[str, tuple[int, str]] = {}
     counts: Counter[str] = Counter()
     shared = {s.spec.pool.name for s in scan.cluster.network_slices}
-    for equal in scan.classes:
-        if limits.reached:
-            return ()
-        for part in eligibility(scan.rules, equal.nodes[0]).asks:
+    if len(looked) < len(scan.classes):
+        return ()
+    for equal, eligible in looked:
+        for part in eligible.asks:
             name, here = part.ask.reference, part.devices
             own = [device for device in here if device.pool not in shared]
             counts[name] += len(own) * len(equal.nodes)

@@ -13,7 +13,7 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.conflict import find_conflict
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.fitting import Trial
-from dra_lab.planner.funnel import funnels, scarcity, selector_failures
+from dra_lab.planner.funnel import funnels, look, scarcity, selector_failures
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.relaxations import changes, try_changes
 from dra_lab.planner.scan import Scan
@@ -45,17 +45,18 @@ def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestion
     within = _until(limits, end)
     limits.tell("reasons", "counting what passes each test")
     classes = [equal for equal in scan.classes if not question.pinned or question.pinned in equal.nodes]
-    told, all_told = funnels(scan, classes, within)
+    looked = look(scan, classes, within)
     nearest = question.pinned or next((s.node for s in shortfalls if s.node), classes[0].nodes[0] if classes else "")
     found = Reasons(
         nearest,
         selector_failures(scan),
-        told,
-        () if question.pinned else scarcity(scan, within),
-        complete=all_told,
+        funnels(scan, looked),
+        () if question.pinned else scarcity(scan, looked),
+        complete=len(looked) == len(classes),
     )
     limits.tell("reasons", "looking for what cannot hold together")
-    conflicts, tried = _conflicts(question, nearest, _until(limits, end - (1 - _CONFLICT_SHARE) * SECONDS))
+    share = _CONFLICT_SHARE * max(0.0, end - time.monotonic())
+    conflicts, tried = _conflicts(question, nearest, _until(limits, time.monotonic() + share))
     trial = Trial(scan.cluster, scan.release, within, question.solver, question.pinned)
     relaxed = try_changes(trial, _all_changes(question, classes[0].nodes[0] if classes else "", nearest, suggestions))
     every = tried and all(change.fitting is not None for change in relaxed)
@@ -86,8 +87,9 @@ def _all_changes(
     total = 1 if question.pinned else len(question.scan.cluster.node_names)
     offered = [Relaxation("suggestion", "", s.title, sketch=s.sketch) for s in suggestions if s.sketch is not None]
     own = list(changes(question.sketch, _taints(question, nearest or first)))
-    known = [change.sketch for change in offered]
-    found = [*offered, *(change for change in own if change.sketch not in known)]
+    # A suggestion may be for the expanded drawing: the same words are the same change.
+    known, titles = [change.sketch for change in offered], {change.title for change in offered}
+    found = [*offered, *(c for c in own if c.sketch not in known and c.title not in titles)]
     if question.idle:
         title = "Wait until the devices in use are freed"
         count = 1 if question.pinned else len(question.idle)

@@ -159,8 +159,10 @@ def gain_words(change: Relaxation) -> str:
     if change.fitting is None:
         return "not tried, the time was up"
     more = f" ({change.undecided} more not decided)" if change.undecided else ""
+    if not change.fitting and change.undecided:
+        return f"not decided on {change.undecided} of {change.total} nodes, on the others it does not fit"
     if not change.fitting:
-        return f"alone it is not enough: it fits on no node{more}"
+        return "alone it is not enough: it fits on no node"
     return f"it then fits on {change.fitting} of {change.total} nodes{more}"
 
 
@@ -176,7 +178,7 @@ def as_suggestions(tried: Sequence[Relaxation], known: Sequence[Suggestion]) -> 
         detail = gain_words(change)
         detail = f"{detail[0].upper()}{detail[1:]}."
         if own is not None:
-            rank = 0 if change.fitting else 1 if change.fitting is None else 2
+            rank = 0 if change.fitting else 1 if change.fitting is None or change.undecided else 2
             rows.append((rank, Suggestion(own.title, f"{detail} {own.detail}", own.source, own.selectors, own.sketch)))
         elif change.fitting:
             rows.append((0, Suggestion(change.title, detail, sketch=change.sketch)))

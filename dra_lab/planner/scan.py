@@ -99,7 +99,7 @@ def scan_nodes(rules: Rules, limits: Limits) -> Scan:
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
     scan = Scan(rules, views_of(rules.cluster, rules.release))
-    shapes = _shapes(scan, limits)
+    shapes = node_shapes(scan, limits)
     scan.paired = _asks_for_pairs(scan, shapes)
     sorter = _Sorter(scan)
     for number, (shape, nodes) in enumerate(shapes.items()):
@@ -118,7 +118,7 @@ def scan_nodes(rules: Rules, limits: Limits) -> Scan:
     return scan
 
 
-def _shapes(scan: Scan, limits: Limits) -> dict[tuple[int, ...], list[str]]:
+def node_shapes(scan: Scan, limits: Limits) -> dict[tuple[int, ...], list[str]]:
     """Group the nodes by what they are apart from what is in use; refuse what the planner does not know."""
     rules = scan.rules
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))

@@ -39,7 +39,17 @@ def value_placements(scale: Scale, placements: Sequence[Placement], order: Seque
     roots = _spanned(scale, chosen, ROOT_KINDS, "pcieRoot")
     found = {
         "alternatives": (_ranks(scale, placements), 0),
-        "preferences": (sum(_lost(scale, link, placements) for link in scale.sketch.links if not link.must), 0),
+        "preferences": (
+            sum(_lost(scale, link, placements) for link in scale.sketch.links if not link.must),
+            len(
+                {
+                    device
+                    for link in scale.sketch.links
+                    if not link.must
+                    for device in _placeless(scale, link, placements)
+                }
+            ),
+        ),
         "numa": numa,
         "unpaired": (_unpaired(scale, chosen), roots[1]),
         "roots": roots,
@@ -90,6 +100,12 @@ def _lost(scale: Scale, link: Link, placements: Sequence[Placement]) -> int:
     if link.how is How.TOGETHER:
         return int(bool(values) and not frozenset(values[0]).intersection(*values))
     return int(len({value for found in values for value in found}) < sum(map(len, values)))
+
+
+def _placeless(scale: Scale, link: Link, placements: Sequence[Placement]) -> set[DeviceID]:
+    """Return the devices that a link ties and whose place, as far as it is known, has no value for it."""
+    tied = {p.device for p in placements if any(covers(reference, _ask(scale, p)) for reference in link.requests)}
+    return {device for device in tied if not _values(scale, device, link)}
 
 
 def _groups_lost(scale: Scale, link: Link, placements: Sequence[Placement]) -> int:
