@@ -16,13 +16,10 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.planner.counters import CounterBooks, counter_books
+from dra_lab.planner.device_rules import Amounts, device_use, is_hidden, is_tolerated
 from dra_lab.planner.stages import Stage, Tie, tie_of, why_not_all
 from dra_lab.scheduler.candidates import pools_of
-from dra_lab.scheduler.capacity import NANO, capacity_use
 from dra_lab.scheduler.gates import Gates, gates_of
-
-Amounts = Mapping[str, Fraction]
-"""Capacity by key, exactly as published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +171,10 @@ def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
         if match.stage != "match":
             stages[item.id] = Stage.SELECTOR if match.stage in ("selector", "error") else Stage.CLASS
             continue
-        if _is_hidden(rules, item.device):
+        if is_hidden(rules.gates, item.device):
             stages[item.id] = Stage.CLASS
             continue
-        use = _use(rules, ask, item.device)
+        use = device_use(rules.gates, ask, item.device)
         stages[item.id] = _stage(rules, ask, item, use, state)
         if use is not None and is_shareable(item.device, rules):
             uses[item.id] = use
@@ -186,29 +183,14 @@ def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
     return AskEligibility(ask, stages, uses, listed, tuple(errors), blocked)
 
 
-def _is_hidden(rules: Rules, device: Device) -> bool:
-    """Say whether a gate that is off hides a device: `bindingConditions`, and `compatibilityGroups` from 1.37."""
-    if device.binding_conditions and not rules.gates.binding_conditions:
-        return True
-    return rules.gates.skip_groups and any(use.compatibility_groups for use in device.consumes_counters)
-
-
 def is_shareable(device: Device, rules: Rules) -> bool:
     """Say whether several requests may share a device: `allowMultipleAllocations` with DRAConsumableCapacity on."""
     return bool(device.allow_multiple_allocations) and rules.gates.consumable_capacity
 
 
-def _use(rules: Rules, ask: Ask, device: Device) -> Amounts | None:
-    """Return what an ask takes of a device by key, by its `requestPolicy`; None where it cannot serve it (3.11)."""
-    gates = rules.gates
-    if not (gates.consumable_capacity and (ask.capacity or device.capacity)):
-        return {}
-    use = capacity_use(device, ask.capacity, fractional=gates.fractional_range, defects=gates.defects)
-    return None if use is None else {key: Fraction(amount, NANO) for key, amount in use.items()}
-
-
 def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state: _State) -> Stage:
-    if rules.gates.device_taints and not _tolerated(rules, ask, item):
+    """Return the first test that a device fails: `taints`, what holds it (unless `adminAccess`), capacity, counters."""
+    if rules.gates.device_taints and not is_tolerated(rules.cluster, rules.release, ask, item):
         return Stage.TAINT
     held = rules.allocated
     used = item.id in held.exclusive or (item.id in held.shares and not rules.gates.consumable_capacity)
@@ -226,29 +208,14 @@ def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state:
     return Stage.FREE
 
 
-def _tolerated(rules: Rules, ask: Ask, item: PoolDevice) -> bool:
-    # dra-semantics 3.8: an empty key or effect matches all, Exists any value, Equal (or "") the same value
-    taints = rules.cluster.taints_of(item.id, item.device, rules=rules.release.enabled("DRADeviceTaintRules"))
-    return all(
-        any(
-            t.key in ("", taint.key)
-            and t.effect in ("", taint.effect)
-            and (t.operator == "Exists" or (t.operator in ("", "Equal") and t.value == taint.value))
-            for t in ask.tolerations
-        )
-        for taint in taints
-        if taint.effect in ("NoSchedule", "NoExecute")
-    )
-
-
 def _listed(rules: Rules, ask: Ask, state: _State, stages: Mapping[DeviceID, Stage]) -> tuple[DeviceID, ...]:
-    """Return the list of an ask for All: what matches, less (to 1.36 silently) what lacks capacity now (rule 31)."""
+    """Return what `allocationMode` All takes: what matches, less (to 1.36) what lacks capacity now (rule 31)."""
     newer = not rules.gates.defects
     found = []
     for item in state.devices:
         if stages[item.id] < Stage.TAINT:
             continue
-        use = _use(rules, ask, item.device)
+        use = device_use(rules.gates, ask, item.device)
         # The list knows nothing of exclusive use: such a device stays in it and makes the request fail (rule 27).
         left = {key: parse_quantity(c.value) for key, c in item.device.capacity.items()} if newer else {}
         left = left or dict(state.remaining.get(item.id, {}))
@@ -258,6 +225,7 @@ def _listed(rules: Rules, ask: Ask, state: _State, stages: Mapping[DeviceID, Sta
 
 
 def _gate(rules: Rules, ask: Ask) -> str:
+    """Return why a gate that is off refuses `capacity`, `adminAccess` or `firstAvailable` (3.4), or ""."""
     if ask.capacity and not rules.release.enabled("DRAConsumableCapacity"):
         return f"it asks for capacity, which Kubernetes {rules.release} gives up on (DRAConsumableCapacity is off)"
     exactly = rules.sketch.request(ask.request).exactly
