@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pulp
@@ -24,10 +24,12 @@ def minimise(
     solver: str,
     limits: Limits,
     on_improvement: Callable[[int, int | None], None] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> Outcome:
     """Minimise an expression over a model; afterwards every `varValue` is an integer, or None where nothing was found.
 
-    Raises SolverError for an unknown or failing solver; never for a model without a solution.
+    `options` are for HiGHS alone. Raises SolverError for an unknown or failing solver, never for a model without a
+    solution.
     """
     if solver not in SOLVERS:
         raise SolverError(f"solver {solver!r} is not known; use one of {', '.join(SOLVERS)}")
@@ -36,7 +38,7 @@ def minimise(
     lp.setObjective(pulp.LpAffineExpression(_not_empty(lp, expression)))
     if solver == "CBC":
         return _cbc(lp, limits)
-    engine = Highs(limits, on_improvement)
+    engine = Highs(limits, on_improvement, options)
     lp.solve(engine)
     return engine.outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,9 +55,15 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
 
     name = "dra_lab_highs"
 
-    def __init__(self, limits: Limits, on_improvement: Callable[[int, int | None], None] | None = None) -> None:
-        """Keep the limits; `on_improvement(best, bound)` is called from inside the solve."""
+    def __init__(
+        self,
+        limits: Limits,
+        on_improvement: Callable[[int, int | None], None] | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> None:
+        """Keep the limits; `on_improvement(best, bound)` is called from inside the solve; `options` are HiGHS' own."""
         super().__init__(mip=True, msg=False)
+        self.options = options or {}
         self.limits = limits
         self.on_improvement = on_improvement
         self.outcome = Outcome(None, None)
@@ -93,6 +99,7 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
             # On models of this size it takes three quarters of the time and finds nothing that the rest does not.
             "mip_heuristic_run_feasibility_jump": False,
         }
+        options.update(self.options)
         if self.limits.left is not None:
             options["time_limit"] = self.limits.left
         for key, value in options.items():

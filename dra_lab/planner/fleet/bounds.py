@@ -9,7 +9,7 @@ from dra_lab.model.fleet import UNPLACED
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered, Rack
 from dra_lab.planner.fleet.pack import Values
-from dra_lab.planner.fleet.tables import Table
+from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.progress import Limits
 
 
@@ -18,38 +18,36 @@ class Racked:
     """Racks with the tables that each stands for."""
 
     racks: list[Rack] = field(default_factory=list)
-    tables: list[list[Table]] = field(default_factory=list)
+    tables: list[list[AnyTable]] = field(default_factory=list)
 
 
-def found_racks(tables: Sequence[Table]) -> Racked:
+def found_racks(tables: Sequence[AnyTable]) -> Racked:
     """Return the patterns for which a way was found; sites with the same ones are one rack."""
-    alike: dict[tuple[tuple[Counts, Values], ...], list[Table]] = {}
+    alike: dict[tuple[tuple[Counts, Values], ...], list[AnyTable]] = {}
     for table in tables:
-        rows = ((counts, packed.upper) for counts, packed in table.packed.items())
-        key = tuple(sorted((counts, upper) for counts, upper in rows if upper is not None))
-        alike.setdefault(key, []).append(table)
+        alike.setdefault(tuple(sorted(table.found().items())), []).append(table)
     return _racked(alike)
 
 
-def least_racks(tables: Sequence[Table]) -> Racked:
+def least_racks(tables: Sequence[AnyTable]) -> Racked:
     """Return every pattern that may exist, with values that it cannot undercut.
 
     A site of which there are too many patterns to list stands as room for single replicas.
     """
-    alike: dict[tuple[tuple[Counts, Values], ...], list[Table]] = {}
+    alike: dict[tuple[tuple[Counts, Values], ...], list[AnyTable]] = {}
     singles = Racked()
     for table in tables:
-        if table.vectors is None:
+        least = table.least()
+        if least is None:
+            assert isinstance(table, Table)
             _add_singles(singles, table)
-            continue
-        rows = ((counts, table.lower(counts)) for counts in table.vectors)
-        key = tuple((counts, lower) for counts, lower in rows if lower is not None)
-        alike.setdefault(key, []).append(table)
+        else:
+            alike.setdefault(tuple(sorted(least.items())), []).append(table)
     racked = _racked(alike)
     return Racked(racked.racks + singles.racks, racked.tables + singles.tables)
 
 
-def _racked(alike: dict[tuple[tuple[Counts, Values], ...], list[Table]]) -> Racked:
+def _racked(alike: dict[tuple[tuple[Counts, Values], ...], list[AnyTable]]) -> Racked:
     racked = Racked()
     for key, tables in alike.items():
         racked.racks.append(Rack(sum(table.site.count for table in tables), dict(key)))
@@ -85,7 +83,7 @@ class Answer:
 
 
 def best_answer(
-    tables: Sequence[Table],
+    tables: Sequence[AnyTable],
     demand: Sequence[int],
     order: Sequence[str],
     limits: Limits,
@@ -116,7 +114,7 @@ def _values(answer: Answer) -> tuple[int, ...]:
 
 def _held_against(
     answer: Answer,
-    tables: Sequence[Table],
+    tables: Sequence[AnyTable],
     demand: Sequence[int],
     limits: Limits,
     solver: str,

@@ -45,9 +45,32 @@ class Room:
         return sorted(found, key=lambda counts: (sum(counts), counts))
 
 
+@dataclass(frozen=True)
+class Row:
+    """One count that pods share: each replica of a part takes at least its weight of what `groups` hold.
+
+    With a `key` that is capacity of shared devices, without it is devices.
+    """
+
+    weights: tuple[Fraction, ...]
+    groups: frozenset[int]
+    key: str = ""
+
+    def limit(self, problem: AllocationProblem) -> Fraction:
+        """Return what the groups hold."""
+        if not self.key:
+            return Fraction(sum(problem.groups[n].size for n in self.groups))
+        return sum((dict(problem.groups[n].remaining).get(self.key, Fraction()) for n in self.groups), Fraction())
+
+
+def rows_of(site: Site) -> tuple[Row, ...]:
+    """Return the counts that pods on a site share."""
+    return tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site))))
+
+
 def room_of(site: Site, demand: Sequence[int]) -> Room:
     """Return what counting says of a site; `demand` is the number of replicas wanted of each workload."""
-    rows = tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site))))
+    rows = tuple((row.weights, row.limit(site.problem)) for row in rows_of(site))
     caps = []
     for at, part in enumerate(site.parts):
         cap = demand[part.pod]
@@ -82,7 +105,7 @@ def _unions(site: Site) -> list[list[tuple[frozenset[int], int]]]:
     return found
 
 
-def _device_rows(site: Site) -> Iterator[tuple[tuple[Fraction, ...], Fraction]]:
+def _device_rows(site: Site) -> Iterator[Row]:
     """Devices that are taken alone: requests that are served from some groups only share what these hold."""
     problem, unions = site.problem, _unions(site)
     sets = {groups for mine in unions for groups, _ in mine}
@@ -90,22 +113,20 @@ def _device_rows(site: Site) -> Iterator[tuple[tuple[Fraction, ...], Fraction]]:
     for groups in sets:
         if any(problem.groups[n].shareable for n in groups):
             continue
-        size = sum(problem.groups[n].size for n in groups)
         weights = tuple(Fraction(sum(need for own, need in mine if own <= groups)) for mine in unions)
         if any(weights):
-            yield weights, Fraction(size)
+            yield Row(weights, groups)
 
 
-def _capacity_rows(site: Site) -> Iterator[tuple[tuple[Fraction, ...], Fraction]]:
+def _capacity_rows(site: Site) -> Iterator[Row]:
     """Shares: what the requests take at least of a capacity is left of the devices that may serve them."""
     problem = site.problem
     shared = frozenset(n for n, group in enumerate(problem.groups) if group.shareable)
     keys = {key for n in shared for key, _ in problem.groups[n].remaining}
     for key in sorted(keys):
-        left = sum((dict(problem.groups[n].remaining).get(key, Fraction()) for n in shared), Fraction())
         weights = tuple(_least_use(problem, part, shared, key) for part in site.parts)
         if any(weights):
-            yield weights, left
+            yield Row(weights, shared, key)
 
 
 def _least_use(problem: AllocationProblem, part: Part, shared: frozenset[int], key: str) -> Fraction:

@@ -14,6 +14,9 @@ from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression, total
 
+_OPTIONS = {"presolve": "off", "mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
+"""Several times faster on this model, which is all columns: each stage then begins from the one before."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rack:
@@ -137,7 +140,7 @@ class Master:
                 result.chosen = [{} for _ in self.racks]
             return GoalBound(goal, expression, expression if sure else None)
         kept = {variable: variable.varValue for variable in self.lp.variables()}
-        outcome = minimise(self.lp, expression, self.solver, limits)
+        outcome = minimise(self.lp, expression, self.solver, limits, options=_OPTIONS)
         if outcome.infeasible:
             result.infeasible = result.chosen is None
             return None

@@ -11,7 +11,6 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
 from dra_lab.planner.fleet.bounds import Answer
-from dra_lab.planner.fleet.copies import Copies, replicated
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
@@ -38,23 +37,20 @@ def stands_of(answer: Answer) -> list[Stand]:
         for counts, times in sorted(chosen.items(), key=lambda row: (-sum(row[0]), row[0])):
             for _ in range(times):
                 table, node = next(members)
-                stands.append(Stand(table.site, node, counts, table.packed[counts].takes))
+                stands.append(Stand(table.site, node, counts, table.takes(counts)))
     return sorted(stands, key=lambda stand: stand.node)
 
 
 def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> tuple[Replica, ...]:
     """Return every placed pod with its devices; pods of a workload are numbered by node."""
     numbers = [0] * len(fleet.pods)
-    patterns: dict[tuple[int, Counts], Copies] = {}
+    valued = _Valued(fleet, tuple(order))
     found = []
     for stand in stands:
-        key = (id(stand.site), stand.counts)
-        if key not in patterns:
-            patterns[key] = replicated(stand.site.problem, stand.site.parts, stand.counts)
-        for number, inner in _placed(fleet, stand, patterns[key]):
+        for number, inner in _placed(fleet, stand):
             pod = fleet.pods[number]
             placements = tuple(_drawn(pod, placement) for placement in inner)
-            goals = value_placements(scale_on(fleet, pod, stand.node), inner, order)
+            goals = valued.goals(number, stand.node, inner)
             found.append(Replica(pod.workload.name, numbers[number], stand.node, placements, goals))
             numbers[number] += 1
     return tuple(sorted(found, key=lambda replica: (_position(fleet, replica.workload), replica.number)))
@@ -64,14 +60,43 @@ def _position(fleet: Fleet, name: str) -> int:
     return next(at for at, pod in enumerate(fleet.pods) if pod.workload.name == name)
 
 
-def _placed(fleet: Fleet, stand: Stand, copies: Copies) -> Iterator[tuple[int, tuple[Placement, ...]]]:
+class _Valued:
+    """The goals of pods: those of the same devices by position on the same hardware are counted once."""
+
+    def __init__(self, fleet: Fleet, order: tuple[str, ...]) -> None:
+        self._fleet, self._order = fleet, order
+        self._known: dict[object, tuple[GoalValue, ...]] = {}
+        self._positions: tuple[str, dict[DeviceID, int]] = ("", {})
+
+    def goals(self, number: int, node: str, inner: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
+        """Return the goals of one pod of workload `number` on a node."""
+        state = self._fleet.survey.states.get(node)
+        if state is None:
+            return self._count(number, node, inner)
+        if self._positions[0] != node:
+            devices = self._fleet.scan.views.view(node).devices
+            self._positions = (node, {item.id: at for at, item in enumerate(devices)})
+        at = self._positions[1]
+        key = (state.layout, number, tuple((placement.request, at[placement.device]) for placement in inner))
+        if key not in self._known:
+            self._known[key] = self._count(number, node, inner)
+        return self._known[key]
+
+    def _count(self, number: int, node: str, inner: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
+        return value_placements(scale_on(self._fleet, self._fleet.pods[number], node), inner, self._order)
+
+
+def _placed(fleet: Fleet, stand: Stand) -> Iterator[tuple[int, tuple[Placement, ...]]]:
     """Yield (workload, placements for the pod's expanded drawing) of each replica on a node."""
     left = {at: list(devices) for at, devices in devices_of(fleet, stand.site, stand.node).items()}
     problem = stand.site.problem
-    for number, copy in enumerate(copies.copies):
-        part = copies.parts[copy.part]
+    parts = [part for part, count in zip(stand.site.parts, stand.counts, strict=True) for _ in range(count)]
+    takes: dict[int, list[tuple[int, int, int, int]]] = {}
+    for take in stand.takes:
+        takes.setdefault(take[0], []).append(take)
+    for number, part in enumerate(parts):
         placements: list[Placement] = []
-        for _, ask, group, count in sorted(take for take in stand.takes if take[0] == number):
+        for _, ask, group, count in sorted(takes.get(number, ())):
             devices = left[group][:count]
             inspected = any(problem.asks[other].admin_access for other in problem.groups[group].asks)
             if not (problem.groups[group].shareable or inspected):

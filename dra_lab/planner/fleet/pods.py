@@ -14,10 +14,11 @@ from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks, check_sketch
 from dra_lab.planner.eligible import Rules
+from dra_lab.planner.fleet.survey import Survey, survey
 from dra_lab.planner.joined import MARK, join_sketches
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_claim
-from dra_lab.planner.scan import Scan, scan_nodes
+from dra_lab.planner.scan import Scan
 from dra_lab.planner.views import views_of
 from dra_lab.topology.locality import localities
 
@@ -52,11 +53,16 @@ class Pod:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Pods beside a scan of the cluster for all their claims at once; `cluster` is the one that was given."""
+    """Pods beside a look at the cluster for all their claims at once; `cluster` is the one that was given."""
 
     cluster: Cluster
     pods: tuple[Pod, ...]
-    scan: Scan
+    survey: Survey
+
+    @property
+    def scan(self) -> Scan:
+        """Return the scan of the nodes."""
+        return self.survey.scan
 
     @property
     def release(self) -> KubernetesRelease:
@@ -90,9 +96,9 @@ def look_at(
     rules = Rules(complete, joint, release, views_of(complete, release).matching, held=held, replicas=most)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
-    scan = scan_nodes(rules, limits)
-    _refuse_admin_counters(scan)
-    return Fleet(cluster, _pods(workloads, grown, scan), scan)
+    seen = survey(rules, limits)
+    _refuse_admin_counters(seen.scan)
+    return Fleet(cluster, _pods(workloads, grown, seen), seen)
 
 
 def check_workloads(workloads: Sequence[Workload]) -> None:
@@ -114,7 +120,7 @@ def check_workloads(workloads: Sequence[Workload]) -> None:
             refuse_claim(claim)
 
 
-def _pods(workloads: Sequence[Workload], grown: list[list[Expansion]], scan: Scan) -> tuple[Pod, ...]:
+def _pods(workloads: Sequence[Workload], grown: list[list[Expansion]], seen: Survey) -> tuple[Pod, ...]:
     pods = []
     at_ask = at_request = at_link = 0
     for workload, parts in zip(workloads, grown, strict=True):
@@ -129,15 +135,16 @@ def _pods(workloads: Sequence[Workload], grown: list[list[Expansion]], scan: Sca
         ranges = ((at_ask, ends[0]), (at_request, ends[1]), (at_link, ends[2]))
         pods.append(Pod(workload, sketch, tuple(part.origin for part in parts), *ranges))
         at_ask, at_request, at_link = ends
-    return tuple(replace(pod, paired=_asks_for_pairs(scan, pod)) for pod in pods)
+    return tuple(replace(pod, paired=_asks_for_pairs(seen, pod)) for pod in pods)
 
 
-def _asks_for_pairs(scan: Scan, pod: Pod) -> bool:
+def _asks_for_pairs(found: Survey, pod: Pod) -> bool:
     """Say whether a pod's requests match both GPUs and NICs somewhere (goal `unpaired`)."""
+    scan = found.scan
     kinds: set[str] = set()
     seen: set[tuple[int, ...]] = set()
     mine = scan.rules.asks[slice(*pod.asks)]
-    for name in scan.states:
+    for name in found.states or scan.states:
         answers = [scan.views.answers(ask) for ask in mine]
         key = (scan.views.view(name).hardware, *(answer.by_node[name] for answer in answers))
         if key in seen:

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, partial
 
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.pods import Fleet
-from dra_lab.planner.node_classes import canonical
+from dra_lab.planner.fleet.survey import NodeState, ordered, state_problem
+from dra_lab.planner.node_classes import Layout, canonical
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.scan import EqualNodes
 from dra_lab.planner.stages import Tie
+
+MERGED = 600
+"""States up to here are compared with one another; of more, only those with equal numbers are put together."""
 
 
 @dataclass(frozen=True)
 class Site:
     """Equal places for pods: `members` are nodes with one and the same state, each by itself.
 
-    `problem` is that of a member, its groups in the order of their fingerprint, which is the same for all members;
-    `parts` are the kinds of pods that may stand there. `layout` numbers the hardware (-1: not known as such), `free`
-    how many devices of each of its groups are free, and `kept` the groups of the layout that the problem has.
+    `problem` is that of a member; its groups are in one order for all members. `parts` are the kinds of pods that may
+    stand there. `state` is that of the first member where the nodes' states are known, and `kept` the group of its
+    layout behind each group of the problem.
     """
 
     members: tuple[str, ...]
-    problem: AllocationProblem
     parts: tuple[Part, ...]
-    layout: int = -1
-    free: tuple[int, ...] = ()
+    make: Callable[[], AllocationProblem] = field(repr=False, compare=False)
+    state: NodeState | None = None
     kept: tuple[int, ...] = ()
+
+    @cached_property
+    def problem(self) -> AllocationProblem:
+        """Return the problem of a member."""
+        return self.make()
 
     @property
     def count(self) -> int:
@@ -49,45 +57,82 @@ def sites_of(fleet: Fleet) -> tuple[Site, ...]:
     Raises UnsupportedFeature where pods on different nodes may take the same device.
     """
     _refuse_shared_nodes(fleet)
-    alike: dict[object, list[EqualNodes]] = {}
-    for equal in fleet.scan.classes:
-        alike.setdefault(equal.now, []).append(equal)
-    sites = [_site(fleet, classes) for classes in alike.values()]
+    sites = _by_state(fleet) if fleet.survey.plain else _by_problem(fleet)
     return tuple(sorted(sites, key=lambda site: (-site.count, site.members[0])))
 
 
-def _site(fleet: Fleet, classes: list[EqualNodes]) -> Site:
-    members = tuple(sorted(node for equal in classes for node in equal.nodes))
-    first = members[0]
-    parts = tuple(
-        Part(number, first, pod.asks, pod.requests, pod.links, pod.paired) for number, pod in enumerate(fleet.pods)
+def _parts(fleet: Fleet, node: str) -> tuple[Part, ...]:
+    return tuple(
+        Part(number, node, pod.asks, pod.requests, pod.links, pod.paired) for number, pod in enumerate(fleet.pods)
     )
-    problem, kept = table(fleet, first)
-    layout, free = fleet.scan.states[first]
-    return Site(members, problem, parts, layout, free, kept)
 
 
-def table(fleet: Fleet, node: str) -> tuple[AllocationProblem, tuple[int, ...]]:
-    """Return a node's problem with its groups in the order of their fingerprint, and that order.
+def _by_state(fleet: Fleet) -> list[Site]:
+    alike: dict[NodeState, list[str]] = {}
+    for node, state in fleet.survey.states.items():
+        alike.setdefault(state, []).append(node)
+    if len(alike) > MERGED:
+        return [_plain_site(fleet, state, nodes) for state, nodes in alike.items()]
+    merged: dict[object, list[str]] = {}
+    for state, nodes in alike.items():
+        merged.setdefault(_ordered(fleet, state)[0], []).extend(nodes)
+    sites = []
+    for nodes in merged.values():
+        state = fleet.survey.states[min(nodes)]
+        _, problem, kept = _ordered(fleet, state)
+        members = tuple(sorted(nodes))
+        sites.append(Site(members, _parts(fleet, members[0]), partial(_given, problem), state, kept))
+    return sites
 
-    Where the node's layout is known, the groups hold as many devices as are free, not those that are.
-    """
-    scan = fleet.scan
-    layout, free = scan.states[node]
-    if layout < 0:
-        problem = _told_apart(scan.problem(node))
-        order = _order(problem, None, scan.rules.replicas)
-        return replace(problem, groups=tuple(problem.groups[at] for at in order)), order
-    problem = scan.layouts[layout].problem
-    order = _order(problem, free, scan.rules.replicas)
-    groups = tuple(replace(g, devices=g.devices[: free[at]]) for at in order for g in (problem.groups[at],))
-    return replace(problem, groups=groups), order
+
+def _given(problem: AllocationProblem) -> AllocationProblem:
+    return problem
 
 
-def _order(problem: AllocationProblem, free: tuple[int, ...] | None, replicas: int) -> tuple[int, ...]:
-    order = canonical(problem, free, replicas)[1]
-    # The order of devices counts there, and stands in the fingerprint.
-    return tuple(sorted(order)) if any(group.tie is Tie.TERMS for group in problem.groups) else order
+def _ordered(fleet: Fleet, state: NodeState) -> tuple[object, AllocationProblem, tuple[int, ...]]:
+    problem, kept = state_problem(fleet.scan.layouts[state.layout], state)
+    return ordered(problem, kept, fleet.scan.rules.replicas)
+
+
+def _plain_site(fleet: Fleet, state: NodeState, nodes: list[str]) -> Site:
+    layout = fleet.scan.layouts[state.layout]
+    left = dict(state.left)
+    kept = tuple(
+        at for at, size in enumerate(state.free) if size and (at not in left or _any_able(layout, at, left[at]))
+    )
+    return Site(
+        tuple(sorted(nodes)),
+        _parts(fleet, min(nodes)),
+        lambda: state_problem(layout, state)[0],
+        state,
+        kept,
+    )
+
+
+def _any_able(layout: Layout, at: int, left: tuple[tuple[str, Fraction], ...]) -> bool:
+    have = dict(left)
+    return any(all(amount <= have[key] for key, amount in uses) for _, uses in layout.problem.groups[at].uses)
+
+
+def _by_problem(fleet: Fleet) -> list[Site]:
+    alike: dict[object, list[str]] = {}
+    for equal in fleet.scan.classes:
+        alike.setdefault(equal.now, []).extend(equal.nodes)
+    sites = []
+    for nodes in alike.values():
+        members = tuple(sorted(nodes))
+        sites.append(Site(members, _parts(fleet, members[0]), partial(table, fleet, members[0])))
+    return sites
+
+
+def table(fleet: Fleet, node: str) -> AllocationProblem:
+    """Return a node's problem with its groups in the order of their fingerprint."""
+    problem = _told_apart(fleet.scan.problem(node))
+    order = canonical(problem, None, fleet.scan.rules.replicas)[1]
+    if any(group.tie is Tie.TERMS for group in problem.groups):
+        # The order of devices counts there, and stands in the fingerprint.
+        order = tuple(sorted(order))
+    return replace(problem, groups=tuple(problem.groups[at] for at in order))
 
 
 def _told_apart(problem: AllocationProblem) -> AllocationProblem:
@@ -101,19 +146,14 @@ def _told_apart(problem: AllocationProblem) -> AllocationProblem:
     return replace(problem, groups=tuple(groups))
 
 
-def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, tuple[DeviceID, ...]]:
+def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, Sequence[DeviceID]]:
     """Return the free devices of a member by the position of their group in the site's problem."""
-    layout, _ = fleet.scan.states[node]
-    if layout < 0:
-        problem, _ = table(fleet, node)
-        return {at: group.devices for at, group in enumerate(problem.groups)}
-    order = site.kept if fleet.scan.states[node] == (site.layout, site.free) else table(fleet, node)[1]
-    held = fleet.scan.rules.allocated.exclusive
-    found: dict[int, list[DeviceID]] = {}
-    for item, group in zip(fleet.scan.views.view(node).devices, fleet.scan.layouts[layout].group_of, strict=True):
-        if group >= 0 and item.id not in held:
-            found.setdefault(group, []).append(item.id)
-    return {at: tuple(found.get(group, ())) for at, group in enumerate(order)}
+    if site.state is None:
+        return {at: group.devices for at, group in enumerate(table(fleet, node).groups)}
+    state = fleet.survey.states[node]
+    kept = site.kept if state == site.state else _ordered(fleet, state)[2]
+    found = fleet.survey.devices(node)
+    return {at: found.get(group, ()) for at, group in enumerate(kept)}
 
 
 def _refuse_shared_nodes(fleet: Fleet) -> None:

@@ -181,7 +181,7 @@ def _used(table: Table, counts: Counts, kind: str) -> int:
     site = table.site
     used = Fraction()
     seen: set[int] = set()
-    for _, ask, number, count in table.packed[counts].takes:
+    for _, ask, number, count in table.takes(counts):
         group = site.problem.groups[number]
         amount = _amount(site, ask, number, kind)
         if site.problem.asks[ask].admin_access or (group.shareable and number in seen and kind != "cpu"):

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from dra_lab.planner.fleet.counting import Counts, Room, room_of
-from dra_lab.planner.fleet.pack import Packed, Values, pack
+from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.progress import Limits
 
 MOST_VECTORS = 2_000
 """Different numbers of replicas that are told apart on one site; above, only bounds of single replicas are used."""
+
+
+class AnyTable(Protocol):
+    """What the master asks of a site's table."""
+
+    @property
+    def site(self) -> Site:
+        """Return the site."""
+
+    def found(self) -> dict[Counts, Values]:
+        """Return the numbers of replicas for which a way was found, with its values."""
+
+    def least(self) -> dict[Counts, Values] | None:
+        """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
+
+    def takes(self, counts: Counts) -> Takes:
+        """Return the way that was found for some numbers."""
 
 
 @dataclass
@@ -103,6 +121,21 @@ class Table:
             if found.lower is not None:
                 return (count if found.upper is not None else 0), count
         return 0, 0
+
+    def found(self) -> dict[Counts, Values]:
+        """Return the numbers of replicas for which a way was found, with its values."""
+        return {counts: packed.upper for counts, packed in self.packed.items() if packed.upper is not None}
+
+    def least(self) -> dict[Counts, Values] | None:
+        """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
+        if self.vectors is None:
+            return None
+        rows = ((counts, self.lower(counts)) for counts in self.vectors)
+        return {counts: lower for counts, lower in rows if lower is not None}
+
+    def takes(self, counts: Counts) -> Takes:
+        """Return the way that was found for some numbers."""
+        return self.packed[counts].takes
 
     @property
     def closed(self) -> bool:

@@ -1,0 +1,133 @@
+"""How many pods can each stay on one NUMA node of theirs: a bound for the NUMA nodes that numbers of pods span."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from dra_lab.planner.fleet.columns import Array, Columns
+from dra_lab.planner.fleet.counting import Counts, Row
+from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.problem import NUMA_KINDS, AllocationProblem
+
+_GOAL = "numa"
+
+
+@dataclass
+class LocalBound:
+    """What the states of a layout have on each NUMA node, row by row (`counting.Row`), and what pods need there.
+
+    A pod spans one NUMA node only where all its devices are on it; every other spans two at least. Counting says which
+    numbers of pods a NUMA node can hold.
+    """
+
+    position: int
+    floors: Array
+    weights: list[tuple[int, ...]]
+    limits: list[Array]
+
+    @classmethod
+    def of(
+        cls,
+        problem: AllocationProblem,
+        free: Array,
+        keys: Sequence[tuple[int, str]],
+        units: dict[tuple[int, str], Fraction],
+        rows: Sequence[Row],
+        order: Sequence[str],
+        columns: Sequence[Columns],
+    ) -> LocalBound | None:
+        """Return the bound, None where the goal is not there or some device's NUMA node or kind is not known."""
+        if _GOAL not in order or any(g.numa is None or g.kind not in NUMA_KINDS for g in problem.groups):
+            return None
+        position = list(order).index(_GOAL)
+        if any(len(found.values) and found.values[:, position].min() < 1 for found in columns):
+            return None
+        floors = [found.values.min(axis=0) if len(found.values) else np.zeros(len(order), int) for found in columns]
+        limits = []
+        for numa in dict.fromkeys(group.numa for group in problem.groups):
+            here = []
+            for row in rows:
+                mine = [
+                    at
+                    for at, (group, key) in enumerate(keys)
+                    if group in row.groups and key == row.key and problem.groups[group].numa == numa
+                ]
+                amounts = np.array([float(units.get(keys[at], 1)) for at in mine])
+                here.append(np.floor(free[:, mine] @ amounts + 1e-6) if mine else np.zeros(len(free)))
+            limits.append(np.stack(here, axis=1).astype(int) if here else np.zeros((len(free), 0), int))
+        weights = [tuple(int(np.ceil(float(w) - 1e-9)) for w in row.weights) for row in rows]
+        if any(
+            Fraction(w) != v
+            for row, mine in zip(rows, weights, strict=True)
+            for w, v in zip(row.weights, mine, strict=True)
+        ):
+            return None
+        return cls(position, np.stack(floors), weights, limits)
+
+    def least(self, vectors: Sequence[Counts]) -> list[dict[Counts, Values]]:
+        """Return, state by state, values that no way undercuts for each of the numbers."""
+        most = tuple(max(counts[at] for counts in vectors) for at in range(len(vectors[0])))
+        every = list(product(*(range(count + 1) for count in most)))
+        base = [2 * count + 1 for count in most]
+        bit = {counts: _digits(counts, base) for counts in every}
+        allowed = sum(1 << at for at in bit.values())
+        places: dict[tuple[int, ...], tuple[int, ...]] = {}
+        sums: dict[tuple[tuple[int, ...], ...], int] = {}
+        known: dict[int, dict[Counts, Values]] = {}
+        found = []
+        for state in range(len(self.limits[0])):
+            key = []
+            for limits in self.limits:
+                row = tuple(limits[state].tolist())
+                if row not in places:
+                    places[row] = tuple(bit[counts] for counts in every if self._holds(counts, row))
+                if len(places[row]) > 1:
+                    key.append(places[row])
+            whole = tuple(sorted(key))
+            if whole not in sums:
+                sums[whole] = _summed(whole, allowed)
+            if sums[whole] not in known:
+                known[sums[whole]] = self._values(sums[whole], bit, vectors)
+            found.append(known[sums[whole]])
+        return found
+
+    def _values(self, reached: int, bit: dict[Counts, int], vectors: Sequence[Counts]) -> dict[Counts, Values]:
+        """Return the bounds where all NUMA nodes together hold the numbers of pods in `reached`, a set of bits."""
+        inside = [counts for counts, at in bit.items() if reached >> at & 1]
+        found = {}
+        for counts in vectors:
+            local = max(sum(x) for x in inside if all(a <= b for a, b in zip(x, counts, strict=True)))
+            values = (np.array(counts) @ self.floors).tolist()
+            values[self.position] = max(values[self.position], 2 * sum(counts) - local)
+            found[counts] = tuple(values)
+        return found
+
+    def _holds(self, counts: Counts, limits: tuple[int, ...]) -> bool:
+        """Say whether counting lets one NUMA node hold some pods."""
+        return all(
+            sum(weight * count for weight, count in zip(weights, counts, strict=True)) <= limit
+            for weights, limit in zip(self.weights, limits, strict=True)
+        )
+
+
+def _summed(places: tuple[tuple[int, ...], ...], allowed: int) -> int:
+    """Return all sums of one number of pods from each place, as a set of bits."""
+    reached = 1
+    for inside in places:
+        following = 0
+        for at in inside:
+            following |= reached << at
+        reached = following & allowed
+    return reached
+
+
+def _digits(counts: Counts, base: Sequence[int]) -> int:
+    number = 0
+    for count, size in zip(counts, base, strict=True):
+        number = number * size + count
+    return number
