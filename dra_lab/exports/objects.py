@@ -51,7 +51,21 @@ def plain(item: ResourceClaimTemplate | ResourceClaim | DeviceClass, target: Tar
             for part in (request.get("exactly"), *request.get("firstAvailable", ())):
                 if part and part.get("tolerations"):
                     part["tolerations"] = [_toleration(toleration) for toleration in part["tolerations"]]
-    return document if target.api_version == "v1" else downgrade(document, target.api_version)
+    if target.api_version == "v1":
+        return document
+    older = downgrade(document, target.api_version)
+    if target.api_version == "v1beta1" and not isinstance(item, DeviceClass):
+        spec = older["spec"]["spec"] if isinstance(item, ResourceClaimTemplate) else older["spec"]
+        if spec.get("devices", {}).get("requests"):
+            spec["devices"]["requests"] = [_flat(request) for request in spec["devices"]["requests"]]
+    return older
+
+
+def _flat(request: dict[str, Any]) -> dict[str, Any]:
+    """Write the class of a v1beta1 request with alternatives: the server stores it empty, and a tool would compare."""
+    if "firstAvailable" not in request:
+        return request
+    return {"name": request["name"], "deviceClassName": "", **request}
 
 
 def labels(name: str, component: str) -> dict[str, str]:

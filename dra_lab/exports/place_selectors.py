@@ -17,6 +17,8 @@ from dra_lab.topology.locality import localities
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MOST_VALUES = 32
+MOST_TEXT = 8_000
+"""Longest text of one selector; the API server takes 10 KiB."""
 
 Devices = Mapping[str, Sequence[DeviceID]]
 
@@ -51,13 +53,7 @@ def attribute_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]
     A text admits the values of all planned devices of its request, and refuses some other device of the same driver on
     a planned node. Attributes of which every device has its own value come last.
     """
-    there: dict[str, list[PoolDevice]] = defaultdict(list)
-    for item in all_devices(cluster):
-        if item.on_node and (item.slice.spec.node_name or nodes[0]) in nodes:
-            there[item.driver].append(item)
-    by_id = {item.id: item for items in there.values() for item in items}
-    chosen = {name: [by_id[device] for device in devices if device in by_id] for name, devices in planned.items()}
-    chosen = {name: items for name, items in chosen.items() if items and len({item.driver for item in items}) == 1}
+    there, chosen = _look(cluster, planned, nodes)
     for level in LEVELS:
         joint: dict[str, str] = {}
         for name, items in chosen.items():
@@ -69,7 +65,7 @@ def attribute_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]
             yield joint
     single: list[tuple[bool, str, str]] = []
     for name, items in chosen.items():
-        for attribute in sorted(_shared(items)):
+        for attribute in sorted(_published(there[items[0].driver])):
             text = _text(attribute, items, there)
             if text:
                 single.append((_each_its_own(attribute, there[items[0].driver]), name, text))
@@ -77,21 +73,65 @@ def attribute_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]
         yield {name: text}
 
 
+def exact_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> dict[str, str]:
+    """Return, by request, the strongest text: it admits only devices that publish all that some planned device does.
+
+    Attributes that are the same on every device there are left out, and so is a text longer than MOST_TEXT.
+    """
+    there, chosen = _look(cluster, planned, nodes)
+    found = {}
+    for name, items in chosen.items():
+        every = there[items[0].driver]
+        names = [
+            attribute
+            for attribute in sorted(_published(every))
+            if not any(_unfit(item, attribute) for item in every) and len({_value(i, attribute) for i in every}) > 1
+        ]
+        rows = sorted({" && ".join(_test(a, item.driver, (_value(item, a),)) for a in names) for item in items})
+        text = rows[0] if len(rows) == 1 else " || ".join(f"({row})" for row in rows)
+        if names and len(text) <= MOST_TEXT:
+            found[name] = text
+    return found
+
+
+def _look(
+    cluster: Cluster, planned: Devices, nodes: Sequence[str]
+) -> tuple[dict[str, list[PoolDevice]], dict[str, list[PoolDevice]]]:
+    """Return the devices of the planned nodes by driver, and the planned ones by request, of one driver each."""
+    there: dict[str, list[PoolDevice]] = defaultdict(list)
+    for item in all_devices(cluster):
+        if (item.slice.spec.node_name or nodes[0]) in nodes:
+            there[item.driver].append(item)
+    by_id = {item.id: item for items in there.values() for item in items}
+    chosen = {name: [by_id[device] for device in devices if device in by_id] for name, devices in planned.items()}
+    return there, {n: items for n, items in chosen.items() if items and len({item.driver for item in items}) == 1}
+
+
 def _text(attribute: str, items: Sequence[PoolDevice], there: Mapping[str, Sequence[PoolDevice]]) -> str:
     driver = items[0].driver
     values = {_value(item, attribute) for item in items}
-    if None in values or len({kind for kind, _ in filter(None, values)}) != 1 or len(values) > _MOST_VALUES:
+    if any(_unfit(item, attribute) for item in there[driver]) or len(values) > _MOST_VALUES:
+        return ""
+    if len({kind for kind, _ in filter(None, values)}) > 1:
         return ""
     if all(_value(item, attribute) in values for item in there[driver]):
         return ""
+    return _test(attribute, driver, tuple(values))
+
+
+def _test(attribute: str, driver: str, values: Sequence[tuple[str, str | int | bool] | None]) -> str:
+    """Return the CEL text that an attribute has one of some values, None for absent; it fails on no device."""
     domain, identifier = split_qualified(attribute, driver)
     attributes = f"device.attributes[{json.dumps(domain)}]"
     dotted = _IDENTIFIER.match(identifier) is not None
     read = f"{attributes}.{identifier}" if dotted else f"{attributes}[{json.dumps(identifier)}]"
-    guard = f"has({read})" if dotted else f"{json.dumps(identifier)} in {attributes}"
+    there = f"has({read})" if dotted else f"{json.dumps(identifier)} in {attributes}"
     texts = sorted(json.dumps(value) for _, value in filter(None, values))
     test = f"{read} == {texts[0]}" if len(texts) == 1 else f"{read} in [{', '.join(texts)}]"
-    return f"{guard} && {test}"
+    if None not in values:
+        return f"{there} && {test}"
+    absent = f"!{there}" if dotted else f"!({there})"
+    return f"{absent} || {test}" if texts else absent
 
 
 def _value(item: PoolDevice, name: str) -> tuple[str, str | int | bool] | None:
@@ -103,9 +143,14 @@ def _value(item: PoolDevice, name: str) -> tuple[str, str | int | bool] | None:
     return attribute.kind, value
 
 
-def _shared(items: Sequence[PoolDevice]) -> set[str]:
-    names = [{full_name(key, item.driver) for key in item.device.attributes} for item in items]
-    return set.intersection(*names)
+def _unfit(item: PoolDevice, name: str) -> bool:
+    """Say whether a device publishes an attribute in a form that no text is made of: a list, or a version."""
+    attribute = item.device.lookup(name, item.driver)
+    return attribute is not None and attribute.kind not in ("int", "string", "bool")
+
+
+def _published(items: Sequence[PoolDevice]) -> set[str]:
+    return {full_name(key, item.driver) for item in items for key in item.device.attributes}
 
 
 def _each_its_own(attribute: str, items: Sequence[PoolDevice]) -> bool:

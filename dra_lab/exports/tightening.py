@@ -160,7 +160,40 @@ class _Search:
             chosen, best = self._add(base, chosen, best, strong)
         if not best.as_planned:
             chosen, best = self._at_nodes(base, chosen, best)
+        if not best.as_planned:
+            chosen, best = self._on_planned_nodes(base, chosen, best, pieces)
         return self._fewest(base, chosen, best)
+
+    def _on_planned_nodes(
+        self, base: Draft, chosen: tuple[Piece, ...], best: Loop, pieces: Sequence[Piece]
+    ) -> tuple[tuple[Piece, ...], Loop]:
+        """Try again on the planned nodes alone: from what was chosen, from nothing, from the planned devices."""
+        nodes = tuple(self._planned_nodes(base))
+        exact = tuple(piece for piece in pieces if piece.exact)
+        kept = tuple(piece for piece in chosen if not piece.affinity)
+        for start in ((*kept, *nodes), nodes, (*nodes, *exact)):
+            if self.over or best.as_planned:
+                break
+            trial = self.run(_with(base, start))
+            pinned, found = self._add(base, start, trial, [piece for piece in pieces if piece not in start])
+            if found.kept > best.kept:
+                chosen, best = pinned, found
+        return chosen, best
+
+    def _planned_nodes(self, base: Draft) -> Iterator[Piece]:
+        reason = (
+            "the plan uses these nodes, and on others first fit takes worse devices, or none are known to be as good"
+        )
+        seen: set[int] = set()
+        for planned in _planned(self._plan, base):
+            if planned.workload in seen:
+                continue
+            seen.add(planned.workload)
+            others = [name for name in self._cluster.node_names if name not in planned.nodes]
+            affinity = node_requirements(self._cluster, planned.nodes, others)
+            if affinity:
+                text = f"node affinity of {_names(self._plan)[planned.workload]}: {_words(affinity)}"
+                yield Piece(text, reason, planned.workload, 0, affinity=affinity)
 
     def _add(
         self, base: Draft, chosen: tuple[Piece, ...], best: Loop, pieces: Sequence[Piece]
@@ -221,9 +254,10 @@ class _Search:
             good, bad = _by_worth(arrivals, workload, max(own))
             affinity = node_requirements(self._cluster, good, bad) if good and bad else ()
             if affinity:
-                words = "; ".join(f"{r['key']} {r['operator']} {', '.join(r['values'])}" for r in affinity)
                 reason = f"on {len(bad)} other nodes first fit takes worse devices, or none"
-                added.append(Piece(f"node affinity of {pod.name}: {words}", reason, workload, 0, affinity=affinity))
+                added.append(
+                    Piece(f"node affinity of {pod.name}: {_words(affinity)}", reason, workload, 0, affinity=affinity)
+                )
         if not added:
             return chosen, best
         trial = self.run(_with(base, (*chosen, *added)))
@@ -257,6 +291,10 @@ def _by_worth(arrivals: Arrivals, workload: int, planned: tuple[int, ...]) -> tu
         elif taken.status is not FirstFitStatus.NONE:
             bad += own
     return good, bad
+
+
+def _words(affinity: Affinity) -> str:
+    return "; ".join(f"{r['key']} {r['operator']} {', '.join(r['values'])}" for r in affinity)
 
 
 def _with(base: Draft, pieces: Sequence[Piece]) -> Draft:

@@ -12,7 +12,7 @@ from dra_lab.authoring.candidates import candidates, kind_of
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.authoring.names import Names
 from dra_lab.exports.objects import Affinity
-from dra_lab.exports.place_selectors import attribute_selectors, numa_selectors
+from dra_lab.exports.place_selectors import attribute_selectors, exact_selectors, numa_selectors
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
@@ -52,9 +52,9 @@ class Planned:
     goals: Sequence[Sequence[GoalValue]]
 
     def always(self, goal: str, value: int) -> bool:
-        """Say whether a goal has a value in every planned replica."""
-        values = [g.value for goals in self.goals for g in goals if g.goal == goal]
-        return bool(values) and set(values) == {value}
+        """Say whether a goal has a value in every planned replica, no device being of unknown place."""
+        found = [g for goals in self.goals for g in goals if g.goal == goal]
+        return bool(found) and all(g.value == value and not g.unknown for g in found)
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ class Piece:
     selectors: Mapping[str, str] | None = None
     order: tuple[str, ...] = ()
     affinity: Affinity = ()
+    exact: bool = False
 
     def add_to(self, draft: Draft) -> Draft:
         """Return the draft with this piece."""
@@ -83,9 +84,23 @@ class Piece:
             links = tuple(replace(link, must=True) if link.name in self.musts else link for link in sketch.links)
             sketch = replace(sketch, links=links)
         requests = tuple(self._request(request) for request in sketch.requests)
+        links = tuple(link for link in map(self._link, sketch.links) if link is not None)
         if self.order:
             requests = tuple(sorted(requests, key=lambda request: self.order.index(request.name)))
-        return draft.with_sketch(self.workload, self.claim, replace(sketch, requests=requests))
+        return draft.with_sketch(self.workload, self.claim, replace(sketch, requests=requests, links=links))
+
+    def _link(self, link: Link) -> Link | None:
+        """Return a link without the ends that name an alternative which is not kept; None where too few are left."""
+        kept = self.keep or {}
+        ends = tuple(
+            end
+            for end in link.requests
+            for request, sub in (split_request(end),)
+            if not sub or kept.get(request, sub) == sub
+        )
+        if ends == link.requests:
+            return link
+        return replace(link, requests=ends) if len(ends) > (link.how is How.PAIRWISE) else None
 
     def _request(self, request: DeviceRequest) -> DeviceRequest:
         keep = (self.keep or {}).get(request.name)
@@ -189,6 +204,10 @@ def _selectors(cluster: Cluster, planned: Planned) -> Iterator[Piece]:
     for found in attribute_selectors(cluster, planned.devices, planned.nodes):
         text = "; ".join(f"{name}: {expression}" for name, expression in found.items())
         yield Piece(text, reason, planned.workload, planned.claim, selectors=found)
+    exact = exact_selectors(cluster, planned.devices, planned.nodes)
+    if exact:
+        text = "; ".join(f"{name}: {expression}" for name, expression in exact.items())
+        yield Piece(text, reason, planned.workload, planned.claim, selectors=exact, exact=True)
 
 
 def _kinds(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch) -> dict[str, str]:

@@ -1,0 +1,203 @@
+"""A person's workload with the claim put in: everything else stays as it was written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace as changed
+
+import pytest
+import yaml
+from msgspec.structs import replace
+from small_claims import request
+from test_manifest_text import ON, PAIRS, R136
+
+from dra_lab.errors import ExportError, InputError
+from dra_lab.exports.bundle import Wanted, make_bundle
+from dra_lab.exports.manifests import manifest_files
+from dra_lab.exports.targets import Target
+from dra_lab.exports.workload import kustomize_patch, patch_copy
+from dra_lab.exports.workload_file import read_workload
+
+TEXT = """\
+# our inference service
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: llm   # the name
+  namespace: team-a
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: llm}}
+  template:
+    metadata:
+      labels: {app: llm}
+    spec:
+      containers:
+        # the model
+        - name: model
+          image: "vllm:1"
+          args: ["--a", '--b']
+        - name: side
+          image: x
+---
+apiVersion: v1
+kind: Service
+metadata: {name: llm}
+"""
+PIN = ({"key": "zone", "operator": "In", "values": ["b"]},)
+CLAIM = manifest_files(PAIRS, ON, Target(R136)).claim
+
+
+def workload(tmp_path, text=TEXT, name="deployment.yaml"):
+    path = tmp_path / name
+    path.write_text(text)
+    return read_workload(path)
+
+
+def pod_spec(text):
+    return next(yaml.safe_load_all(text))["spec"]["template"]["spec"]
+
+
+def test_only_lines_are_added(tmp_path):
+    """Comments, quotes, flow style and the other documents of the file stay, in their order."""
+    patched = patch_copy(workload(tmp_path), CLAIM).text
+    rest = iter(patched.split("\n"))
+    assert all(line in rest for line in TEXT.split("\n"))
+    assert pod_spec(patched)["resourceClaims"] == [{"name": "devices", "resourceClaimTemplateName": "pairs"}]
+    assert pod_spec(patched)["containers"][0]["resources"] == {"claims": [{"name": "devices"}]}
+
+
+def test_patching_what_was_patched_changes_nothing(tmp_path):
+    once = patch_copy(workload(tmp_path), CLAIM, affinity=PIN)
+    again = patch_copy(changed(workload(tmp_path), text=once.text), CLAIM, affinity=PIN)
+    assert again.text == once.text
+
+
+def test_another_digest_in_the_name_replaces_the_reference(tmp_path):
+    """The claim that an earlier export put in is renewed, not joined by a second one."""
+    first = patch_copy(workload(tmp_path), CLAIM).text.replace("TemplateName: pairs", "TemplateName: pairs-0123abcd")
+    patched = patch_copy(changed(workload(tmp_path), text=first), CLAIM)
+    assert pod_spec(patched.text)["resourceClaims"] == [{"name": "devices", "resourceClaimTemplateName": "pairs"}]
+
+
+def test_requirements_on_nodes_join_every_term(tmp_path):
+    """Terms are alternatives: a term of its own would let pods onto nodes that the workload keeps them off."""
+    affinity = """\
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+            - matchExpressions: [{key: a, operator: Exists}]
+            - matchExpressions: [{key: c, operator: Exists}]
+"""
+    text = TEXT.replace("      containers:\n", affinity + "      containers:\n", 1)
+    patched = patch_copy(workload(tmp_path, text), CLAIM, affinity=PIN).text
+    required = pod_spec(patched)["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert [[e["key"] for e in t["matchExpressions"]] for t in required["nodeSelectorTerms"]] == [
+        ["a", "zone"],
+        ["c", "zone"],
+    ]
+
+
+def test_a_foreign_claim_of_the_pod_stays(tmp_path):
+    text = TEXT.replace(
+        "      containers:\n",
+        "      resourceClaims:\n      - {name: devices, resourceClaimName: mine}\n      containers:\n",
+        1,
+    )
+    claims = pod_spec(patch_copy(workload(tmp_path, text), CLAIM).text)["resourceClaims"]
+    assert claims[0] == {"name": "devices", "resourceClaimName": "mine"}
+    assert claims[1] == {"name": "pairs", "resourceClaimTemplateName": "pairs"}
+
+
+def test_the_container_can_be_named(tmp_path):
+    patched = patch_copy(workload(tmp_path), CLAIM, container="side").text
+    assert ["resources" in container for container in pod_spec(patched)["containers"]] == [False, True]
+    with pytest.raises(InputError, match="containers: model, side"):
+        patch_copy(workload(tmp_path), CLAIM, container="other")
+
+
+def test_json_stays_json_and_any_object_with_a_pod_template_does(tmp_path):
+    value = {"apiVersion": "x.io/v1", "kind": "Any", "spec": {"a": [{"spec": {"containers": [{"name": "m"}]}}]}}
+    patched = patch_copy(workload(tmp_path, json.dumps(value), "any.json"), CLAIM)
+    inner = json.loads(patched.text)["spec"]["a"][0]["spec"]
+    assert inner["containers"] == [{"name": "m", "resources": {"claims": [{"name": "devices"}]}}]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kind: Service\n", "it has none"),
+        (TEXT + "---\n" + TEXT, "it has 2: Deployment/llm, Deployment/llm"),
+        ("spec: {containers: []}\n", "it has none"),
+    ],
+)
+def test_a_file_holds_one_workload(tmp_path, text, said):
+    with pytest.raises(InputError, match=said):
+        workload(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_says_so(tmp_path):
+    with pytest.raises(ExportError, match=r"none\.yaml"):
+        read_workload(tmp_path / "none.yaml")
+
+
+def test_the_patch_of_a_component_holds_what_it_adds(tmp_path):
+    patch = yaml.safe_load(kustomize_patch(workload(tmp_path), CLAIM, affinity=PIN).text)
+    assert patch["metadata"] == {"name": "llm"}
+    assert list(patch["spec"]["template"]["spec"]) == ["containers", "resourceClaims", "affinity"]
+
+
+def test_kinds_whose_lists_kustomize_replaces_get_no_patch(tmp_path):
+    with pytest.raises(InputError, match="take the patched copy"):
+        kustomize_patch(workload(tmp_path, TEXT.replace("kind: Deployment", "kind: Other")), CLAIM)
+
+
+def test_a_patched_workload_names_its_claim_by_content(tmp_path):
+    """A template's spec is immutable: another spec is another name, in the claim and in the workload alike."""
+    own = workload(tmp_path)
+
+    def names(sketch):
+        texts = make_bundle(sketch, ON, Target(R136), Wanted(workload=own)).texts
+        claim = yaml.safe_load(texts["resourceclaimtemplate.yaml"])["metadata"]
+        (entry,) = pod_spec(texts["deployment.yaml"])["resourceClaims"]
+        assert entry["resourceClaimTemplateName"] == claim["name"]
+        assert claim["namespace"] == "team-a"
+        return claim["name"]
+
+    first = names(PAIRS)
+    assert first.startswith("pairs-")
+    assert names(PAIRS) == first
+    assert names(replace(PAIRS, requests=(request("gpu", "gpu.nvidia.com"), PAIRS.requests[1]), links=())) != first
+
+
+def test_without_a_workload_the_name_is_the_drawings():
+    texts = make_bundle(PAIRS, ON, Target(R136)).texts
+    assert yaml.safe_load(texts["resourceclaimtemplate.yaml"])["metadata"]["name"] == "pairs"
+
+
+@pytest.mark.parametrize("kind", ["pod", "deployment", "statefulset", "job"])
+def test_every_example_is_accepted_by_the_strict_schemas(kind):
+    import kubernetes_validate
+
+    document = yaml.safe_load(make_bundle(PAIRS, ON, Target(R136), Wanted(kind)).texts[f"{kind}.yaml"])
+    kubernetes_validate.validate(document, "1.36", strict=True)
+
+
+def test_kustomize_is_told_every_resource(tmp_path):
+    bundle = make_bundle(PAIRS, ON, Target(R136), Wanted(workload=workload(tmp_path), patch=True))
+    component = yaml.safe_load(bundle.texts["kustomization.yaml"])
+    assert component["kind"] == "Component"
+    assert component["patches"] == [{"path": "patch.yaml", "target": {"kind": "Deployment", "name": "llm"}}]
+    assert set(component["resources"]) == set(bundle.texts) - {"patch.yaml", "kustomization.yaml"}
+
+
+def test_versions_and_digests_are_annotations_only_where_asked_for():
+    plain = make_bundle(PAIRS, ON, Target(R136)).texts["resourceclaimtemplate.yaml"]
+    told = make_bundle(PAIRS, ON, Target(R136), Wanted(annotate=True)).texts["resourceclaimtemplate.yaml"]
+    assert "annotations" not in plain
+    assert set(yaml.safe_load(told)["metadata"]["annotations"]) == {
+        "dra-lab/version",
+        "dra-lab/drawing-digest",
+        "dra-lab/cluster-digest",
+    }
