@@ -68,10 +68,15 @@ class Others:
         devices = sum(max((one.need(ask) for ask in indices), default=0) for indices in one.requests)
         return min(self.before[1], devices)
 
+    @property
+    def endless(self) -> bool:
+        """Say whether a replica may take nothing away: shares of devices without capacity have no end (rule 68)."""
+        return self.before[1] >= _NO_LIMIT
+
     @cached_property
     def plain(self) -> bool:
         """Say whether the requests have nothing in common: then dividing counts is exact, and one replica costs one."""
-        return is_plain(self._build([self._kept], None))
+        return not self.endless and is_plain(self._build([self._kept], None))
 
     def after(self, placements: Sequence[Placement]) -> Count:
         """Return how many replicas fit once some devices are taken."""

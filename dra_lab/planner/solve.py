@@ -197,7 +197,7 @@ def _damage(run: _Run) -> bool:
     assert run.others is not None
     least, most = run.others.before
     kept = any(stage.goal == "preferences" and not stage.value for stage in run.done)
-    floor = int(kept and most > 0)
+    floor = int(kept and most > 0 and not run.others.endless)
     if run.others.plain or most > run.others.limit:
         return _conclude(run, DAMAGE, floor if run.others.plain else run.others.most, floor)
     for count in range(most - floor, 0, -1):
