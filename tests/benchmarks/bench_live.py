@@ -1,0 +1,142 @@
+"""Reading a running cluster of 5,000 nodes, 15,000 slices, 20,000 claims and pods; targets 15 s and 800 MB (issue 5).
+
+`python -m tests.benchmarks.bench_live follow SECONDS` follows it instead, with 20 events a second, as a planner does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from statistics import median, quantiles
+
+import psutil
+
+from dra_lab.sources.live.kinds import KIND_BY_NAME, Served
+from dra_lab.sources.live.pages import _page_of, tidy
+from tests.benchmarks.live_server import big_store, serving
+
+NODES = 5000
+_CHILD = """
+import json, resource, time
+from dra_lab.sources import load_context
+begin, cpu = time.perf_counter(), time.process_time()
+cluster = load_context("test", progress=lambda progress: None)
+print(json.dumps({"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu,
+  "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "slices": len(cluster.slices),
+  "claims": len(cluster.claims), "pods": len(cluster.pods), "findings": len(cluster.findings)}))
+"""
+
+
+def read_once(folder: Path) -> dict[str, float]:
+    """Read the served cluster in a fresh process and return its figures."""
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "KUBECONFIG": str(folder / "test.kubeconfig")},
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def decode_seconds() -> tuple[float, int]:
+    """Seconds to decode all pages of all kinds from bytes in memory, and their megabytes."""
+    from tests.api_server.answers import list_page
+
+    store = big_store(NODES)
+    pages = []
+    for plural, kind in (
+        ("resourceslices", "ResourceSlice"),
+        ("resourceclaims", "ResourceClaim"),
+        ("pods", "Pod"),
+        ("nodes", "Node"),
+    ):
+        query = {"limit": "500"}
+        while query:
+            page = list_page(store, plural, "v1", "", query)
+            pages.append((kind, page))
+            token = json.loads(page)["metadata"].get("continue")
+            query = {"limit": "500", "continue": token} if token else {}
+    begin = time.perf_counter()
+    kept = [tidy(i) for kind, page in pages for i in _page_of(page, Served(KIND_BY_NAME[kind], "v1"), "s", "s").items]
+    assert kept
+    return time.perf_counter() - begin, sum(len(page) for _, page in pages) >> 20
+
+
+def main() -> None:
+    """Print the figures beside their targets."""
+    seconds, size = decode_seconds()
+    print(f"decode {size} MB of pages from memory: {seconds:.2f} s   (target 2 s)")
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), NODES) as server:
+        found = [read_once(Path(name)) for _ in range(3)]
+        told = found[0]
+        print(f"read {NODES:,} nodes, {told['slices']:,} slices, {told['claims']:,} claims, {told['pods']:,} pods:")
+        print(f"  {median(f['seconds'] for f in found):.1f} s   (target 15 s)")
+        print(
+            f"  of which this process computes {median(f['cpu'] for f in found):.1f} s, the rest is the test server's"
+        )
+        print(f"  peak memory: {max(f['peak'] for f in found):.0f} MB   (target 800 MB)")
+        print(f"  the server's own: {psutil.Process(server.pid).memory_info().rss >> 20} MB, not counted")
+
+
+# ---------------------------------------------------------------- following, by hand
+
+
+async def _latency(gaps: list[float], end: float) -> None:
+    while time.monotonic() < end:
+        begin = time.monotonic()
+        await asyncio.sleep(0.01)
+        gaps.append(time.monotonic() - begin - 0.01)
+
+
+async def _follow(seconds: float) -> None:
+    from dra_lab import Lab, read_sketch
+
+    lab = Lab("context:test", file=None, sketch=read_sketch("sample:dgx-h100/" + _example()))
+    answers: list[float] = []
+    lab.session.on("plan", lambda: answers.append(time.monotonic()))
+    await asyncio.to_thread(lab.session.wait)
+    lab.follow()
+    process, gaps, begin = psutil.Process(), [], time.monotonic()
+    task = asyncio.create_task(_latency(gaps, begin + seconds))
+    while not task.done():
+        await asyncio.sleep(min(20, seconds / 5))
+        waits = quantiles(gaps, n=100)
+        loop = f"median {median(gaps) * 1000:.0f} ms, 95 % {waits[94] * 1000:.0f} ms, most {max(gaps) * 1000:.0f} ms"
+        size, load = process.memory_info().rss >> 20, process.cpu_percent()
+        state = f"{time.monotonic() - begin:5.0f} s: {size} MB, {len(answers)} answers, {lab.session.following.state}"
+        print(f"{state}; the loop waits {loop}; CPU {load:.0f} %", flush=True)
+        gaps[:-100] = []
+    lab.unfollow()
+    left = [t.name for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))]
+    print(f"threads left: {left}, peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
+    lab.close()
+
+
+def _example() -> str:
+    from dra_lab import samples
+
+    return next(sample.examples[0] for sample in samples() if sample.name == "dgx-h100")
+
+
+def follow(seconds: float, events: float = 20) -> None:
+    """Follow the large cluster for so long and print memory and waits of the event loop."""
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), NODES, events):
+        os.environ["KUBECONFIG"] = str(Path(name) / "test.kubeconfig")
+        asyncio.run(_follow(seconds))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["follow"]:
+        follow(float(sys.argv[2]))
+    else:
+        main()

@@ -1,0 +1,126 @@
+"""A large cluster served in a process of its own: `python -m tests.benchmarks.live_server FOLDER NODES EVENTS`.
+
+Prints a line when FOLDER holds `test.kubeconfig`; then makes so many changes of claims a second until its input ends.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.api_server.kubeconfig import write_kubeconfig
+from tests.api_server.server import ApiServer
+from tests.api_server.store import KINDS, PLURALS, Store
+from tests.benchmarks.big_cluster import documents
+
+CLAIMS_PER_NODE = 4
+
+
+def managed(kind: str) -> list[dict[str, Any]]:
+    """Return managedFields as a driver's writes leave them."""
+    fields = {
+        "f:spec": {"f:devices": {}, "f:driver": {}, "f:nodeName": {}, "f:pool": {"f:generation": {}, "f:name": {}}}
+    }
+    entry = {"manager": "driver", "operation": "Update", "time": "2026-11-20T21:08:32Z", "fieldsType": "FieldsV1"}
+    return [{**entry, "apiVersion": KINDS[PLURALS[kind]][1], "fieldsV1": fields}]
+
+
+def big_store(nodes: int) -> Store:
+    """Return a store with three slices and four claims and pods a node."""
+    store = Store()
+    for item in json.loads(documents(nodes))["items"]:
+        put(store, item)
+    held = len(store.objects["resourceclaims"])
+    for number in range(held, CLAIMS_PER_NODE * nodes):
+        put(store, pending(f"pending-{number}"))
+    for number in range(CLAIMS_PER_NODE * nodes):
+        put(store, pod(number))
+    return store
+
+
+def put(store: Store, item: dict[str, Any]) -> None:
+    """Store an object with the metadata that a server adds."""
+    meta = {"uid": f"{store.version:032x}", "creationTimestamp": "2026-11-20T21:08:32Z", **item["metadata"]}
+    store.put({**item, "metadata": {**meta, "managedFields": managed(item["kind"])}})
+    store.history.clear()
+
+
+def pending(name: str) -> dict[str, Any]:
+    """Return a claim that holds nothing."""
+    request = {
+        "name": "gpu",
+        "exactly": {"deviceClassName": "gpu.nvidia.com", "allocationMode": "ExactCount", "count": 1},
+    }
+    return {
+        "kind": "ResourceClaim",
+        "metadata": {"name": name, "namespace": f"team-{len(name) % 2}"},
+        "spec": {"devices": {"requests": [request]}},
+        "status": {},
+    }
+
+
+def pod(number: int) -> dict[str, Any]:
+    """Return a pod that uses a claim, with the usual ballast."""
+    env = [{"name": f"VARIABLE_{index}", "value": "x" * 40} for index in range(12)]
+    mounts = [{"name": "token", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True}]
+    container = {"name": "c", "image": "registry.example/app:1", "env": env, "volumeMounts": mounts}
+    claims = [{"name": "gpu", "resourceClaimName": f"pending-{number}"}]
+    conditions = [
+        {"type": name, "status": "True"} for name in ("Initialized", "Ready", "ContainersReady", "PodScheduled")
+    ]
+    return {
+        "kind": "Pod",
+        "metadata": {"name": f"pod-{number}", "namespace": f"team-{number % 2}"},
+        "spec": {"containers": [container], "resourceClaims": claims, "nodeName": f"node-{number // 4:05d}"},
+        "status": {"phase": "Running", "conditions": conditions},
+    }
+
+
+def change(store: Store, nodes: int, chance: random.Random) -> None:
+    """Let a claim take or leave a GPU of some node."""
+    number = chance.randrange(CLAIMS_PER_NODE * nodes)
+    item = pending(f"pending-{number}")
+    if chance.random() < 0.5:
+        node = f"node-{chance.randrange(nodes):05d}"
+        result = {"request": "gpu", "driver": "gpu.nvidia.com", "pool": node, "device": f"gpu-{chance.randrange(8)}"}
+        item["status"] = {"allocation": {"devices": {"results": [result]}}}
+    store.put({**item, "metadata": {**item["metadata"], "managedFields": managed("ResourceClaim")}})
+    del store.history[:-2000]
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    folder, nodes, events = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    with ApiServer(big_store(nodes)) as server:
+        write_kubeconfig(folder, server)
+        print("ready", flush=True)
+        end, chance = threading.Event(), random.Random(1)
+        threading.Thread(target=lambda: (sys.stdin.read(), end.set()), daemon=True).start()
+        while not end.wait(1 / events if events else None):
+            change(server.store, nodes, chance)
+
+
+@contextmanager
+def serving(folder: Path, nodes: int, events: float = 0) -> Iterator[subprocess.Popen[str]]:
+    """Run the server in another process while the block runs."""
+    command = [sys.executable, "-m", "tests.benchmarks.live_server", str(folder), str(nodes), str(events)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "ready"
+        try:
+            yield process
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait(20)
+
+
+if __name__ == "__main__":
+    main()
