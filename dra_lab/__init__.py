@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dra_lab.planner import make_plan
     from dra_lab.planner.fleet import how_many_more, plan_fleet
     from dra_lab.session import Session, read_sketch
-    from dra_lab.sources import load_cluster, samples
+    from dra_lab.sources import load_cluster, make_cluster, read_inventory, samples, with_overlay
     from dra_lab.widgets.claim_canvas import ClaimCanvas
     from dra_lab.widgets.cluster_bar import ClusterBar
     from dra_lab.widgets.hardware_view import HardwareView
@@ -53,10 +53,13 @@ _HOME = {
     "hardware_svg": "dra_lab.pictures.hardware",
     "how_many_more": "dra_lab.planner.fleet",
     "load_cluster": "dra_lab.sources",
+    "make_cluster": "dra_lab.sources",
     "make_plan": "dra_lab.planner",
     "plan_fleet": "dra_lab.planner.fleet",
+    "read_inventory": "dra_lab.sources",
     "read_sketch": "dra_lab.session",
     "samples": "dra_lab.sources",
+    "with_overlay": "dra_lab.sources",
 }
 
 __all__ = [
@@ -80,10 +83,13 @@ __all__ = [
     "hardware_svg",
     "how_many_more",
     "load_cluster",
+    "make_cluster",
     "make_plan",
     "plan_fleet",
+    "read_inventory",
     "read_sketch",
     "samples",
+    "with_overlay",
 ]
 
 

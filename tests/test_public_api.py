@@ -27,10 +27,13 @@ NAMES = [
     "hardware_svg",
     "how_many_more",
     "load_cluster",
+    "make_cluster",
     "make_plan",
     "plan_fleet",
+    "read_inventory",
     "read_sketch",
     "samples",
+    "with_overlay",
 ]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from dra_lab.cli.options import UNANSWERED
 from dra_lab.errors import DraLabError
 
-COMMANDS = ("samples", "plan", "draw", "export", "check", "capture", "migrate", "replay")
+COMMANDS = ("samples", "topology", "plan", "draw", "export", "check", "capture", "migrate", "replay")
 """The modules of this room that are commands, in the order in which help lists them."""
 
 

@@ -13,7 +13,10 @@ Commands = Any
 """What `ArgumentParser.add_subparsers` returns; argparse does not name its type."""
 
 FITS, NOT, UNANSWERED = 0, 1, 2
-CLUSTER_HELP = "sample:NAME, a file or folder of kubectl's JSON or YAML (or a .tar.gz), or - for standard input"
+CLUSTER_HELP = (
+    "sample:NAME, a file or folder of kubectl's JSON or YAML (or a .tar.gz), or - for standard input; "
+    "topo:FILE,FILE*8 makes 8 nodes of topology files, CLUSTER+topo:FILE lays one over real slices"
+)
 CLAIM_HELP = "a drawing (*.dralab.yaml), a ResourceClaim or ResourceClaimTemplate, or sample:NAME/EXAMPLE"
 
 

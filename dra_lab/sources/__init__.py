@@ -20,7 +20,7 @@ from dra_lab.sources.files import (
     read_standard_input,
 )
 from dra_lab.sources.foreign import make_cluster, read_inventory, with_overlay
-from dra_lab.sources.foreign.loading import cluster_of_files, cluster_of_texts, topologies_of
+from dra_lab.sources.foreign.loading import cluster_of_files, cluster_of_texts, laid_over, topologies_of
 from dra_lab.sources.live import PREFIX as CONTEXT
 from dra_lab.sources.live import Context, contexts, load_context
 from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, samples
@@ -58,12 +58,16 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
     """Return the cluster of `sample:NAME`, `context:NAME`, a file, a folder, its `.tar.gz`, or `-` (standard input).
 
     A topology file (`nvidia-smi topo -m`, hwloc or NCCL XML) becomes a cluster of one node, made from it and marked so;
-    `topo:FILE,FILE*8` joins files about one server and makes 8 equal nodes (`make_cluster` has more choices).
+    `topo:FILE,FILE*8` joins files about one server and makes 8 equal nodes (`make_cluster` has more choices);
+    `CLUSTER+topo:FILE` lays such files over a cluster (`with_overlay`).
     `context:` alone is the current context; `namespaces` reads the claims and pods of these only, of a context.
 
     Raises SourceError when there is nothing to read and ManifestError when a single file is broken as a whole; what is
     wrong with single documents stands in the cluster's findings.
     """
+    overlaid = laid_over(source, lambda below: load_cluster(below, namespaces=namespaces))
+    if overlaid is not None:
+        return overlaid
     if isinstance(source, str) and source.startswith(PREFIX):
         return assemble(read_documents(sample_path(source)), source)
     if isinstance(source, str) and source.startswith(CONTEXT):

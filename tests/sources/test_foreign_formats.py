@@ -19,9 +19,11 @@ def topo(text: str = TOPO) -> Inventory:
     return decode_inventory(text.encode(), "topo.txt")
 
 
-def test_the_header_may_be_underlined():
-    """Escapes of a terminal in the header do not hide it: three GPUs and three NICs are read."""
-    assert [device.kind for device in topo().devices] == ["gpu"] * 3 + ["nic"] * 3
+@pytest.mark.parametrize("escape", ["\x1b[4m", "[4m", "^[[4m", ""])
+def test_the_header_may_be_underlined(escape):
+    """Escapes of a terminal in the header, whole or as copies leave them, do not hide it: all devices are read."""
+    found = topo(TOPO.replace("\x1b[4m", escape).replace("\x1b[0m", escape.replace("4", "0")))
+    assert [device.kind for device in found.devices] == ["gpu"] * 3 + ["nic"] * 3
 
 
 def test_letters_within_one_root():
@@ -51,8 +53,17 @@ def test_a_value_of_the_matrix_names_its_row_and_line():
 
 
 def test_nic_rows_may_lack_the_last_columns():
-    """A NIC without NUMA affinity in the text has none."""
-    assert "numaNode" not in values(topo(), "NIC0")
+    """A NIC without NUMA affinity has that of the devices on its node by the letters, with their row as the source."""
+    nic = topo().of("nic")[0]
+    assert (nic.value("numaNode"), str(nic.facts["numaNode"].origin)) == (
+        0,
+        "topo.txt:2, row GPU0, column NUMA Affinity",
+    )
+
+
+def test_a_nic_that_is_tied_to_nothing_has_no_numa_node():
+    """A NIC that is far from everything is on no node that the text tells."""
+    assert "numaNode" not in values(topo(TOPO.replace("PHB", "SYS")), "NIC2")
 
 
 def test_cpus_of_a_numa_node():

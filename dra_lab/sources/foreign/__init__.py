@@ -11,6 +11,7 @@ from dra_lab.sources.foreign.joining import join
 from dra_lab.sources.foreign.overlay import with_overlay
 from dra_lab.sources.foreign.reading import decode_inventory, is_topology, read_inventory
 from dra_lab.sources.foreign.slices import make_cluster
+from dra_lab.sources.foreign.tables import inventory_frame
 
 __all__ = [
     "FACTS",
@@ -19,6 +20,7 @@ __all__ = [
     "Inventory",
     "InventoryDevice",
     "decode_inventory",
+    "inventory_frame",
     "is_topology",
     "join",
     "make_cluster",

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import NoReturn
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.sources.foreign.hwloc_walk import Place, Walk, visit
 from dra_lab.sources.foreign.inventory import (
-    MAX_CPUS,
-    MAX_DEVICES,
     CpuNode,
     Fact,
     Inventory,
     InventoryDevice,
     kind_of_pci,
     mask_numbers,
-    pci_address,
 )
 from dra_lab.sources.foreign.switches import nearest_switches
 from dra_lab.sources.foreign.xml_text import Element
@@ -28,7 +24,6 @@ FORMAT = "hwloc XML"
 _PCI_TYPE = re.compile(
     r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[([0-9a-f]{4}):([0-9a-f]{4})\])?", re.IGNORECASE
 )
-_BRIDGE_PCI = re.compile(r"([0-9a-f]{4,8}):\[([0-9a-f]{2})-([0-9a-f]{2})\]", re.IGNORECASE)
 _NVML = re.compile(r"(?:nvml|rsmi|cuda)(\d{1,4})", re.ASCII)
 
 # hwloc.h: up to version 2 an enumeration (2 network, 3 OpenFabrics); from version 3 bits (16 network, 32 OpenFabrics).
@@ -40,46 +35,6 @@ _OTHER_MEMORY = ("GPUMemory", "HBM", "MCDRAM", "SPM", "NVM", "CXL-DRAM", "CXL-NV
 
 # ConnectX-7 functions of HGX B200 that manage NVSwitch and are no network (drivers-and-hardware 0, item 6)
 _MANAGEMENT = ("15b3:0087",)
-
-
-@dataclass(frozen=True)
-class _At:
-    """Where the walk is: what the elements above say about a device below."""
-
-    package: str = ""
-    numa_ancestor: str = ""
-    nodeset: str = ""
-    place: Element | None = None
-    root: Fact | None = None
-    bridges: tuple[str, ...] = ()
-
-
-@dataclass
-class _Walk:
-    source: str
-    bits: bool
-    packages: list[tuple[int, frozenset[int]]] = field(default_factory=list)
-    numa_nodes: list[tuple[Element, int]] = field(default_factory=list)
-    cores: list[tuple[int, ...]] = field(default_factory=list)
-    found: list[tuple[Element, str, _At]] = field(default_factory=list)
-    seen: dict[str, int] = field(default_factory=dict)
-    roots: dict[str, int] = field(default_factory=dict)
-    bridge_count: int = 0
-
-    def origin(self, element: Element, path: str = "") -> Origin:
-        what = element.get("type") or element.tag
-        name = element.get("pci_busid") or element.get("bridge_pci") or element.get("os_index") or element.get("name")
-        return Origin(self.source, object=f"{what} {name}".strip()[:120], path=path, line=element.line)
-
-    def refuse(self, what: str, element: Element) -> NoReturn:
-        advice = "write the file again with: lstopo topology.xml"
-        raise SourceError(f"{what}; {advice}", origin=self.origin(element))
-
-    def number(self, element: Element, name: str) -> int:
-        text = element.get(name)
-        if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) > MAX_CPUS:
-            self.refuse(f"{name} is {text[:40]!r}, expected a number up to {MAX_CPUS}", element)
-        return int(text)
 
 
 def read_hwloc(root: Element, source: str) -> Inventory:
@@ -94,8 +49,8 @@ def read_hwloc(root: Element, source: str) -> Inventory:
     machine = next(root.named("object"), None)
     if root.tag != "topology" or machine is None:
         raise SourceError("this is no hwloc XML: a <topology> with an <object> is expected", origin=Origin(source))
-    walk = _Walk(source, bits=version.partition(".")[0].isdecimal() and int(version.partition(".")[0]) >= 3)
-    _visit(walk, machine, _At())
+    walk = Walk(source, bits=version.partition(".")[0].isdecimal() and int(version.partition(".")[0]) >= 3)
+    visit(walk, machine, Place())
     findings: list[Finding] = []
     nodes = _cpu_nodes(walk)
     switches = nearest_switches(
@@ -120,71 +75,16 @@ def read_hwloc(root: Element, source: str) -> Inventory:
     return Inventory(source, FORMAT, devices, nodes, tuple(findings))
 
 
-def _visit(walk: _Walk, element: Element, at: _At) -> None:
-    kind = element.get("type")
-    if kind == "OSDev":
-        return
-    if kind in ("Package", "Socket"):
-        walk.packages.append((walk.number(element, "os_index"), frozenset(mask_numbers(element.get("nodeset")) or ())))
-        at = _At(element.get("os_index"), at.numa_ancestor)
-    if kind in ("NUMANode", "Node"):
-        number = walk.number(element, "os_index")
-        walk.numa_nodes.append((element, number))
-        at = _At(at.package, str(number))
-    if kind == "Core":
-        walk.cores.append(mask_numbers(element.get("cpuset")) or ())
-    if kind == "Bridge":
-        at = _bridge(walk, element, at)
-    elif kind == "PCIDev":
-        _pci_device(walk, element, at)
-    else:
-        at = _At(at.package, at.numa_ancestor, element.get("nodeset"), element)
-    for child in element.named("object"):
-        _visit(walk, child, at)
-
-
-def _bridge(walk: _Walk, element: Element, at: _At) -> _At:
-    walk.bridge_count += 1
-    buses = _BRIDGE_PCI.fullmatch(element.get("bridge_pci"))
-    if element.get("bridge_type").startswith("0-"):
-        if buses is None:
-            walk.refuse(f"bridge_pci of a host bridge is {element.get('bridge_pci')[:40]!r}", element)
-        name = f"pci{int(buses[1], 16):04x}:{buses[2].lower()}"
-        if name in walk.roots:
-            walk.refuse(f"the root {name} is there twice (first on line {walk.roots[name]})", element)
-        walk.roots[name] = element.line
-        root = Fact(name, walk.origin(element, "bridge_pci"))
-        return _At(at.package, at.numa_ancestor, at.nodeset, at.place, root)
-    address = pci_address(element.get("pci_busid"))
-    if not address:
-        walk.refuse(f"pci_busid of a bridge is {element.get('pci_busid')[:40]!r}", element)
-    return _At(at.package, at.numa_ancestor, at.nodeset, at.place, at.root, (*at.bridges, address))
-
-
-def _pci_device(walk: _Walk, element: Element, at: _At) -> None:
-    address = pci_address(element.get("pci_busid"))
-    if not address:
-        walk.refuse(f"pci_busid is {element.get('pci_busid')[:40]!r}, expected dddd:bb:dd.f", element)
-    if address in walk.seen:
-        walk.refuse(f"the address {address} is there twice (first on line {walk.seen[address]})", element)
-    walk.seen[address] = element.line
-    if len(walk.seen) > MAX_DEVICES:
-        walk.refuse(f"there are more than {MAX_DEVICES} PCI devices, which is the limit", element)
-    if at.root is not None and str(at.root.value)[3:].partition(":")[0] != address.partition(":")[0]:
-        walk.refuse(f"the device is of another PCI domain than its host bridge, {at.root.value}", element)
-    walk.found.append((element, address, at))
-
-
 def _kind(element: Element) -> tuple[str, re.Match[str] | None]:
     ids = _PCI_TYPE.match(element.get("pci_type").lower())
     return (kind_of_pci(ids[1], ids[2], ids[3]) if ids else "other"), ids
 
 
 def _device(
-    walk: _Walk,
+    walk: Walk,
     element: Element,
     address: str,
-    at: _At,
+    at: Place,
     nodes: tuple[CpuNode, ...],
     switches: Mapping[str, str],
 ) -> InventoryDevice:
@@ -217,7 +117,7 @@ def _name(facts: Mapping[str, Fact], address: str) -> str:
     return next((str(facts[key].value) for key in ("rdmaDevice", "interface") if key in facts), address)
 
 
-def _named(walk: _Walk, element: Element) -> Iterator[tuple[str, Fact]]:
+def _named(walk: Walk, element: Element) -> Iterator[tuple[str, Fact]]:
     """Yield what the infos of a PCI device and the kernel's own names below it say."""
     infos = _infos(element)
     if "PCIDevice" in infos:
@@ -256,7 +156,7 @@ def _infos(element: Element) -> dict[str, Element]:
     return {info.get("name"): info for info in element.named("info")}
 
 
-def _cpu_nodes(walk: _Walk) -> tuple[CpuNode, ...]:
+def _cpu_nodes(walk: Walk) -> tuple[CpuNode, ...]:
     """Return the NUMA nodes of main memory, in order of number."""
     seen: dict[int, Element] = {}
     nodes = []
@@ -282,13 +182,13 @@ def _cpu_nodes(walk: _Walk) -> tuple[CpuNode, ...]:
     return tuple(sorted(nodes, key=lambda node: node.numa_node))
 
 
-def _threads(walk: _Walk, cpus: tuple[int, ...]) -> int | None:
+def _threads(walk: Walk, cpus: tuple[int, ...]) -> int | None:
     here = set(cpus)
     sizes = {len(core) for core in walk.cores if core and here.issuperset(core)}
     return sizes.pop() if len(sizes) == 1 else None
 
 
-def _numa(at: _At, nodes: tuple[CpuNode, ...]) -> CpuNode | None:
+def _numa(at: Place, nodes: tuple[CpuNode, ...]) -> CpuNode | None:
     """Return the one NUMA node of main memory at the place where a bridge hangs, None where there are several."""
     if at.numa_ancestor:
         here = [node for node in nodes if str(node.numa_node) == at.numa_ancestor]

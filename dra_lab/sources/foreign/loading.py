@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dra_lab.errors import SourceError
 from dra_lab.model.cluster import Cluster
+from dra_lab.sources.foreign.inventory import Inventory
 from dra_lab.sources.foreign.joining import join
+from dra_lab.sources.foreign.overlay import with_overlay
 from dra_lab.sources.foreign.reading import decode_inventory, is_topology, read_inventory
 from dra_lab.sources.foreign.slices import make_cluster
 
 TOPOLOGY = "topo:"
 """`topo:FILE[,FILE...][*COUNT]`: COUNT equal nodes (default 1) made from files about one server."""
+
+OVER = f"+{TOPOLOGY}"
+"""`CLUSTER+topo:FILE[,FILE...]`: the files are laid over the cluster (`with_overlay`)."""
 
 _LOOKED_AT = 2**16
 _COUNT = re.compile(r"(.*)\*(\d{1,5})")
@@ -30,10 +35,7 @@ def cluster_of_files(source: str | Path) -> Cluster | None:
         files, count = text.removeprefix(TOPOLOGY), 1
         if (found := _COUNT.fullmatch(files)) is not None:
             files, count = found[1], int(found[2])
-        paths = [path.strip() for path in files.split(",") if path.strip()]
-        if not paths:
-            raise SourceError(f"{text!r} names no file; write {TOPOLOGY}FILE, or {TOPOLOGY}FILE,FILE*8 for 8 nodes")
-        return dataclasses.replace(make_cluster(read_inventory(*paths), count=count), name=text)
+        return dataclasses.replace(make_cluster(_of_paths(files, text), count=count), name=text)
     path = Path(source).expanduser()
     if not path.is_file() or path.suffix.lower() in (".json", ".yaml", ".yml", ".gz", ".tgz"):
         return None
@@ -47,6 +49,24 @@ def cluster_of_files(source: str | Path) -> Cluster | None:
     return dataclasses.replace(make_cluster(read_inventory(path)), name=text)
 
 
+def laid_over(source: str | Path, load: Callable[[str], Cluster]) -> Cluster | None:
+    """Return the cluster of `CLUSTER+topo:FILE,FILE`, CLUSTER read by `load`; None where `source` is no such text.
+
+    Raises SourceError or ManifestError like `load` and `read_inventory`, InputError where the files fit no node.
+    """
+    if not isinstance(source, str) or OVER not in source:
+        return None
+    below, _, files = source.rpartition(OVER)
+    return dataclasses.replace(with_overlay(load(below), _of_paths(files, source)), name=source)
+
+
+def _of_paths(files: str, text: str) -> Inventory:
+    paths = [path.strip() for path in files.split(",") if path.strip()]
+    if not paths:
+        raise SourceError(f"{text!r} names no file; write {TOPOLOGY}FILE, or {TOPOLOGY}FILE,FILE*8 for 8 nodes")
+    return read_inventory(*paths)
+
+
 def topologies_of(texts: Mapping[str, str | bytes]) -> Mapping[str, bytes]:
     """Return those of several dropped files that are topology files, by their names."""
     data = {name: text.encode() if isinstance(text, str) else text for name, text in texts.items()}
@@ -56,7 +76,5 @@ def topologies_of(texts: Mapping[str, str | bytes]) -> Mapping[str, bytes]:
 
 def cluster_of_texts(texts: Mapping[str, bytes], below: Cluster | None) -> Cluster:
     """Return the cluster made from dropped topology files, or `below` with them laid over it. Raises like both."""
-    from dra_lab.sources.foreign.overlay import with_overlay
-
     inventory = join([decode_inventory(text, name) for name, text in texts.items()])
     return make_cluster(inventory) if below is None else with_overlay(below, inventory)

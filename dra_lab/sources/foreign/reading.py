@@ -11,7 +11,8 @@ from dra_lab.sources.foreign.hwloc import read_hwloc
 from dra_lab.sources.foreign.inventory import MAX_BYTES, Inventory
 from dra_lab.sources.foreign.joining import join
 from dra_lab.sources.foreign.nccl import read_nccl
-from dra_lab.sources.foreign.nvidia_smi import looks_like_topo, read_topo
+from dra_lab.sources.foreign.nvidia_smi import read_topo
+from dra_lab.sources.foreign.topo_matrix import looks_like_topo
 from dra_lab.sources.foreign.xml_text import Element, parse_xml
 
 _XML: Mapping[str, Callable[[Element, str], Inventory]] = {"topology": read_hwloc, "system": read_nccl}

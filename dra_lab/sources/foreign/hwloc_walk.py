@@ -1,0 +1,122 @@
+"""The way through the objects of an hwloc export: packages, NUMA nodes, bridges, PCI devices and where each hangs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from dra_lab.errors import SourceError
+from dra_lab.findings import Origin
+from dra_lab.sources.foreign.inventory import MAX_CPUS, MAX_DEVICES, Fact, mask_numbers, pci_address
+from dra_lab.sources.foreign.xml_text import Element
+
+_BRIDGE_PCI = re.compile(r"([0-9a-f]{4,8}):\[([0-9a-f]{2})-([0-9a-f]{2})\]", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the walk is: what the elements above say about a device below.
+
+    `place` is the nearest object of the machine itself (not of PCI) and `nodeset` its NUMA nodes.
+    """
+
+    package: str = ""
+    numa_ancestor: str = ""
+    nodeset: str = ""
+    place: Element | None = None
+    root: Fact | None = None
+    bridges: tuple[str, ...] = ()
+
+
+@dataclass
+class Walk:
+    """What was found on the way through the objects, in the file's order.
+
+    `bits` says that types of kernel names are bits (version 3); `cores` are the CPUs of each core; `found` the PCI
+    devices with address and place.
+    """
+
+    source: str
+    bits: bool
+    packages: list[tuple[int, frozenset[int]]] = field(default_factory=list)
+    numa_nodes: list[tuple[Element, int]] = field(default_factory=list)
+    cores: list[tuple[int, ...]] = field(default_factory=list)
+    found: list[tuple[Element, str, Place]] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=dict)
+    roots: dict[str, int] = field(default_factory=dict)
+    bridge_count: int = 0
+
+    def origin(self, element: Element, path: str = "") -> Origin:
+        """Return the line of an element and its type with its number, address or name."""
+        what = element.get("type") or element.tag
+        name = element.get("pci_busid") or element.get("bridge_pci") or element.get("os_index") or element.get("name")
+        return Origin(self.source, object=f"{what} {name}".strip()[:120], path=path, line=element.line)
+
+    def refuse(self, what: str, element: Element) -> NoReturn:
+        """Raise SourceError with line and element."""
+        advice = "write the file again with: lstopo topology.xml"
+        raise SourceError(f"{what}; {advice}", origin=self.origin(element))
+
+    def number(self, element: Element, name: str) -> int:
+        """Return an attribute that is a number of a CPU, package or NUMA node. Raises SourceError."""
+        text = element.get(name)
+        if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) > MAX_CPUS:
+            self.refuse(f"{name} is {text[:40]!r}, expected a number up to {MAX_CPUS}", element)
+        return int(text)
+
+
+def visit(walk: Walk, element: Element, at: Place) -> None:
+    """Walk through an object and those inside it. Raises SourceError for what cannot be true."""
+    kind = element.get("type")
+    if kind == "OSDev":
+        return
+    if kind in ("Package", "Socket"):
+        walk.packages.append((walk.number(element, "os_index"), frozenset(mask_numbers(element.get("nodeset")) or ())))
+        at = Place(element.get("os_index"), at.numa_ancestor)
+    if kind in ("NUMANode", "Node"):
+        number = walk.number(element, "os_index")
+        walk.numa_nodes.append((element, number))
+        at = Place(at.package, str(number))
+    if kind == "Core":
+        walk.cores.append(mask_numbers(element.get("cpuset")) or ())
+    if kind == "Bridge":
+        at = _bridge(walk, element, at)
+    elif kind == "PCIDev":
+        _pci_device(walk, element, at)
+    else:
+        at = Place(at.package, at.numa_ancestor, element.get("nodeset"), element)
+    for child in element.named("object"):
+        visit(walk, child, at)
+
+
+def _bridge(walk: Walk, element: Element, at: Place) -> Place:
+    walk.bridge_count += 1
+    buses = _BRIDGE_PCI.fullmatch(element.get("bridge_pci"))
+    if element.get("bridge_type").startswith("0-"):
+        if buses is None:
+            walk.refuse(f"bridge_pci of a host bridge is {element.get('bridge_pci')[:40]!r}", element)
+        name = f"pci{int(buses[1], 16):04x}:{buses[2].lower()}"
+        if name in walk.roots:
+            walk.refuse(f"the root {name} is there twice (first on line {walk.roots[name]})", element)
+        walk.roots[name] = element.line
+        root = Fact(name, walk.origin(element, "bridge_pci"))
+        return Place(at.package, at.numa_ancestor, at.nodeset, at.place, root)
+    address = pci_address(element.get("pci_busid"))
+    if not address:
+        walk.refuse(f"pci_busid of a bridge is {element.get('pci_busid')[:40]!r}", element)
+    return Place(at.package, at.numa_ancestor, at.nodeset, at.place, at.root, (*at.bridges, address))
+
+
+def _pci_device(walk: Walk, element: Element, at: Place) -> None:
+    address = pci_address(element.get("pci_busid"))
+    if not address:
+        walk.refuse(f"pci_busid is {element.get('pci_busid')[:40]!r}, expected dddd:bb:dd.f", element)
+    if address in walk.seen:
+        walk.refuse(f"the address {address} is there twice (first on line {walk.seen[address]})", element)
+    walk.seen[address] = element.line
+    if len(walk.seen) > MAX_DEVICES:
+        walk.refuse(f"there are more than {MAX_DEVICES} PCI devices, which is the limit", element)
+    if at.root is not None and str(at.root.value)[3:].partition(":")[0] != address.partition(":")[0]:
+        walk.refuse(f"the device is of another PCI domain than its host bridge, {at.root.value}", element)
+    walk.found.append((element, address, at))

@@ -1,0 +1,73 @@
+"""An inventory as a table: a row for each value, with the place in the file that it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dra_lab.sources.foreign.inventory import FACTS, Inventory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("kind", "name", "fact", "value", "origin")
+
+
+def inventory_frame(inventory: Inventory) -> pd.DataFrame:
+    """Return one row for each value that an inventory holds: `kind`, `name` of the device, `fact`, `value`, `origin`.
+
+    `origin` is the file with line and element. CPUs of a NUMA node are rows of kind "cpu". Text comes from the files.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(list(_rows(inventory)), columns=list(COLUMNS))
+
+
+def _rows(inventory: Inventory) -> Iterator[tuple[str, str, str, object, str]]:
+    for device in inventory.devices:
+        for name in FACTS:
+            fact = device.facts.get(name)
+            if fact is not None:
+                yield device.kind, device.name, name, fact.value, str(fact.origin)
+    for node in inventory.cpu_nodes:
+        values = (
+            ("cpus", None if node.cpus is None else len(node.cpus)),
+            ("socket", node.socket),
+            ("memory", node.memory),
+            ("threadsPerCore", node.threads_per_core),
+        )
+        for name, value in values:
+            if value is not None:
+                yield "cpu", f"NUMA node {node.numa_node}", name, value, str(node.origin)
+
+
+def inventory_text(inventory: Inventory) -> str:
+    """Return an inventory for a terminal: a line for each GPU, NIC and NUMA node, columns aligned."""
+    head = ("device", "kind", "model", "address", "PCIe root", "switch", "NUMA node", "from")
+    rows: list[tuple[str, ...]] = [head]
+    for device in (*inventory.of("gpu"), *inventory.of("nic")):
+        root = device.text("pcieRoot") or (f"({device.text('rootGroup')})" if device.text("rootGroup") else "")
+        ids = f"{device.text('vendor')}:{device.text('device')}".strip(":")
+        places = (root, device.text("switch"), device.text("numaNode"))
+        rows.append(
+            (
+                device.name,
+                device.kind,
+                device.text("model") or ids,
+                device.text("address"),
+                *places,
+                str(device.origin).partition(",")[0],
+            )
+        )
+    for node in inventory.cpu_nodes:
+        cpus = "? CPUs" if node.cpus is None else f"{len(node.cpus)} CPUs"
+        where = str(node.origin).partition(",")[0]
+        rows.append((f"NUMA node {node.numa_node}", "cpu", cpus, "", "", "", str(node.numa_node), where))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(_plain(line) for line in lines)
+
+
+def _plain(line: str) -> str:
+    """Take out what a terminal would obey."""
+    return "".join(character if character.isprintable() else "?" for character in line)

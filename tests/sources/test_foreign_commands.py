@@ -1,0 +1,89 @@
+"""Topology files on the command line and wherever a CLUSTER is asked for."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from small_nodes import a_slice, gpu, nic
+from topology_texts import SERVER, TOPO
+
+from dra_lab.cli import main
+from dra_lab.errors import InputError, SourceError
+from dra_lab.sources import load_cluster, load_texts
+from dra_lab.sources.foreign import inventory_frame, read_inventory
+
+BUS = "resource.kubernetes.io/pciBusID"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A folder with a topology, a matrix, and the slices of a node that fits both."""
+    (tmp_path / "dgx.xml").write_bytes(SERVER)
+    (tmp_path / "topo.txt").write_text(TOPO)
+    gpus = a_slice("gpu.nvidia.com", gpu(0, **{BUS: "0000:13:00.0"}))
+    slices = [gpus, a_slice("dra.net", nic("pci-0000-14-00-0"))]
+    items = [
+        msgspec.to_builtins(slice_) | {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice"} for slice_ in slices
+    ]
+    (tmp_path / "cluster.json").write_bytes(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": items}))
+    return tmp_path
+
+
+def test_topology_prints_what_the_files_say(files, capsys):
+    """A line for each GPU, NIC and NUMA node, with root, switch, NUMA node and the line of the file."""
+    assert main(["topology", str(files / "topo.txt"), str(files / "dgx.xml")]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["mlx5_0", "nic", "15b3:1021", "0000:14:00.0", "pci0000:10", "0000:11:00.0", "0"] in [line[:7] for line in lines]
+
+
+def test_a_broken_file_is_one_line(files, capsys):
+    """A file that lies is one line of error with its place, and status 2."""
+    (files / "bad.txt").write_text(TOPO.replace("NIC0\tPIX", "NIC0\tSYS"))
+    assert main(["topology", str(files / "bad.txt")]) == 2
+    assert "bad.txt:2: GPU0 is PIX to NIC0" in capsys.readouterr().err
+
+
+def test_what_a_terminal_would_obey_is_not_printed(files, capsys):
+    """Names from a file cannot move the cursor."""
+    (files / "bad.xml").write_bytes(SERVER.replace(b'"mlx5_0"', b'"&#x9b;2J"'))
+    main(["topology", str(files / "bad.xml")])
+    assert "\x9b" not in capsys.readouterr().out
+
+
+def test_an_overlay_is_a_part_of_the_clusters_name(files):
+    """`CLUSTER+topo:FILE` is read again by its name, wherever a cluster is named."""
+    name = f"{files / 'cluster.json'}+topo:{files / 'dgx.xml'}"
+    world = load_cluster(name)
+    assert (world.name, list(world.overlays)) == (name, ["n1"])
+
+
+def test_dropped_files_meet(files):
+    """Slices and a topology file dropped together become the slices with the file laid over them."""
+    texts = {name: (files / name).read_bytes() for name in ("cluster.json", "dgx.xml")}
+    assert list(load_texts(texts).overlays) == ["n1"]
+
+
+@pytest.mark.parametrize("name", ["topo:", "topo:*8", "topo:,"])
+def test_no_file_is_an_error(name):
+    """A name without a file says how to write it."""
+    with pytest.raises(SourceError, match=r"write topo:FILE"):
+        load_cluster(name)
+
+
+def test_too_many_nodes_are_refused(files):
+    """The count has a limit."""
+    with pytest.raises(InputError, match="1 to 20,000"):
+        load_cluster(f"topo:{files / 'dgx.xml'}*99999")
+
+
+def test_a_missing_file_is_named():
+    """A file that is not there is named."""
+    with pytest.raises(SourceError, match=r"'absent\.xml' cannot be read"):
+        read_inventory("absent.xml")
+
+
+def test_every_value_has_a_row_with_its_place(files):
+    """The frame has a row for each value, and none without a line of the file."""
+    frame = inventory_frame(read_inventory(files / "dgx.xml"))
+    assert list(frame.columns) == ["kind", "name", "fact", "value", "origin"]
+    assert frame["origin"].str.contains(r"dgx\.xml:\d+").all()
