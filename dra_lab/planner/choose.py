@@ -132,7 +132,7 @@ def _to_the_end(search: _Search, winners: list[tuple[str, Solution]]) -> tuple[s
         solved = _solve_whole(search, name, known, None if best is None else best[1])
         if best is None or (not solved.worse and solved.values < best[1].values):
             best = (name, solved)
-        if not best[1].proven:
+        if not best[1].proven or len(best[1].stages) < len(search.whole):
             return *best, False
         if not rest or (rest == (DAMAGE,) and _least(best[1])):
             break

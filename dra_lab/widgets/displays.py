@@ -70,6 +70,7 @@ def _picture(plan: Plan) -> str:
 
 def plan_html(plan: Plan) -> str:
     """Return a plan as HTML without scripts: sentence, picture, goals beside kube-scheduler's, reasons, suggestions."""
+    from dra_lab.exports.reason_words import conflict_lines, regret_lines, relaxation_lines, scarcity_lines
     from dra_lab.exports.text import answer_sentence
     from dra_lab.widgets.answer_rows import goal_rows, reason_rows, suggestion_rows
 
@@ -81,7 +82,10 @@ def plan_html(plan: Plan) -> str:
     if goals:
         head = ("goal", "best", "", "kube-scheduler with this manifest", "without links")
         parts.append(_table(head, goals))
+    parts += [_list("Bandwidth from GPUs to NICs", list(regret_lines(plan)))]
     parts += [_list("Reasons", [_joined(row.message, row.advice) for row in reason_rows(plan)])]
+    parts += [_list("What is in the way", [*scarcity_lines(plan), *conflict_lines(plan)])]
+    parts += [_list("Relaxations, each tried alone", list(relaxation_lines(plan)))]
     parts += [_list("What would help", [_joined(row.title, row.detail) for row in suggestion_rows(plan)])]
     parts += [_list("Findings", [str(finding) for finding in plan.findings])]
     return f'<div class="dra-result">{"".join(parts)}</div>'

@@ -8,7 +8,7 @@ import time
 
 import pulp
 import pytest
-from exhaustive_plans import random_cluster, random_sketch
+from exhaustive_plans import random_cluster, random_fleet, random_sketch
 
 from dra_lab.errors import InputError, SolverError
 from dra_lab.model.plan import NodeFit, PlanStatus
@@ -190,3 +190,55 @@ def test_same_plan_every_time():
     """The same question has the same answer, device by device."""
     seed = fitting_seed()
     assert plan_of(seed).placements == plan_of(seed).placements
+
+
+def test_damage_beyond_its_budget_is_not_proven(monkeypatch):
+    """Where only one of several equally good nodes is looked at for `damage`, nothing is claimed about the others."""
+    from dra_lab.planner import choose
+
+    for seed in (257, 602):
+        rng = random.Random(f"budget {seed}")
+        cluster, sketch = random_fleet(rng, 4), random_sketch(rng)
+        whole = make_plan(cluster, sketch, release=RELEASE)
+        monkeypatch.setattr(choose, "_MOST_DAMAGED", 1)
+        part = make_plan(cluster, sketch, release=RELEASE)
+        monkeypatch.undo()
+        *before, damage = part.goals
+        assert whole.proven
+        assert part.status is PlanStatus.FEASIBLE
+        assert all(goal.proven for goal in before)
+        assert (damage.goal, damage.proven, damage.bound) == ("damage", False, None)
+        assert damage.value >= whole.goal("damage")
+
+
+def test_a_time_limit_during_the_goals_gives_the_best_so_far():
+    """Whatever moment the time ends at, no goal is called proven that is not, and no bound is above its value."""
+    seed = next(s for s in range(300) if (p := plan_of(s)).fits and (p.goal("roots") or 0) > 1)
+    best = plan_of(seed)
+    values = {goal.goal: goal.value for goal in best.goals}
+    for milliseconds in (1, 3, 5, 8, 12, 20):
+        plan = plan_of(seed, time_limit=milliseconds / 1000)
+        assert plan.status in (PlanStatus.STOPPED, PlanStatus.FEASIBLE, PlanStatus.OPTIMAL)
+        for goal in plan.goals:
+            assert goal.bound is None or goal.bound <= goal.value
+            assert not goal.proven or goal.value == values[goal.goal]
+        assert plan.status is not PlanStatus.OPTIMAL or all(goal.proven for goal in plan.goals)
+
+
+def test_first_fit_obeys_cancel_and_limit(monkeypatch):
+    """Beside a plan the scheduler's search gets what is left of the time, and the person's event."""
+    from dra_lab.planner import compare
+
+    seed = fitting_seed()
+    told: list[dict[str, object]] = []
+    real = compare.first_fit
+
+    def listening(*arguments, **options):
+        told.append(options)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(compare, "first_fit", listening)
+    cancel = threading.Event()
+    plan_of(seed, cancel=cancel, time_limit=2.0)
+    assert told
+    assert all(options["cancel"] is cancel and 0 < options["time_limit"] <= 2.0 for options in told)
