@@ -104,9 +104,9 @@ def make_bundle(
     texts[KUSTOMIZATION] = _kustomization([name for name in texts if name != patch], patch, workload)
     record = _record(sketch, cluster, target, plan, loop, tightened, inputs)
     if wanted.report:
-        texts["README.md"] = readme_text(drawn, cluster, target, list(texts), plan=plan, loop=loop, tightened=tightened)
         if plan is not None and plan.node in cluster.node_by_name:
             texts["picture.svg"] = hardware_svg(cluster, plan.node, plan=plan)
+        texts["README.md"] = readme_text(drawn, cluster, target, list(texts), plan=plan, loop=loop, tightened=tightened)
     return Bundle(texts, record, sort_findings(dict.fromkeys(findings)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dra_lab.exports.loop import Loop
 from dra_lab.exports.sentences import answer_sentence, printable
-from dra_lab.exports.targets import ADMIN_LABEL, KIND_HELP, KINDS, Target
+from dra_lab.exports.targets import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.exports.tightening import Tightened
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import GOALS, Plan
@@ -58,7 +58,7 @@ def _pins(tightened: Tightened | None) -> Iterator[str]:
 def _use(sketch: ClaimSketch, target: Target) -> Iterator[str]:
     yield "## Use"
     kind = KINDS[target.kind]
-    yield f"For Kubernetes {target.release}, resource.k8s.io/{target.api_version}. {kind}: {KIND_HELP}."
+    yield f"For Kubernetes {target.release}, resource.k8s.io/{target.api_version}. {kind}: {MEANING[target.kind]}."
     namespace = f" -n {target.namespace}" if target.namespace else ""
     yield f"    kubectl apply -k .{namespace}"
     yield "The spec of a claim or template cannot be changed once it is there: delete and create it, or rename it."

@@ -46,7 +46,7 @@ class Searched:
 
     @property
     def heavy(self) -> tuple[tuple[str, ...], ...]:
-        """Return the groups of nodes on which kube-scheduler's own limit would end the search."""
+        """Return the groups of nodes on which the search did not end: too many steps, or not known in our own time."""
         return tuple(nodes for nodes, verdict in self.states if verdict.status is FirstFitStatus.STOPPED)
 
 
@@ -129,6 +129,12 @@ def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease
     if verdict.status is FirstFitStatus.ERROR:
         message = f"kube-scheduler would give up the pod, on every node: {verdict.message}"
         yield Finding("manifest-gives-up", Severity.ERROR, where, message)
+    elif verdict.status is FirstFitStatus.STOPPED and verdict.steps < TOO_MANY_STEPS:
+        message = (
+            f"the search did not end within {verdict.steps:,} candidates, which took {NODE_LIMIT:g} s here; whether "
+            "kube-scheduler ends it in its 10 s, 5 to 9 million candidates, is not known"
+        )
+        yield Finding("manifest-undecided", Severity.WARNING, where, message, advice)
     elif verdict.status is FirstFitStatus.STOPPED:
         message = f"the search does not end within {verdict.steps:,} candidates; {scope}"
         severity = Severity.ERROR if aborts else Severity.WARNING

@@ -39,9 +39,10 @@ def guard_steps(
     """Return a drawing and requirements on nodes with which no search of an admitted node is too long.
 
     Every state of the nodes that `affinity` admits is searched, fitting or not. Where a search takes more than five
-    million steps, pods are kept on nodes that fit and where it is short, by labels; where no label tells those apart,
-    or there is none, the preferred links are left out one after the other, from the last. What was done, and what could
-    not be searched in `time_limit` seconds, is told. Raises UnsupportedFeature, and Cancelled when `cancel` is set.
+    million steps, or did not end in ten seconds here so that it is not known, pods are kept on nodes that fit and where
+    it is short, by labels; where no label tells those apart, or there is none, the preferred links are left out one
+    after the other, from the last. What was done, and what could not be searched in `time_limit` seconds, is told.
+    Raises UnsupportedFeature, and Cancelled when `cancel` is set.
     """
     found = search_states(sketch, cluster, release, affinity=affinity, time_limit=time_limit, cancel=cancel)
     if not found.heavy:
@@ -53,8 +54,8 @@ def guard_steps(
     if extra:
         words = "; ".join(f"{r['key']} {r['operator']} {', '.join(r['values'])}" for r in extra)
         message = (
-            f"on {len(heavy)} nodes the search takes more than five million steps, and kube-scheduler would give up "
-            f"the pod; its pods are kept on others by node affinity ({words})"
+            f"on {len(heavy)} nodes {_length(found)}, and kube-scheduler gives up a pod after 10 s; its pods are kept "
+            f"on others by node affinity ({words})"
         )
         note = Finding("kept-off-nodes", Severity.WARNING, sketch.name, message, "Make preferred pairs fewer or musts.")
         return Guarded(sketch, (*affinity, *extra), changed=True, findings=(note, *_not_searched(found, sketch)))
@@ -71,7 +72,7 @@ def _simpler(
     cancel: threading.Event | None,
 ) -> Guarded:
     dropped: list[str] = []
-    drawn = sketch
+    drawn, first = sketch, found
     while found.heavy and (soft := [link for link in drawn.links if not link.must]):
         dropped.append(soft[-1].name)
         drawn = replace(drawn, links=tuple(link for link in drawn.links if link is not soft[-1]))
@@ -80,11 +81,16 @@ def _simpler(
     if not dropped or found.heavy:
         return Guarded(sketch, affinity, findings=findings)
     message = (
-        f"the preferred links {', '.join(dropped)} are left out: with them the search takes more than five million "
-        "steps on a node, and kube-scheduler would give up the pod"
+        f"the preferred links {', '.join(dropped)} are left out: with them {_length(first)} on a node, and "
+        "kube-scheduler gives up a pod after 10 s"
     )
     note = Finding("preferences-left-out", Severity.WARNING, sketch.name, message, "Make them musts, or ask for less.")
     return Guarded(drawn, affinity, changed=True, findings=(note, *findings))
+
+
+def _length(found: Searched) -> str:
+    most = max(verdict.steps for _, verdict in found.states if verdict.status is FirstFitStatus.STOPPED)
+    return f"the search does not end within {most:,} steps"
 
 
 def _not_searched(found: Searched, sketch: ClaimSketch) -> tuple[Finding, ...]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LOOP_SECONDS = 10.0
 """How long first fit is run on an export; what was not run by then is said."""
 
+GUARD_SECONDS = 30.0
+"""How long the node states are searched for one on which kube-scheduler would give up the pod."""
+
 PICTURES = (".svg", ".html")
 
 
@@ -70,7 +73,7 @@ def bundle(session: Session, target: Target, wanted: Wanted | None = None, *, ti
     try:
         tightened = tighten_plan(cluster, plan, release, time_limit=LOOP_SECONDS) if plan and tighten else None
         drawn, affinity = (tightened.sketch, tightened.affinity) if tightened else (session.sketch, ())
-        guarded = guard_steps(drawn, cluster, release, affinity=affinity, time_limit=LOOP_SECONDS)
+        guarded = guard_steps(drawn, cluster, release, affinity=affinity, time_limit=GUARD_SECONDS)
         if tightened is not None and not guarded.changed:
             loop = tightened.loop
         elif plan is not None:
