@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import random
 import time
 
 import pytest
 from topology_texts import GPU, NCCL, SERVER, TOPO, host_bridge, hwloc, package, pci
 
-from dra_lab.errors import SourceError
-from dra_lab.sources.foreign import decode_inventory, join, read_inventory
+from dra_lab.checks.cluster import check_cluster
+from dra_lab.errors import DraLabError, SourceError
+from dra_lab.findings import Severity
+from dra_lab.sources.foreign import decode_inventory, join, make_cluster, read_inventory
 from dra_lab.sources.foreign.xml_text import MAX_DEPTH
+
+ROUNDS = int(os.environ.get("DRA_LAB_MUTATED_TOPOLOGIES", "600"))
+"""Changed files that are tried; DRA_LAB_MUTATED_TOPOLOGIES sets another number."""
 
 
 def refused(data: bytes | str, name: str = "a.xml") -> str:
@@ -152,3 +159,31 @@ def test_a_matrix_of_another_server_is_refused():
     text = TOPO.replace("NIC1: mlx5_3", "NIC1: mlx5_9")
     with pytest.raises(SourceError, match=r"topo\.txt:6, row NIC1: NIC1 is not in dgx\.xml"):
         join([decode_inventory(SERVER, "dgx.xml"), decode_inventory(text.encode(), "topo.txt")])
+
+
+def test_whatever_is_changed_is_read_or_refused():
+    """Files with random changes are read, made into valid nodes, or refused with an error of ours; nothing else."""
+    rng, read = random.Random(7), 0
+    seeds = [SERVER, NCCL, TOPO.encode()]
+    for number in range(ROUNDS):
+        data = bytearray(seeds[number % 3])
+        for _ in range(rng.randrange(1, 5)):
+            at, end = rng.randrange(len(data)), rng.randrange(len(data))
+            match rng.randrange(4):
+                case 0:
+                    data[at] = rng.randrange(256)
+                case 1:
+                    del data[min(at, end) : min(at, end) + rng.randrange(60)]
+                case 2:
+                    data[at:at] = bytes(data[end : end + rng.randrange(60)])
+                case 3:
+                    data[at:at] = rng.choice(
+                        [b"-1", b"999999999", b"0xffff", b"\xff", b"&lt;", b"\t", b"{product}", b"e9"]
+                    )
+        try:
+            cluster = make_cluster(decode_inventory(bytes(data), "a"))
+        except DraLabError:
+            continue
+        read += 1
+        assert [f for f in check_cluster(cluster) if f.severity is Severity.ERROR] == [], bytes(data)
+    assert read > ROUNDS // 20
