@@ -12,7 +12,7 @@ from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.progress import Limits
-from dra_lab.planner.variables import Expression, total
+from dra_lab.planner.variables import Expression
 
 _OPTIONS = {"presolve": "off", "mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 """Several times faster on this model, which is all columns: each stage then begins from the one before."""
@@ -68,9 +68,10 @@ class Master:
         self._build()
 
     def _build(self) -> None:
-        placed: list[list[Expression]] = [[] for _ in self.demand]
-        device = device_goals(self.order)
-        sums: dict[str, list[Expression]] = {goal: [] for goal in self.order}
+        # Tables of factors: PuLP takes several times longer for a sum of products.
+        placed: list[dict[Expression, int]] = [{} for _ in self.demand]
+        sums: dict[str, dict[Expression, int]] = {goal: {} for goal in self.order}
+        device = [sums[goal] for goal in device_goals(self.order)]
         for number, rack in enumerate(self.racks):
             mine = {}
             for position, (counts, values) in enumerate(rack.patterns.items()):
@@ -78,21 +79,24 @@ class Master:
                     continue
                 variable = self.lp.add_variable(f"z_{number}_{position}", 0, rack.count, pulp.LpInteger)
                 mine[counts] = variable
-                for terms, count in zip(placed, counts, strict=True):
-                    if count:
-                        terms.append(count * variable)
-                for goal, value in zip(device, values, strict=True):
-                    if value:
-                        sums[goal].append(value * variable)
-                sums[NODES].append(rack.nodes.get(counts, 1) * variable)
+                for factors, factor in zip((*placed, *device), (*counts, *values), strict=True):
+                    if factor:
+                        factors[variable] = factor
+                if used := rack.nodes.get(counts, 1):
+                    sums[NODES][variable] = used
             self.takes.append(mine)
             if mine:
-                self.lp.addConstraint(total(mine.values()) <= rack.count, f"rack_{number}")
-        for number, (terms, wanted) in enumerate(zip(placed, self.demand, strict=True)):
-            if terms:
-                self.lp.addConstraint(total(terms) <= wanted, f"demand_{number}")
-        self.goals: dict[str, Expression] = {goal: total(terms) for goal, terms in sums.items()}
-        self.goals[UNPLACED] = sum(self.demand) - total(term for terms in placed for term in terms)
+                self.lp.addConstraint(_sum(dict.fromkeys(mine.values(), 1)) <= rack.count, f"rack_{number}")
+        for number, (factors, wanted) in enumerate(zip(placed, self.demand, strict=True)):
+            if factors:
+                self.lp.addConstraint(_sum(factors) <= wanted, f"demand_{number}")
+        self.goals: dict[str, Expression] = {goal: _sum(factors) for goal, factors in sums.items()}
+        everybody: dict[Expression, int] = {}
+        for factors in placed:
+            for variable, factor in factors.items():
+                everybody[variable] = everybody.get(variable, 0) - factor
+        whole = sum(self.demand)
+        self.goals[UNPLACED] = _sum(everybody, whole) if everybody else whole
 
     def fix(self, goal: str, value: int) -> bool:
         """Demand that a goal is not above a value; say whether that can be at all."""
@@ -171,6 +175,10 @@ class Master:
         for mine, taken in zip(self.takes, chosen, strict=True):
             for counts, variable in mine.items():
                 variable.varValue = taken.get(counts, 0)
+
+
+def _sum(factors: Mapping[Expression, int], constant: int = 0) -> Expression:
+    return pulp.LpAffineExpression(factors, constant=constant) if factors else constant
 
 
 def _said(found: GoalBound) -> str:

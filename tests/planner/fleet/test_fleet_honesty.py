@@ -1,0 +1,182 @@
+"""A plan for a fleet never claims a proof that it does not have."""
+
+from __future__ import annotations
+
+import random
+import threading
+from dataclasses import replace
+
+import pytest
+from benchmarks.mixed_cluster import mixed_cluster, workloads
+from exhaustive_fleets import a_fleet, random_workloads
+
+from dra_lab.checks.fleets import check_fleet
+from dra_lab.errors import InputError
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.fleet import how_many_more, largest_job, plan_fleet, stranded
+
+RELEASE = KubernetesRelease("1.36")
+MANY = mixed_cluster(80)
+"""More distinct states than are looked at one by one."""
+
+CLAIMS = workloads((30, 60, 60), must=False)
+
+
+def assert_honest(cluster, plan, best=None):
+    """A plan keeps every rule, no bound is above what is known to exist, and no proof is claimed without one."""
+    assert check_fleet(cluster, plan, RELEASE) == ()
+    if best is not None and plan.goals:
+        for mine, known in zip(plan.goals, best.goals, strict=True):
+            if mine.bound is not None:
+                assert mine.bound <= known.value, mine
+            if mine.value != known.value:
+                break
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.001, 0.02, 0.05, 0.1, 0.2, 0.4])
+def test_time_limit_never_proves_too_much(seconds):
+    """Whatever the time, bounds stay below the best plan known, and OPTIMAL is the best."""
+    for seed in range(4):
+        rng = random.Random(f"honest {seed}")
+        cluster = a_fleet(rng, sharing=False)
+        fleet = random_workloads(rng, cluster, sharing=False)
+        best = plan_fleet(cluster, fleet, release=RELEASE, first_fit=False)
+        plan = plan_fleet(cluster, fleet, release=RELEASE, time_limit=seconds)
+        assert_honest(cluster, plan, best if best.replicas else None)
+        if plan.status is PlanStatus.OPTIMAL:
+            assert [g.value for g in plan.goals] == [g.value for g in best.goals]
+        if plan.status is PlanStatus.INFEASIBLE:
+            assert best.status is PlanStatus.INFEASIBLE
+
+
+def test_no_time_gives_no_answer():
+    """Without any time there is no plan and nothing is said to be impossible."""
+    plan = plan_fleet(MANY, CLAIMS, release=RELEASE, time_limit=0.0)
+    assert plan.status is PlanStatus.STOPPED
+    assert not plan.proven
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 5])
+def test_cancel_keeps_what_was_found(after):
+    """A cancel ends the work with the best so far; what was proven until then stays true."""
+    cancel = threading.Event()
+    told = []
+
+    def progress(step):
+        told.append(step)
+        if len(told) == after:
+            cancel.set()
+
+    plan = plan_fleet(MANY, CLAIMS, release=RELEASE, progress=progress, cancel=cancel)
+    assert plan.status in (PlanStatus.STOPPED, PlanStatus.FEASIBLE)
+    assert_honest(MANY, plan)
+
+
+@pytest.mark.parametrize("must", [False, True])
+def test_many_states_have_a_plan_with_a_bound(must):
+    """Where states are too many to be looked at one by one, the first goal that is not proven has its bound."""
+    fleet = workloads((30, 60, 60), must=must)
+    plan = plan_fleet(MANY, fleet, release=RELEASE, time_limit=60)
+    assert plan.replicas
+    assert_honest(MANY, plan)
+    unproven = [goal for goal in plan.goals if not goal.proven]
+    assert plan.goals[0].proven
+    if unproven:
+        assert plan.status is PlanStatus.FEASIBLE
+        assert unproven[0].bound is not None
+
+
+def test_misfit_of_a_fleet_is_proven():
+    """A fleet of which nothing fits, or not all where all are asked for, is infeasible with proof."""
+    nothing = workloads((3,), must=False, kinds=((9, 9, 8),))
+    assert plan_fleet(mixed_cluster(10), nothing, release=RELEASE).status is PlanStatus.INFEASIBLE
+    too_many = workloads((500,), must=False, kinds=((4, 4, 32),))
+    few = mixed_cluster(5)
+    plan = plan_fleet(few, too_many, release=RELEASE, objective="nodes")
+    assert plan.status is PlanStatus.INFEASIBLE
+    assert not plan.replicas
+
+
+def test_most_replicas_then_fewest_nodes():
+    """Where all replicas fit, the objective "nodes" never uses more nodes than the objective "replicas"."""
+    cluster = mixed_cluster(6)
+    fleet = workloads((1, 2, 2), must=True)
+    spread = plan_fleet(cluster, fleet, release=RELEASE)
+    packed = plan_fleet(cluster, fleet, release=RELEASE, objective="nodes")
+    assert spread.proven
+    assert packed.proven
+    assert len(packed.nodes) <= len(spread.nodes)
+    assert_honest(cluster, packed)
+
+
+def test_first_fit_stands_on_the_same_nodes():
+    """kube-scheduler's first fit is tried on the plan's nodes, with devices of its own, and is never better."""
+    cluster = mixed_cluster(8)
+    plan = plan_fleet(cluster, workloads((2, 3, 3), must=False), release=RELEASE)
+    assert plan.first_fit is not None
+    assert set(plan.first_fit.nodes) <= set(plan.nodes)
+    assert check_fleet(cluster, replace(plan.first_fit, goals=()), RELEASE) == ()
+    best = tuple(goal.value for goal in plan.goals)
+    assert best <= tuple(goal.value for goal in plan.first_fit.goals)
+
+
+def test_room_after_a_plan_is_what_a_larger_plan_places():
+    """How many more fit after nothing is the most replicas that a plan places; after that plan none fits."""
+    cluster = mixed_cluster(7)
+    (workload,) = workloads((200,), must=True, kinds=((2, 2, 16),))
+    room = how_many_more(cluster, workload, release=RELEASE)
+    plan = plan_fleet(cluster, (workload,), release=RELEASE, first_fit=False)
+    assert room.proven
+    assert room.count == len(plan.replicas)
+    left = how_many_more(cluster, workload, release=RELEASE, after=plan)
+    assert (left.count, left.proven) == (0, True)
+    assert sum(len(found.nodes) for found in room.classes) == len(cluster.node_names)
+
+
+def test_stopped_room_is_no_number():
+    """Without time nothing is known but bounds."""
+    cluster = mixed_cluster(7)
+    (workload,) = workloads((1,), must=True, kinds=((2, 2, 16),))
+    room = how_many_more(cluster, workload, release=RELEASE, time_limit=0.0)
+    assert not room.proven
+    assert room.bound >= how_many_more(cluster, workload, release=RELEASE).count
+    assert not largest_job(cluster, workload.claims[0], release=RELEASE, time_limit=0.0).proven
+    assert not stranded(cluster, workload.claims, release=RELEASE, time_limit=0.0).proven
+
+
+def test_largest_job_fits_and_the_next_does_not():
+    """The largest multiple fits on its node, and no larger one fits anywhere."""
+    cluster = mixed_cluster(10)
+    (workload,) = workloads((1,), must=False, kinds=((1, 1, 8),))
+    found = largest_job(cluster, workload.claims[0], release=RELEASE)
+    assert found.proven
+    assert found.sketch is not None
+    assert found.replicas == how_many_more(cluster, workload, release=RELEASE).count
+    plan = plan_fleet(cluster, (replace(workload, claims=(found.sketch,)),), release=RELEASE)
+    assert plan.replicas
+    assert found.node in cluster.node_names
+
+
+def test_stranded_is_what_no_packing_uses():
+    """On each node free = usable + stranded, and the most GPUs used is what the most pods use."""
+    cluster = mixed_cluster(7)
+    (workload,) = workloads((200,), must=True, kinds=((2, 2, 16),))
+    lost = stranded(cluster, workload.claims, release=RELEASE)
+    room = how_many_more(cluster, workload, release=RELEASE)
+    gpus = next(kind for kind in lost.kinds if kind.kind == "gpu")
+    assert lost.proven
+    assert gpus.usable == 2 * room.count
+    held = cluster.allocated.exclusive
+    assert gpus.free == 8 * 7 - sum(device.driver == "gpu.nvidia.com" for device in held)
+    assert sum(len(row.nodes) for row in lost.nodes) == 7
+
+
+@pytest.mark.parametrize("changes", [{"replicas": -1}, {"claims": ()}])
+def test_workloads_that_cannot_be_planned_are_refused(changes):
+    """A message says which workload it is and what to do."""
+    (workload,) = workloads((1,), must=False, kinds=((1, 1, 8),))
+    with pytest.raises(InputError, match="1-gpu"):
+        plan_fleet(MANY, (replace(workload, **changes),), release=RELEASE)
+    with pytest.raises(InputError, match="twice"):
+        plan_fleet(MANY, (workload, workload), release=RELEASE)
