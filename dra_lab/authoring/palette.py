@@ -45,7 +45,8 @@ class PaletteEntry:
     `key` is unique and stable; `label` is for people (text from the cluster may be in it: escape it); `device_class`
     and `selectors` are what a request of it gets; `capacity_key` is "" where whole devices are asked for, else the key
     of which `default_capacity` (a quantity) is asked. `total` counts the devices of all nodes, `free` those not in use
-    and not tainted. `in_cluster` is False where the class is only documented and has to be created with the claim.
+    and not tainted. `in_cluster` is False where the class is only documented and has to be created with the claim;
+    `missing` says in a few words whether the cluster lacks the class or no class was read.
     """
 
     key: str
@@ -61,6 +62,7 @@ class PaletteEntry:
     in_cluster: bool = True
     driver: str = ""
     note: str = ""
+    missing: str = ""
 
 
 def palette(cluster: Cluster, release: KubernetesRelease | None = None) -> tuple[PaletteEntry, ...]:
@@ -139,6 +141,7 @@ def _offer_entry(
         in_cluster,
         known.driver,
         note,
+        "" if in_cluster else _missing(cluster),
     )
 
 
@@ -232,6 +235,7 @@ def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[P
             in_cluster=False,
             driver=driver,
             note=note,
+            missing=_missing(cluster),
         )
 
 
@@ -247,8 +251,20 @@ def _note(
 ) -> str:
     found = Counter(is_tainted(cluster, item, release) for item in items)
     tainted = f"{found[True]} tainted" if found[True] else ""
-    missing = "" if in_cluster else f"the class {name} is not in this cluster; it is exported with the claim"
+    missing = "" if in_cluster else f"the class {name} {_why(cluster)}; it is exported with the claim"
     return _join(tainted, missing)
+
+
+def _missing(cluster: Cluster) -> str:
+    return "class not in this cluster" if _has_classes(cluster) else "class not read"
+
+
+def _why(cluster: Cluster) -> str:
+    return "is not in this cluster" if _has_classes(cluster) else "was not read (no DeviceClasses in what was read)"
+
+
+def _has_classes(cluster: Cluster) -> bool:
+    return any(not is_documented_only(cluster, device_class.name) for device_class in cluster.classes)
 
 
 def _join(*parts: str) -> str:

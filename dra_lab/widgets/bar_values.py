@@ -33,6 +33,20 @@ class CountsRow(Row, frozen=True):
     note: int = 0
 
 
+class DetailRow(Row, frozen=True):
+    """One line about the present cluster: what, and how much, when or who."""
+
+    label: str
+    value: str
+
+
+class FollowRow(Row, frozen=True):
+    """Whether a running cluster is followed (off, connecting, live, lost, stopped), and why not; "" for others."""
+
+    state: str = ""
+    reason: str = ""
+
+
 class AskRow(Row, frozen=True):
     """A question to the person and its answers as (id, label); without text there is no question."""
 

@@ -40,6 +40,7 @@ def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
             in_cluster=entry.in_cluster,
             driver=entry.driver,
             note=entry.note,
+            missing=entry.missing,
         )
         for entry in palette(cluster)
     )

@@ -34,6 +34,7 @@ class PaletteRow(Row, frozen=True):
     in_cluster: bool = True
     driver: str = ""
     note: str = ""
+    missing: str = ""
 
 
 class LinkOptionRow(Row, frozen=True):

@@ -1,27 +1,37 @@
-"""ClusterBar: which cluster, what is in it, for which release, and what is wrong with it."""
+"""ClusterBar: which cluster, what is in it, for which release, and what is wrong with it; the way to another."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
 import traitlets
 
+from dra_lab.errors import SourceError
 from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
 from dra_lab.session import Session
-from dra_lab.widgets.bar_values import AskRow, CountsRow, FindingRow, SourceRow
-from dra_lab.widgets.cluster_rows import counts, finding_rows, read_at, source_rows, summary
+from dra_lab.sources.live import PREFIX, Context, contexts
+from dra_lab.widgets.bar_values import AskRow, CountsRow, DetailRow, FindingRow, FollowRow, SourceRow
+from dra_lab.widgets.cluster_rows import counts, detail_rows, finding_rows, read_at, source_rows, summary
 from dra_lab.widgets.following import STATIC, FollowingWidget
+from dra_lab.widgets.loading import Loading, Read, reading_of, reading_of_files
+from dra_lab.widgets.uploads import Upload
 
 
 class ClusterBar(FollowingWidget):
     """The line over a plan: cluster, its contents in a few words, target release, findings, a tab of its own.
 
     All traits are written by Python; the browser sends `{type: "load", source}`, `{type: "files", files: [{name,
-    text}]}`, `{type: "start-empty"}`, `{type: "dismiss-example"}`, `{type: "release", value}`, `{type: "answer", id}`
-    and `{type: "dismiss-problem"}`.
-    `example` shows the line about the example, `ask` a question with a button for each answer, `busy` what is going on.
+    text}]}`, `{type: "upload", number, files: [{name, size}]}` and then `{type: "piece", number}` with the bytes as
+    its buffer, `{type: "cancel"}`, `{type: "sources"}` when the choice opens, `{type: "follow", on}`, `{type:
+    "start-empty"}`, `{type: "dismiss-example"}`, `{type: "release", value}`, `{type: "answer", id}` and `{type:
+    "dismiss-problem"}`.
+    `example` shows the line about the example, `ask` a question with a button for each answer, `busy` what is being
+    read, `refused` why the latest cluster could not be read, `uploaded` how many bytes of a drop are here, `details`
+    what was read, `follow` whether the running cluster is followed. Clusters are read in a thread (`loading`).
     """
 
     _esm = STATIC / "cluster_bar.js"
@@ -31,6 +41,8 @@ class ClusterBar(FollowingWidget):
     source = traitlets.Unicode("").tag(sync=True)
     summary = traitlets.Unicode("").tag(sync=True)
     read_at = traitlets.Unicode("").tag(sync=True)
+    details: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[DetailRow])
+    follow = traitlets.Dict().tag(sync=True, value=FollowRow)
     release = traitlets.Unicode("").tag(sync=True)
     releases: traitlets.List[Any] = traitlets.List(list(RELEASES)).tag(sync=True, value=list[str])
     findings: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FindingRow])
@@ -38,20 +50,39 @@ class ClusterBar(FollowingWidget):
     example = traitlets.Bool(False).tag(sync=True)
     ask = traitlets.Dict().tag(sync=True, value=AskRow)
     busy = traitlets.Unicode("").tag(sync=True)
+    refused = traitlets.Unicode("").tag(sync=True)
+    uploaded = traitlets.Int(0).tag(sync=True)
 
     def _follow(self, session: Session) -> None:
+        self._contexts: tuple[Context, ...] = ()
+        self._upload: Upload | None = None
+        self.loading = Loading(session.events.post, self._tell_busy, self._take, self._refuse)
         self._when(session, self._show_cluster, "cluster")
+        self._when(session, self._show_following, "cluster", "following")
         self._when(session, self._show_findings, "cluster", "plan", "findings")
         self._when(session, self._show_example, "cluster", "sketch", "history", "solving")
         self._when(session, self._show_ask, "ask")
         self._when(session, self._show_problem, "problem")
 
+    def close(self) -> None:
+        """Give up what is being read, and take the view away."""
+        if self._session is not None:
+            self.loading.cancel()
+        super().close()
+
     def _show_cluster(self) -> None:
         if (session := self._session) is None:
             return
         cluster = session.cluster
-        self._tell(sources=source_rows(cluster), source=cluster.name, read_at=read_at(cluster))
+        self._tell(sources=source_rows(cluster, self._contexts), source=cluster.name, read_at=_read_words(cluster))
         self._tell(summary=summary(cluster, session.release), release=session.release.version)
+        self._tell(details=detail_rows(cluster, session.release))
+
+    def _show_following(self) -> None:
+        if (session := self._session) is not None:
+            following = session.following
+            can = session.cluster.name.startswith(PREFIX)
+            self._tell(follow=FollowRow(following.state.value, following.reason) if can else FollowRow())
 
     def _show_findings(self) -> None:
         if self._session is not None:
@@ -74,21 +105,71 @@ class ClusterBar(FollowingWidget):
 
     def _asked_load(self, message: Mapping[str, Any]) -> None:
         source = str(message.get("source", "")).strip()
-        if self._session is not None and source:
-            self._read(f"Reading {source} ...", lambda session: session.load(source))
+        if source:
+            self._read(f"Reading {source} ...", reading_of(source))
 
     def _asked_files(self, message: Mapping[str, Any]) -> None:
         texts = {str(file["name"]): str(file["text"]) for file in message.get("files", ())}
-        if self._session is not None and texts:
-            self._read(f"Reading {', '.join(texts)} ...", lambda session: session.load_texts(texts))
+        if texts:
+            self._read(f"Reading {', '.join(texts)} ...", reading_of_files(texts))
 
-    def _read(self, words: str, load: Any) -> None:
-        # Two messages reach the browser around a long read, since each trait is sent when it is set.
-        self.busy = words
+    def _asked_upload(self, message: Mapping[str, Any]) -> None:
+        self._upload, self.refused, self.uploaded = None, "", 0
         try:
-            load(self._session)
-        finally:
-            self.busy = ""
+            self._upload = Upload(int(message["number"]), message["files"])
+        except SourceError as error:
+            self.refused = str(error)
+
+    def _asked_piece(self, message: Mapping[str, Any]) -> None:
+        upload = self._upload
+        if upload is None or upload.number != message.get("number"):
+            return
+        for piece in self._buffers:
+            upload.add(piece)
+        self.uploaded = upload.received
+        if upload.is_whole:
+            self._upload = None
+            files = upload.files()
+            self._read(f"Reading {', '.join(files)} ...", reading_of_files(files))
+
+    def _asked_sources(self, _message: Mapping[str, Any]) -> None:
+        # The kubeconfig is read when the choice opens: a login in a terminal must be seen without a new notebook.
+        self._contexts = contexts()
+        if self._session is not None:
+            self._tell(sources=source_rows(self._session.cluster, self._contexts))
+
+    def _asked_cancel(self, _message: Mapping[str, Any]) -> None:
+        self._upload = None
+        if self._session is not None:
+            self.loading.cancel()
+
+    def _asked_follow(self, message: Mapping[str, Any]) -> None:
+        if (session := self._session) is None:
+            return
+        if message.get("on"):
+            session.follow()
+        else:
+            # Ending waits for the connections to close, which must not hold up the kernel.
+            threading.Thread(target=session.unfollow, name="dra-lab unfollow", daemon=True).start()
+
+    def _read(self, words: str, read: Read) -> None:
+        if self._session is not None:
+            self.refused = ""
+            self.loading.begin(words, read)
+
+    def _tell_busy(self, words: str) -> None:
+        self.busy = words
+
+    def _take(self, cluster: Cluster) -> None:
+        if self._session is not None:
+            self._session.load(cluster)
+
+    def _refuse(self, problem: str) -> None:
+        self.refused = problem
+
+    def _asked_dismiss_problem(self, _message: object) -> None:
+        self.refused = ""
+        super()._asked_dismiss_problem(_message)
 
     def _asked_start_empty(self, _message: Mapping[str, Any]) -> None:
         if self._session is not None:
@@ -109,3 +190,8 @@ class ClusterBar(FollowingWidget):
     def _asked_answer(self, message: Mapping[str, Any]) -> None:
         if self._session is not None:
             self._session.choose(str(message.get("id", "")))
+
+
+def _read_words(cluster: Cluster) -> str:
+    moment = read_at(cluster)
+    return f"{moment} as {cluster.read_as}" if moment and cluster.read_as else moment

@@ -12,21 +12,64 @@ from dra_lab.model.names import full_name
 from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import PREFIX, samples
-from dra_lab.widgets.bar_values import CountsRow, FindingRow, SourceRow
+from dra_lab.sources.live import Context
+from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, SourceRow
 
 _RDMA = full_name("rdma", "dra.net")
 _NAMES = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices", "other": "other devices"}
 
 
-def source_rows(cluster: Cluster) -> tuple[SourceRow, ...]:
-    """Return what can be picked: the shipped samples, and the present cluster where it is none of them."""
+def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[SourceRow, ...]:
+    """Return what can be picked: the contexts of the kubeconfig, the shipped samples, and the present cluster."""
     rows = [
+        SourceRow(value=context.source, label=context.name, group="Running clusters", detail=_context_detail(context))
+        for context in known
+    ]
+    rows += [
         SourceRow(value=f"{PREFIX}{sample.name}", label=sample.title, group="Samples", detail=sample.teaches)
         for sample in samples()
     ]
     if cluster.name and cluster.name not in {row.value for row in rows}:
         rows.insert(0, SourceRow(value=cluster.name, label=cluster.name, group="Open now"))
     return tuple(rows)
+
+
+def _context_detail(context: Context) -> str:
+    parts = (context.server, f"as {context.user}" if context.user else "", "current context" if context.current else "")
+    return " · ".join(part for part in parts if part)
+
+
+def detail_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[DetailRow, ...]:
+    """Return what was read, when and as whom, line by line: all of what the bar may have no room for."""
+    devices = sum(len(item.spec.devices or ()) for item in cluster.slices)
+    kinds = (
+        ("node", len(cluster.node_names)),
+        ("ResourceSlice", len(cluster.slices)),
+        ("device", devices),
+        ("DeviceClass", len(cluster.classes)),
+        ("ResourceClaim", len(cluster.claims)),
+        ("DeviceTaintRule", len(cluster.taint_rules)),
+        ("pod with claims", len(cluster.pods)),
+    )
+    rows = [
+        ("Cluster", cluster.name),
+        ("In short", summary(cluster, release)),
+        ("Read", ", ".join(f"{count:,} {_plural(word, count)}" for word, count in kinds if count)),
+        ("At", _read_on(cluster)),
+        ("As", cluster.read_as),
+    ]
+    return tuple(DetailRow(label=label, value=value) for label, value in rows if value)
+
+
+def _plural(word: str, count: int) -> str:
+    if count == 1:
+        return word
+    head, space, rest = word.partition(" ")
+    return f"{head}{'es' if head.endswith('s') else 's'}{space}{rest}"
+
+
+def _read_on(cluster: Cluster) -> str:
+    return datetime.fromisoformat(cluster.read_at).strftime("%Y-%m-%d %H:%M") if cluster.read_at else ""
 
 
 def summary(cluster: Cluster, release: KubernetesRelease) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ class FollowingWidget(anywidget.AnyWidget):
         self._session = session
         self._endings: list[Callable[[], None]] = []
         self._troubles: dict[str, str] = {}
+        self._buffers: tuple[Any, ...] = ()
         inherited = anywidget.AnyWidget.class_traits()
         super().__init__(**{name: value if name in inherited else wire(value) for name, value in traits.items()})
         self.on_msg(self._on_message)
@@ -94,7 +95,8 @@ class FollowingWidget(anywidget.AnyWidget):
         for name, value in values.items():
             setattr(self, name, wire(value))
 
-    def _on_message(self, _widget: object, content: object, _buffers: object) -> None:
+    def _on_message(self, _widget: object, content: object, buffers: Sequence[Any]) -> None:
+        self._buffers = tuple(buffers or ())
         kind = content.get("type") if isinstance(content, dict) else None
         handler = getattr(self, f"_asked_{kind.replace('-', '_')}", None) if isinstance(kind, str) else None
         if handler is not None:

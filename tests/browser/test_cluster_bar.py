@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 
 import pytest
 from lab_server import until
@@ -61,20 +62,72 @@ def test_a_file_that_is_dropped_anywhere_on_the_planner_is_read(planner):
     assert planner.page.evaluate("() => window.hacked") is None
 
 
-def test_a_wrong_path_is_told_without_moving_the_answer(open_notebook):
-    """The message lies over the panes, names the path, and goes when it is closed; the strip stays where it is."""
+def test_a_wrong_path_is_told_where_it_was_typed(open_notebook):
+    """The message stands in the choice, above another try; neither the answer nor the canvas is covered by it."""
     planner = Planner(open_notebook)
     before = planner.strip.bounding_box()
     planner.button("Load your cluster", planner.bar).click()
     planner.page.keyboard.type("./nowhere.json")
     planner.page.keyboard.press("Enter")
-    problem = planner.bar.locator(".dra-problem")
+    problem = planner.bar.locator(".dra-sources .dra-problem")
     problem.wait_for()
     assert "nowhere.json" in (problem.text_content() or "")
     assert planner.strip.bounding_box() == before
+    assert planner.bar.locator(".dra-lines .dra-problem").count() == 0
     planner.button("Hide this message", planner.bar).click()
     problem.wait_for(state="detached")
-    assert planner.lab.eval("lab.bar.problem") == ""
+    assert planner.lab.eval("lab.bar.refused") == ""
+    assert planner.page.evaluate("() => document.activeElement.placeholder").startswith("path")
+    planner.page.keyboard.press("Control+A")
+    planner.page.keyboard.type("sample:two-sockets")
+    planner.page.keyboard.press("Enter")
+    until(lambda: planner.lab.eval("lab.cluster.name") == "sample:two-sockets", "the other cluster")
+    planner.bar.locator(".dra-sources").wait_for(state="hidden")
+
+
+def test_a_large_file_is_sent_in_pieces(planner):
+    """More than one message of Jupyter can carry arrives whole."""
+    objects = {"apiVersion": "v1", "kind": "List", "items": [node("n1"), device_slice("n1", "gpu-0", "large")]}
+    text = json.dumps(objects) + " " * (12 * 2**20)
+    planner.page.evaluate(DROP, [".dra-canvas", "large.json", text])
+    until(lambda: planner.lab.eval("lab.cluster.name") == "large.json", "the dropped cluster", timeout=40)
+    assert planner.lab.eval("lab.bar.uploaded") == len(text)
+
+
+def test_a_running_cluster_that_does_not_answer_can_be_given_up(open_notebook, tmp_path):
+    """Contexts of the kubeconfig are offered; while one is read the kernel answers, and Cancel ends it at once."""
+    silent = socket.create_server(("127.0.0.1", 0))  # takes connections and never says anything
+    server = {"name": "c", "cluster": {"server": f"https://127.0.0.1:{silent.getsockname()[1]}"}}
+    context = {"name": "prod", "context": {"cluster": "c", "user": "alice"}}
+    config = {"kind": "Config", "current-context": "prod", "clusters": [server], "contexts": [context]}
+    (tmp_path / "config").write_text(json.dumps(config), encoding="utf-8")
+    planner = Planner(open_notebook)
+    planner.lab.run(f"import os\nos.environ['KUBECONFIG'] = {str(tmp_path / 'config')!r}")
+    planner.bar.locator("[data-key=source]").click()
+    row = planner.bar.locator('[data-value="context:prod"]')
+    row.wait_for()
+    assert "as alice" in (row.text_content() or "")
+    row.click()
+    told = planner.bar.locator(".dra-loading")
+    told.get_by_role("button", name="Cancel").wait_for()
+    planner.lab.picture("bar-loading")
+    assert planner.lab.eval("1 + 1") == 2
+    told.get_by_role("button", name="Cancel").click()
+    told.locator(".dra-busy").wait_for(state="detached")
+    assert planner.lab.eval("lab.cluster.name") == "sample:eks-p4d"
+    silent.close()
+
+
+@pytest.mark.parametrize("width", [1280, 1000])
+def test_the_summary_is_not_cut(open_notebook, width):
+    """At the usual widths, with the long node names of a cloud, all of it can be read; the rest is in the choice."""
+    planner = Planner(open_notebook, width=width, height=800)
+    words = planner.bar.locator(".dra-bar-summary")
+    high, inner = words.evaluate("node => [node.clientHeight, node.scrollHeight]")
+    assert inner <= high + 1
+    planner.bar.locator("[data-key=source]").click()
+    details = planner.bar.locator(".dra-details")
+    assert (words.text_content() or "").split(" · read")[0] in (details.text_content() or "")
 
 
 def test_findings_open_and_close_by_keyboard(open_notebook):

@@ -61,6 +61,7 @@ def test_loading_another_cluster_keeps_the_drawing(session):
     bar = ClusterBar(session)
     before = session.sketch
     say(bar, type="load", source="sample:dgx-h100")
+    assert bar.loading.wait()
     answered(session)
     assert bar.source == "sample:dgx-h100"
     assert session.sketch == before
@@ -71,10 +72,11 @@ def test_a_source_that_cannot_be_read_is_told_and_the_present_one_stays(session)
     """The problem names what was tried; it goes when it is dismissed."""
     bar = ClusterBar(session)
     say(bar, type="load", source="/nowhere/x.json")
-    assert "/nowhere/x.json" in bar.problem
+    assert bar.loading.wait()
+    assert "/nowhere/x.json" in bar.refused
     assert bar.source == "sample:eks-p4d"
     say(bar, type="dismiss-problem")
-    assert bar.problem == ""
+    assert bar.refused == ""
 
 
 def test_dropped_files_become_the_cluster(session):
@@ -82,6 +84,7 @@ def test_dropped_files_become_the_cluster(session):
     bar = ClusterBar(session)
     node = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}'
     say(bar, type="files", files=[{"name": "nodes.json", "text": node}])
+    assert bar.loading.wait()
     assert bar.source == "nodes.json"
     assert bar.summary.startswith("1 node · 0 drivers")
 
@@ -446,7 +449,8 @@ def test_lab_writes_pictures_manifests_and_tables(lab, tmp_path):
     """What leaves the planner by mouse leaves it by method as well."""
     lab.plan()
     assert lab.draw(tmp_path / "plan.html").read_text().startswith("<!")
-    assert [path.name for path in lab.export(tmp_path / "out")] == ["resourceclaimtemplate.yaml", "pod.yaml"]
+    names = ["resourceclaimtemplate.yaml", "pod.yaml", "kustomization.yaml", "plan.json"]
+    assert [path.name for path in lab.export(tmp_path / "out")] == names
     assert len(lab.devices()) == 60
 
 

@@ -1,6 +1,7 @@
 import "./cluster_bar.css";
 import { findingsButton } from "./bar/findings_button";
-import { readFiles, takeDrops } from "./bar/files";
+import { chooseFiles, sendFiles, takeDrops } from "./bar/files";
+import { followSwitch } from "./bar/follow_switch";
 import { lines } from "./bar/lines";
 import { sourcePicker } from "./bar/source_picker";
 import type { ClusterBarModel } from "./generated/models";
@@ -12,19 +13,30 @@ const OPEN_IN_TAB = "dra-lab:open-in-tab";
 
 function fill(root: HTMLElement, sync: Sync<ClusterBarModel>): void {
   let refused = "";
+  let sending = "";
+  let stop = () => {};
   const takeFiles = (list: FileList) => {
-    void readFiles(list).then(({ files, problem }) => {
-      refused = problem;
-      told.draw();
-      if (files.length) sync.send({ type: "files", files });
-    });
+    stop();
+    const { files, problem } = chooseFiles(list);
+    refused = problem;
+    const told = (words: string) => {
+      sending = words;
+      draw();
+    };
+    if (files.length) stop = sendFiles(sync, files, told, (why) => ((refused = why), draw()));
+    draw();
   };
-  const sources = sourcePicker(sync, takeFiles);
+  const local = { sending: () => sending, problem: () => refused, forget: () => (stop(), (refused = ""), (sending = "")) };
+  const sources = sourcePicker(sync, takeFiles, local);
   const findings = findingsButton(sync);
-  const told = lines(sync, () => refused, () => (refused = ""), sources.open);
+  const told = lines(sync, () => sending, sources.open);
+  const draw = () => {
+    sources.draw();
+    told.draw();
+  };
   const tab = h("button.dra-button", { type: "button", onclick: () => openInTab(root) }, icon("tab"), h("span.dra-wide", {}, "Open in a tab"));
   tab.setAttribute("aria-label", "Open in a tab");
-  const bar = h("div.dra-bar", { role: "toolbar", "aria-label": "Cluster" }, sources.button, summary(sync), h("span.dra-gap"), release(sync), findings.button, tab);
+  const bar = h("div.dra-bar", { role: "toolbar", "aria-label": "Cluster" }, sources.button, summary(sync), followSwitch(sync), h("span.dra-gap"), release(sync), findings.button, tab);
   root.append(bar, told.root, sources.panel, findings.panel);
   takeDrops(sync, root, takeFiles);
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { MAX_BYTES, readFiles } from "../src/bar/files";
+import { chooseFiles, MAX_BYTES, PIECE } from "../src/bar/files";
 import widget from "../src/cluster_bar";
 import type { ClusterBarModel } from "../src/generated/models";
 import { drawn, HOSTILE, mount, press } from "./fake_model";
@@ -7,8 +7,8 @@ import { drawn, HOSTILE, mount, press } from "./fake_model";
 afterEach(() => document.body.replaceChildren());
 
 const BAR: ClusterBarModel = {
-  ask: {}, busy: "", counts: {}, example: true, findings: [], problem: "", read_at: "14:02", release: "1.36", releases: ["1.35", "1.36"], source: "sample:a",
-  sources: [{ value: "sample:a", label: "A", group: "Samples", detail: "one" }, { value: "sample:b", label: "B", group: "Samples" }], summary: "4 nodes · 2 drivers",
+  ask: {}, busy: "", counts: {}, details: [{ label: "Cluster", value: "sample:a" }], example: true, findings: [], follow: {}, problem: "", read_at: "14:02", refused: "", release: "1.36", releases: ["1.35", "1.36"], source: "sample:a",
+  sources: [{ value: "sample:a", label: "A", group: "Samples", detail: "one" }, { value: "sample:b", label: "B", group: "Samples" }], summary: "4 nodes · 2 drivers", uploaded: 0,
 };
 const bar = (values: Partial<ClusterBarModel> = {}) => mount(widget, { ...BAR, ...values });
 const button = (el: Element, name: string) => [...el.querySelectorAll("button")].find((one) => (one.getAttribute("aria-label") ?? one.textContent ?? "").includes(name))!;
@@ -89,7 +89,7 @@ test("findings are counted by severity, in words for those who do not see the si
 });
 
 test("text from a cluster stays text everywhere", async () => {
-  const { el, model } = bar({ summary: HOSTILE, source: HOSTILE, problem: HOSTILE, busy: HOSTILE });
+  const { el, model } = bar({ summary: HOSTILE, source: HOSTILE, problem: HOSTILE, busy: HOSTILE, refused: HOSTILE, details: [{ label: HOSTILE, value: HOSTILE }] });
   model.set("sources", [{ value: HOSTILE, label: HOSTILE, group: HOSTILE, detail: HOSTILE }]);
   model.set("findings", [{ severity: HOSTILE, message: HOSTILE, subject: HOSTILE }]);
   model.set("ask", { text: HOSTILE, options: [[HOSTILE, HOSTILE]] });
@@ -106,18 +106,71 @@ test("a tab of its own is asked for with the element that wants it", () => {
   expect((heard.mock.calls[0]![0] as CustomEvent<{ element: Element }>).detail.element).toBe(el);
 });
 
-test("JSON and YAML files are read, others are named", async () => {
-  // jsdom has no File.text.
-  const yaml = Object.assign(new File([], "a.yaml"), { text: () => Promise.resolve("a: 1") });
-  const read = await readFiles([yaml, new File(["x"], "x.png")]);
-  expect(read.files).toEqual([{ name: "a.yaml", text: "a: 1" }]);
-  expect(read.problem).toContain("x.png");
+test("files that can be read are chosen, others are named", () => {
+  const names = ["a.yaml", "b.json", "c.tar.gz", "d.tgz", "hwloc.xml", "topo.txt"];
+  const chosen = chooseFiles([...names, "x.png"].map((name) => new File([], name)));
+  expect(chosen.files.map((file) => file.name)).toEqual(names);
+  expect(chosen.problem).toContain("x.png");
 });
 
-test("more than one message can carry is refused with what to do instead", async () => {
+test("more than is taken from the browser is refused with what to do instead", () => {
   const large = new File([], "large.json");
   Object.defineProperty(large, "size", { value: MAX_BYTES + 1 });
-  const read = await readFiles([large]);
-  expect(read.files).toEqual([]);
-  expect(read.problem).toMatch(/7 MB.*give its path/);
+  const chosen = chooseFiles([large]);
+  expect(chosen.files).toEqual([]);
+  expect(chosen.problem).toMatch(/256 MB.*give its path/);
+  expect(PIECE).toBeLessThan(10 * 1024 * 1024);
+});
+
+test("what could not be read is told in the choice, beside the way to another try", async () => {
+  const { el, model } = bar();
+  model.set("busy", "Reading ./x.json ...");
+  await drawn();
+  expect(el.querySelector(".dra-loading .dra-busy")!.textContent).toContain("Reading ./x.json");
+  model.set("refused", "there is nothing at ./x.json");
+  model.set("busy", "");
+  await drawn();
+  expect(el.querySelector(".dra-loading .dra-problem")!.textContent).toContain("nothing at ./x.json");
+  expect(el.querySelector(".dra-lines .dra-problem")).toBeNull();
+  expect(el.querySelector<HTMLElement>(".dra-sources")!.hidden).toBe(false);
+  button(el.querySelector(".dra-loading")!, "Hide this message").click();
+  expect(model.sent).toEqual([{ type: "dismiss-problem" }]);
+});
+
+test("the choice closes once what was asked for is open", async () => {
+  const { el, model } = bar();
+  button(el, "sample:a").click();
+  (el.querySelector('[data-value="sample:b"]') as HTMLElement).click();
+  model.set("busy", "Reading sample:b ...");
+  await drawn();
+  expect(el.querySelector<HTMLElement>(".dra-sources")!.hidden).toBe(false);
+  model.set("source", "sample:b");
+  model.set("busy", "");
+  await drawn();
+  expect(el.querySelector<HTMLElement>(".dra-sources")!.hidden).toBe(true);
+});
+
+test("a long reading can be given up", async () => {
+  const { el, model } = bar({ busy: "Reading context:prod ... 5,000 Node" });
+  button(el.querySelector(".dra-loading")!, "Cancel").click();
+  expect(model.sent).toEqual([{ type: "cancel" }]);
+});
+
+test("only a running cluster can be followed, and the switch says how it stands", async () => {
+  const { el, model } = bar();
+  const follow = el.querySelector<HTMLButtonElement>(".dra-follow")!;
+  expect(follow.hidden).toBe(true);
+  model.set("follow", { state: "off" });
+  await drawn();
+  follow.click();
+  model.set("follow", { state: "lost", reason: "connection refused" });
+  await drawn();
+  expect([follow.textContent, follow.getAttribute("aria-checked"), follow.title]).toEqual(["Lost", "true", "connection refused"]);
+  follow.click();
+  expect(model.sent).toEqual([{ type: "follow", on: true }, { type: "follow", on: false }]);
+});
+
+test("what is open stands in the choice line by line", () => {
+  const { el } = bar();
+  expect(el.querySelector(".dra-details")!.textContent).toBe("Clustersample:a");
 });

@@ -1,34 +1,70 @@
-// Files that a person drops or chooses: read as text and sent to Python, as long as they fit into one message.
+// Files that a person drops or chooses: sent to Python in pieces, each after the one before has arrived.
+import type { ClusterBarModel } from "../generated/models";
 import { counted } from "../view/dom";
 import type { Sync } from "../view/sync";
 
-/** Jupyter closes the connection on a message of more than 10 MiB; JSON makes text longer. */
-export const MAX_BYTES = 7 * 1024 * 1024;
-const ENDINGS = /\.(json|ya?ml)$/i;
+/** Jupyter closes the connection on a message of more than 10 MiB. */
+export const PIECE = 2 * 1024 * 1024;
+/** What is taken from the browser at once; the same as dra_lab.widgets.uploads.MAX_UPLOAD_BYTES. */
+export const MAX_BYTES = 256 * 1024 * 1024;
+const ENDINGS = /\.(json|ya?ml|tar\.gz|tgz|xml|txt)$/i;
 
-export interface ReadFiles {
-  readonly files: readonly { readonly name: string; readonly text: string }[];
+export interface ChosenFiles {
+  readonly files: readonly File[];
   /** Why nothing is sent, or what was left out; "" when all is well. */
   readonly problem: string;
 }
 
-/** Read JSON and YAML files; others are left out by name, and too much at once is refused with what to do instead. */
-export async function readFiles(list: Iterable<File>): Promise<ReadFiles> {
+/** Choose the files that can be read; others are left out by name, and too much at once is refused with what to do instead. */
+export function chooseFiles(list: Iterable<File>): ChosenFiles {
   const all = [...list];
-  const fitting = all.filter((file) => ENDINGS.test(file.name));
+  const files = all.filter((file) => ENDINGS.test(file.name));
   const others = all.filter((file) => !ENDINGS.test(file.name)).map((file) => file.name);
-  const bytes = fitting.reduce((sum, file) => sum + file.size, 0);
+  const bytes = files.reduce((sum, file) => sum + file.size, 0);
   if (bytes > MAX_BYTES) {
-    const size = (bytes / 1024 / 1024).toFixed(1);
-    return { files: [], problem: `${counted(fitting.length, "file")} of ${size} MB in all is too much for the browser, which sends at most 7 MB. Save it beside the notebook and give its path.` };
+    return { files: [], problem: `${counted(files.length, "file")} of ${(bytes / 1024 / 1024).toFixed(0)} MB in all is more than the 256 MB that are sent. Save it beside the notebook and give its path.` };
   }
-  if (!fitting.length) return { files: [], problem: `${others.join(", ") || "Nothing"} is no .json, .yaml or .yml file.` };
-  try {
-    const files = await Promise.all(fitting.map(async (file) => ({ name: file.name, text: await file.text() })));
-    return { files, problem: others.length ? `Left out, since they are no JSON or YAML: ${others.join(", ")}` : "" };
-  } catch (error) {
-    return { files: [], problem: `The files cannot be read: ${error instanceof Error ? error.message : String(error)}` };
-  }
+  if (!files.length) return { files: [], problem: `${others.join(", ") || "Nothing"} is no .json, .yaml, .tar.gz, .xml or .txt file.` };
+  return { files, problem: others.length ? `Left out, since they are neither JSON, YAML, XML, text nor an archive: ${others.join(", ")}` : "" };
+}
+
+let drops = 0;
+
+/**
+ * Send files in pieces; `told` gets how far it is, "" at the end, and `failed` why a file cannot be read.
+ *
+ * A drop that another one has overtaken, or that was given up, stops by itself.
+ */
+export function sendFiles(sync: Sync<ClusterBarModel>, files: readonly File[], told: (words: string) => void, failed: (why: string) => void): () => void {
+  const number = ++drops;
+  const all = new Blob([...files]);
+  let sent = 0;
+  let stopped = false;
+  const end = () => {
+    stopped = true;
+    told("");
+  };
+  const next = async () => {
+    if (stopped || number !== drops) return;
+    const piece = all.slice(sent, sent + PIECE);
+    try {
+      const bytes = await piece.arrayBuffer();
+      if (stopped || number !== drops) return;
+      sent += bytes.byteLength;
+      sync.send({ type: "piece", number }, bytes);
+      if (all.size > PIECE) told(`Sending ${counted(files.length, "file")}: ${(sent / 1024 / 1024).toFixed(0)} of ${(all.size / 1024 / 1024).toFixed(0)} MB`);
+      if (sent >= all.size) end();
+    } catch (error) {
+      end();
+      failed(`The files cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  sync.send({ type: "upload", number, files: files.map((file) => ({ name: file.name, size: file.size })) });
+  sync.watch(["uploaded"], () => {
+    if (!stopped && sent > 0 && sync.get("uploaded") >= sent) void next();
+  });
+  void next();
+  return end;
 }
 
 /**

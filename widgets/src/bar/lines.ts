@@ -3,23 +3,20 @@ import type { ClusterBarModel } from "../generated/models";
 import { h, icon, refill } from "../view/dom";
 import type { Sync } from "../view/sync";
 
-/**
- * `local` is a problem of the browser's own (a file that cannot be sent), which `forget` ends; `load` opens the choice of a
- * cluster.
- */
-export function lines(sync: Sync<ClusterBarModel>, local: () => string, forget: () => void, load: () => void): { root: HTMLElement; draw: () => void } {
+/** `sending` says how far a file is on its way; `load` opens the choice of a cluster, where failures to read one are told. */
+export function lines(sync: Sync<ClusterBarModel>, sending: () => string, load: () => void): { root: HTMLElement; draw: () => void } {
   const root = h("div.dra-lines");
   const status = h("div.dra-lines-status", { role: "status" });
   // What comes and goes lies over the panes below: the answer strip never moves.
   const over = h("div.dra-lines-over");
   const draw = () => {
     const held = root.contains(document.activeElement);
-    const problem = local() || sync.get("problem");
-    const busy = sync.get("busy");
-    const close = h("button.dra-quiet", { type: "button", "aria-label": "Hide this message", onclick: () => (forget(), draw(), sync.send({ type: "dismiss-problem" })) }, icon("cross"));
+    const problem = sync.get("problem");
+    const busy = sending() || sync.get("busy");
+    const close = h("button.dra-quiet", { type: "button", "aria-label": "Hide this message", onclick: () => sync.send({ type: "dismiss-problem" }) }, icon("cross"));
     refill(
       status,
-      busy ? h("div.dra-line.dra-busy", {}, h("span.dra-spinner", { "aria-hidden": "true" }), busy) : null,
+      busy ? h("div.dra-line.dra-busy", {}, h("span.dra-spinner", { "aria-hidden": "true" }), h("span", {}, busy), h("button.dra-link", { type: "button", onclick: load }, "Show")) : null,
       problem ? h("div.dra-line.dra-problem", {}, icon("error"), h("span", {}, problem), close) : null,
     );
     const ask = question(sync);

@@ -1,4 +1,4 @@
-// The button with the cluster's name, and its panel: samples, a path, files, and how to save a cluster.
+// The button with the cluster's name, and its panel: what is open, clusters to choose, a path, files, what went wrong.
 import type { ClusterBarModel, SourceRow } from "../generated/models";
 import { h, icon, onEnter, refill } from "../view/dom";
 import { popover, type Popover } from "../view/popover";
@@ -10,35 +10,52 @@ export const KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,
 export interface SourcePicker {
   readonly button: HTMLElement;
   readonly panel: HTMLElement;
+  /** Open at the path. */
   open(): void;
+  /** Draw anew what is going on: `sending` is a file on its way, `local` a problem of the browser's own. */
+  draw(): void;
 }
 
-export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: FileList) => void): SourcePicker {
+/** What the browser itself knows of a drop: how far it is, what is wrong with it, and how to give it up. */
+export interface Local {
+  sending(): string;
+  problem(): string;
+  forget(): void;
+}
+
+export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: FileList) => void, local: Local): SourcePicker {
   const name = h("span.dra-bar-source");
   const button = h("button.dra-button", { type: "button", "data-key": "source" }, name, icon("down"));
   const list = h("ul.dra-options", { role: "listbox", "aria-label": "Clusters", tabindex: -1 });
-  const path = h("input.dra-field", { type: "text", placeholder: "path of a file or folder", "aria-label": "Path of a file or folder", spellcheck: "false", autocomplete: "off" });
-  const files = h("input", { type: "file", multiple: true, accept: ".json,.yaml,.yml", hidden: true, tabindex: -1, "aria-hidden": "true" });
+  const path = h("input.dra-field", { type: "text", placeholder: "path of a file, folder or .tar.gz", "aria-label": "Path of a file, folder or .tar.gz", spellcheck: "false", autocomplete: "off" });
+  const files = h("input", { type: "file", multiple: true, accept: ".json,.yaml,.yml,.gz,.tgz,.xml,.txt", hidden: true, tabindex: -1, "aria-hidden": "true" });
+  const told = h("div.dra-loading", { role: "status" });
+  const details = h("dl.dra-details", { "aria-label": "What is open" });
   const over: Popover = popover(sync, button, "Choose a cluster", () => list.querySelector<HTMLElement>('[aria-selected="true"]') ?? list.querySelector("li"));
+  let asked = "";
+  let wasBusy = false;
 
   const load = (source: string) => {
-    if (!source.trim()) return;
-    over.close();
-    sync.send({ type: "load", source: source.trim() });
+    asked = source.trim();
+    if (!asked) return;
+    local.forget();
+    sync.send({ type: "load", source: asked });
   };
   files.addEventListener("change", () => {
     if (files.files?.length) takeFiles(files.files);
     files.value = "";
-    over.close();
   });
   list.addEventListener("keydown", (event) => onKey(event, list));
   list.addEventListener("click", (event) => {
     const value = (event.target as Element).closest("[data-value]")?.getAttribute("data-value");
     if (value) load(value);
   });
+  // The kubeconfig is read when somebody looks at the choice.
+  over.panel.addEventListener("toggle", (event) => (event as ToggleEvent).newState === "open" && sync.send({ type: "sources" }));
   onEnter(path, () => load(path.value));
   over.panel.classList.add("dra-sources");
   over.panel.append(
+    told,
     list,
     h("h3", {}, "Your cluster"),
     h("div.dra-row", {}, path, h("button.dra-button", { type: "button", onclick: () => load(path.value) }, "Load")),
@@ -46,14 +63,43 @@ export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: Fil
     files,
     h("p.dra-hint", {}, "Save one with:"),
     h("code.dra-command", { tabindex: 0 }, `${KUBECTL} > cluster.json`),
+    h("h3", {}, "Open now"),
+    details,
   );
+  const draw = () => {
+    const busy = local.sending() || sync.get("busy");
+    const problem = local.problem() || sync.get("refused");
+    const giveUp = () => {
+      asked = "";
+      local.forget();
+      draw();
+      sync.send({ type: "cancel" });
+      if (over.isOpen) path.focus();
+    };
+    refill(
+      told,
+      busy ? h("div.dra-line.dra-busy", {}, h("span.dra-spinner", { "aria-hidden": "true" }), h("span", {}, busy), h("button.dra-button", { type: "button", "data-key": "cancel", onclick: giveUp }, "Cancel")) : null,
+      problem && !busy ? h("div.dra-line.dra-problem", {}, icon("error"), h("span", {}, problem), hide()) : null,
+    );
+    // What was asked for is open now: the panel has done its work.
+    if (asked && wasBusy && !busy && !problem) over.close();
+    if (wasBusy && !busy) asked = "";
+    wasBusy = Boolean(busy);
+    if (!problem || busy) return;
+    over.open();
+    told.scrollIntoView?.({ block: "nearest" });
+  };
+  const hide = () =>
+    h("button.dra-quiet", { type: "button", "aria-label": "Hide this message", onclick: () => (local.forget(), sync.send({ type: "dismiss-problem" }), draw(), path.focus()) }, icon("cross"));
+  sync.watch(["busy", "refused"], draw);
   sync.watch(["sources", "source"], () => {
     const now = sync.get("source");
     name.textContent = now || "no cluster";
     button.title = now;
     refill(list, ...options(sync.get("sources"), now));
   });
-  return { button, panel: over.panel, open: () => (over.open(), path.focus()) };
+  sync.watch(["details"], () => refill(details, ...sync.get("details").flatMap((row) => [h("dt", {}, row.label), h("dd", {}, row.value)])));
+  return { button, panel: over.panel, open: () => (over.open(), path.focus()), draw };
 }
 
 function options(sources: readonly SourceRow[], now: string): HTMLElement[] {

@@ -12,7 +12,7 @@ interface Props {
 }
 
 function freeText(row: PaletteRow): string {
-  if (row.inCluster === false) return "not in this cluster";
+  if (row.inCluster === false) return row.missing || "class not in this cluster";
   return `${row.free ?? 0} of ${row.total ?? 0} free`;
 }
 

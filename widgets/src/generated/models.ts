@@ -58,6 +58,11 @@ export interface CountsRow {
   note?: number;
 }
 
+export interface DetailRow {
+  label: string;
+  value: string;
+}
+
 export interface DeviceClaimConfiguration {
   requests?: readonly string[];
   opaque?: OpaqueDeviceConfiguration | null;
@@ -154,6 +159,11 @@ export interface FleetItem {
   detail?: string;
 }
 
+export interface FollowRow {
+  state?: string;
+  reason?: string;
+}
+
 export interface FunnelRow {
   title: string;
   columns?: readonly string[];
@@ -216,6 +226,7 @@ export interface PaletteRow {
   inCluster?: boolean;
   driver?: string;
   note?: string;
+  missing?: string;
 }
 
 export interface ProgressRow {
@@ -286,15 +297,19 @@ export interface ClusterBarModel {
   ask: AskRow;
   busy: string;
   counts: CountsRow;
+  details: readonly DetailRow[];
   example: boolean;
   findings: readonly FindingRow[];
+  follow: FollowRow;
   problem: string;
   read_at: string;
+  refused: string;
   release: string;
   releases: readonly string[];
   source: string;
   sources: readonly SourceRow[];
   summary: string;
+  uploaded: number;
 }
 
 export interface FollowingWidgetModel {

@@ -22,8 +22,9 @@ export class Sync<M extends object> {
     this.model.save_changes();
   }
 
-  send(message: Message): void {
-    this.model.send(message);
+  send(message: Message, piece?: ArrayBuffer): void {
+    if (piece) this.model.send(message, undefined, [piece]);
+    else this.model.send(message);
   }
 
   /** Draw now, and once after every message that changes one of the traits. */

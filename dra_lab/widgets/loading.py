@@ -1,0 +1,121 @@
+"""Clusters read in a thread of their own, so that a long reading never blocks the kernel; one at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from dra_lab.errors import Cancelled, DraLabError
+from dra_lab.model.cluster import Cluster
+from dra_lab.sources import load_cluster, load_texts
+from dra_lab.sources.live import PREFIX, Progress, load_context
+
+Read = Callable[[threading.Event, Callable[[str], None]], Cluster]
+"""Reads a cluster; may look at the event to stop early, and tell in words how far it is."""
+
+
+class Loading:
+    """Reads one cluster after the other for a view.
+
+    `post` runs a call where the view may be changed. `told` gets the words to show while something is read, "" when
+    nothing is; `done` gets the cluster; `failed` the error. A reading that was cancelled, or that another one has
+    overtaken, ends in none of them.
+    """
+
+    def __init__(
+        self,
+        post: Callable[[Callable[[], None]], None],
+        told: Callable[[str], None],
+        done: Callable[[Cluster], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        """Begin with nothing to read."""
+        self._post, self._told, self._done, self._failed = post, told, done, failed
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def begin(self, words: str, read: Read) -> None:
+        """Read in a thread; returns at once. What is being read already is given up."""
+        self._stop.set()
+        stop = self._stop = threading.Event()
+        self._told(words)
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        thread = threading.Thread(target=self._run, args=(words, read, stop), name="dra-lab loading", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def cancel(self) -> None:
+        """Give up what is being read; the present cluster stays."""
+        self._stop.set()
+        self._told("")
+
+    def wait(self, timeout: float = 30.0) -> bool:
+        """Wait until nothing is read; returns False when the time (in seconds) is over before."""
+        for thread in tuple(self._threads):
+            thread.join(timeout)
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _run(self, words: str, read: Read, stop: threading.Event) -> None:
+        def ending(call: Callable[[], None]) -> None:
+            # Asked again where it runs: it may have been cancelled on the way there.
+            def at_last() -> None:
+                if not stop.is_set():
+                    call()
+                    self._told("")
+
+            self._post(at_last)
+
+        def progress(far: str) -> None:
+            self._post(lambda: None if stop.is_set() else self._told(f"{words} {far}"))
+
+        try:
+            cluster = read(stop, progress)
+            if not stop.is_set():
+                _prepare(cluster)
+        except Cancelled:
+            return
+        except DraLabError as error:
+            problem = str(error)
+            ending(lambda: self._failed(problem))
+        except Exception as error:  # noqa: BLE001  a defect of ours is told in the view and must not end silently
+            problem = f"this is a defect of dra_lab: {type(error).__name__}: {error}"
+            ending(lambda: self._failed(problem))
+        else:
+            ending(lambda: self._done(cluster))
+
+
+def _prepare(cluster: Cluster) -> None:
+    """Work out here, and not where the kernel waits, what the views ask first of a cluster; the cluster keeps it."""
+    from dra_lab.authoring.palette import palette
+    from dra_lab.checks.cluster import check_cluster
+    from dra_lab.model.release import KubernetesRelease
+    from dra_lab.widgets.cluster_rows import summary
+
+    check_cluster(cluster)
+    palette(cluster)
+    summary(cluster, KubernetesRelease(cluster.default_release))
+
+
+def reading_of(source: str) -> Read:
+    """Return how to read what `load_cluster` takes; a running cluster tells how far it is and can be stopped."""
+    if not source.startswith(PREFIX):
+        return lambda _stop, _progress: load_cluster(source)
+
+    def read(stop: threading.Event, progress: Callable[[str], None]) -> Cluster:
+        return load_context(source, progress=lambda counts: progress(progress_words(counts)), cancel=stop)
+
+    return read
+
+
+def reading_of_files(files: Mapping[str, str | bytes]) -> Read:
+    """Return how to read dropped files by name."""
+    return lambda _stop, _progress: load_texts(files)
+
+
+def progress_words(counts: Progress) -> str:
+    """Return `5,000 Node, 1,500 of about 15,000 ResourceSlice` for what was read so far."""
+    return ", ".join(
+        f"{read.done:,}{f' of about {read.total:,}' if read.total > read.done else ''} {read.kind}"
+        for read in counts
+        if read.done
+    )

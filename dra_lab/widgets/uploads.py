@@ -1,0 +1,51 @@
+"""Files that the browser sends in pieces, since Jupyter ends a connection on a message of more than 10 MiB."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dra_lab.errors import SourceError
+
+MAX_UPLOAD_BYTES = 256 * 2**20
+"""Bytes of files that are taken from the browser at once; larger ones are read from where they lie, by their path."""
+
+
+class Upload:
+    """The files of one drop: announced with names and sizes, then filled piece by piece, in order."""
+
+    def __init__(self, number: int, files: Sequence[Mapping[str, Any]]) -> None:
+        """Take what is announced. Raises SourceError beyond MAX_UPLOAD_BYTES."""
+        self.number = number
+        self._sizes = [(str(file["name"]), int(file["size"])) for file in files]
+        total = sum(size for _, size in self._sizes)
+        if total > MAX_UPLOAD_BYTES:
+            limit = f"{MAX_UPLOAD_BYTES // 2**20} MiB"
+            advice = "save it beside the notebook and give its path"
+            raise SourceError(f"files of {total / 2**20:,.0f} MiB are more than the {limit} that are taken; {advice}")
+        self._data = bytearray()
+        self._total = total
+
+    @property
+    def received(self) -> int:
+        """Return how many bytes are here."""
+        return len(self._data)
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether every byte is here."""
+        return len(self._data) >= self._total
+
+    def add(self, piece: bytes | bytearray | memoryview) -> None:
+        """Take the next piece; what is beyond the announced sizes is refused with SourceError."""
+        self._data += piece
+        if len(self._data) > self._total:
+            raise SourceError("the browser sent more than it announced; drop the files again")
+
+    def files(self) -> dict[str, bytes]:
+        """Return the files by name."""
+        found, at = {}, 0
+        for name, size in self._sizes:
+            found[name] = bytes(self._data[at : at + size])
+            at += size
+        return found

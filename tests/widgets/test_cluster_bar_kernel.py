@@ -1,0 +1,178 @@
+"""How ClusterBar loads clusters, without a browser: in a thread, in pieces, from contexts, with an end to it."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+
+import pytest
+from ipywidgets import Widget
+
+from dra_lab.errors import SourceError
+from dra_lab.session import Session
+from dra_lab.sources import load_cluster, make_snapshot
+from dra_lab.sources.archives import archive_bytes
+from dra_lab.sources.live import Read
+from dra_lab.widgets.cluster_bar import ClusterBar
+from dra_lab.widgets.cluster_rows import detail_rows
+from dra_lab.widgets.loading import Loading, progress_words
+from dra_lab.widgets.uploads import MAX_UPLOAD_BYTES, Upload
+
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: prod
+clusters:
+- {name: east, cluster: {server: "https://me:secret@10.0.0.1:6443"}}
+contexts:
+- {name: prod, context: {cluster: east, user: alice}}
+- {name: lab, context: {cluster: east, user: bob}}
+users:
+- {name: alice, user: {token: very-secret}}
+"""
+
+
+@pytest.fixture
+def session():
+    made = Session("sample:two-sockets")
+    made.plan()
+    yield made
+    made.close()
+    Widget.close_all()
+
+
+def say(widget, buffers=(), **message):
+    """Do what the browser's message does."""
+    content = {"data": {"method": "custom", "content": message}}
+    widget._handle_msg({"content": content, "buffers": list(buffers)})
+
+
+def test_files_arrive_in_pieces(session):
+    """A snapshot's archive, cut anywhere, is put together again and read."""
+    bar = ClusterBar(session)
+    data = archive_bytes(make_snapshot(load_cluster("sample:mig")).files)
+    say(bar, type="upload", number=1, files=[{"name": "mig.tgz", "size": len(data)}])
+    seen = []
+    for at in range(0, len(data), 1000):
+        say(bar, [memoryview(data[at : at + 1000])], type="piece", number=1)
+        seen.append(bar.uploaded)
+    assert bar.loading.wait()
+    assert (bar.source, seen[-1], seen == sorted(seen)) == ("mig.tgz", len(data), True)
+
+
+def test_pieces_of_a_drop_that_was_given_up_are_passed_over(session):
+    """They may still be on their way when another drop begins."""
+    bar = ClusterBar(session)
+    say(bar, type="upload", number=1, files=[{"name": "a.json", "size": 10}])
+    say(bar, type="upload", number=2, files=[{"name": "b.json", "size": 10}])
+    say(bar, [b"x" * 10], type="piece", number=1)
+    assert bar.uploaded == 0
+    say(bar, type="cancel")
+    say(bar, [b"x" * 10], type="piece", number=2)
+    assert (bar.uploaded, bar.refused) == (0, "")
+
+
+def test_files_that_are_too_large_are_refused_before_they_are_sent(session):
+    """With the limit, and what to do instead."""
+    bar = ClusterBar(session)
+    say(bar, type="upload", number=1, files=[{"name": "a.json", "size": MAX_UPLOAD_BYTES + 1}])
+    assert "give its path" in bar.refused
+
+
+def test_more_than_was_announced_is_refused():
+    """Memory is taken for what was announced, and for nothing else."""
+    upload = Upload(1, [{"name": "a", "size": 3}])
+    with pytest.raises(SourceError, match="more than it announced"):
+        upload.add(b"1234")
+
+
+def test_contexts_are_offered_when_the_choice_opens(session, tmp_path, monkeypatch):
+    """Those of the kubeconfig as it is at that moment, with server and user, and nothing secret."""
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    bar = ClusterBar(session)
+    assert not [row for row in bar.sources if row.get("group") == "Running clusters"]
+    (tmp_path / "config").write_text(KUBECONFIG, encoding="utf-8")
+    say(bar, type="sources")
+    rows = [row for row in bar.sources if row.get("group") == "Running clusters"]
+    assert [row["value"] for row in rows] == ["context:prod", "context:lab"]
+    assert rows[0]["detail"] == "https://10.0.0.1:6443 · as alice · current context"
+    assert "secret" not in str(bar.sources)
+
+
+def test_a_kubeconfig_that_is_broken_is_told(session, tmp_path, monkeypatch):
+    """The samples stay on offer."""
+    (tmp_path / "config").write_text("{", encoding="utf-8")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    bar = ClusterBar(session)
+    say(bar, type="sources")
+    assert "cannot be read" in bar.problem
+    assert bar.sources
+
+
+def test_what_was_read_is_told_line_by_line(session):
+    """Counts of every kind, when, and as whom."""
+    cluster = dataclasses.replace(session.cluster, read_at="2026-10-01T12:00:00+00:00", read_as="alice")
+    told = {row.label: row.value for row in detail_rows(cluster, session.release)}
+    assert told["Read"].startswith("2 nodes, 6 ResourceSlices, ")
+    assert "DeviceClasses" in told["Read"]
+    assert told["At"].startswith("2026-10-01")
+    assert told["As"] == "alice"
+
+
+def test_only_a_running_cluster_has_a_switch_to_follow_it(session):
+    """Files and samples do not change by themselves."""
+    bar = ClusterBar(session)
+    assert bar.follow == {}
+    session.load(dataclasses.replace(session.cluster, name="context:prod"))
+    assert bar.follow == {"state": "off"}
+
+
+class Told:
+    """What a Loading tells."""
+
+    def __init__(self):
+        self.words, self.clusters, self.problems = [], [], []
+        self.loading = Loading(lambda call: call(), self.words.append, self.clusters.append, self.problems.append)
+
+
+def test_a_reading_that_is_given_up_leaves_nothing(session):
+    """It is told to stop, and what it brings all the same is passed over."""
+    told, began, ended = Told(), threading.Event(), threading.Event()
+
+    def slow(stop, _progress):
+        began.set()
+        ended.wait(10)
+        return session.cluster if stop.is_set() else None
+
+    told.loading.begin("Reading ...", slow)
+    assert began.wait(10)
+    told.loading.cancel()
+    ended.set()
+    assert told.loading.wait()
+    assert (told.words, told.clusters, told.problems) == (["Reading ...", ""], [], [])
+
+
+def test_the_latest_reading_wins(session):
+    """An earlier one that ends later changes nothing."""
+    told, ended = Told(), threading.Event()
+    other = dataclasses.replace(session.cluster, name="late")
+    told.loading.begin("first", lambda _stop, _progress: (ended.wait(10), other)[1])
+    told.loading.begin("second", lambda _stop, _progress: session.cluster)
+    ended.set()
+    assert told.loading.wait()
+    assert [cluster.name for cluster in told.clusters] == ["sample:two-sockets"]
+
+
+def test_a_defect_in_a_reading_is_told():
+    """Nobody waits for ever for a thread that has ended."""
+    told = Told()
+    told.loading.begin("Reading ...", lambda _stop, _progress: 1 / 0)
+    assert told.loading.wait()
+    assert "defect of dra_lab: ZeroDivisionError" in told.problems[0]
+    assert told.words[-1] == ""
+
+
+def test_progress_is_told_in_words():
+    """Counts by kind, and about how many there are where the server says it."""
+    counts = (Read("Node", 5000, 5000), Read("ResourceSlice", 1500, 15000), Read("Pod"))
+    assert progress_words(counts) == "5,000 Node, 1,500 of about 15,000 ResourceSlice"
