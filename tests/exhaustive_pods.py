@@ -28,10 +28,10 @@ def random_pod(rng: random.Random, cluster: Cluster, version: str) -> dict[str, 
         number = rng.choice([1, 1, 2, 2, 2, 3])
         claims = {f"c{n}": _cut(rng, sharing_sketch(rng, cluster), number) for n in range(number)}
         tried = ExhaustivePod(cluster, claims, version=version)
-        if prod(len(tuple(tried.choices(request))) for request in tried.sketch.requests) <= MOST:
-            # Most pods drawn at random fit nowhere; of those only some are kept.
-            if rng.random() < 0.3 or next(tried.allocations(), None) is not None:
-                return claims
+        few = prod(len(tuple(tried.choices(request))) for request in tried.sketch.requests) <= MOST
+        # Most pods drawn at random fit nowhere; of those only some are kept.
+        if few and (rng.random() < 0.3 or next(tried.allocations(), None) is not None):
+            return claims
 
 
 def _cut(rng: random.Random, sketch: ClaimSketch, number: int) -> ClaimSketch:

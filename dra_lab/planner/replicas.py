@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
@@ -28,6 +29,7 @@ MOST_REPLICAS = 32
 """Replicas that are modelled beside one another; where more could fit, their number stays unproven."""
 
 _NO_LIMIT = 10_000
+_SECONDS = 1.0
 
 Count = tuple[int, int]
 """How many replicas fit: at least, at most."""
@@ -51,6 +53,15 @@ class Others:
     solver: str = "HiGHS"
     memo: dict[str, Count] = field(default_factory=dict)
     limit: int = MOST_REPLICAS
+    _until: float | None = None
+
+    @property
+    def bounded(self) -> Limits:
+        """Return the limits with the second that counting may take on one node; it begins when they are asked for."""
+        if self._until is None:
+            self._until = time.monotonic() + _SECONDS
+        own = self.limits.deadline
+        return changed(self.limits, deadline=self._until if own is None else min(own, self._until))
 
     @property
     def before(self) -> Count:
@@ -109,7 +120,10 @@ class Others:
         return count_replicas(lambda count: self._feasible(count, held), most)
 
     def _feasible(self, count: int, held: AllocatedDevices | None) -> bool | None:
-        return is_feasible(self._build([self._kept] * count, held), self.limits, solver=self.solver)
+        limits = self.bounded
+        if limits.reached:
+            return None
+        return is_feasible(self._build([self._kept] * count, held), limits, solver=self.solver)
 
     def _held(self, placements: Sequence[Placement]) -> AllocatedDevices:
         """Return what is in use once the placements are."""

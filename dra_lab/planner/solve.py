@@ -220,7 +220,7 @@ def _beside(run: _Run, count: int) -> Outcome:
     for goal in goals:
         if goal.goal in reached:
             model.require(goal.expression == reached[goal.goal], "goal", goal.goal)
-    trial = replace(run, model=model, goals=goals, mine=len(own.problem.asks))
+    trial = replace(run, model=model, goals=goals, mine=len(own.problem.asks), limits=run.others.bounded)
     outcome = _minimise(trial, 0, DAMAGE)
     if outcome.value is not None:
         run.model, run.goals, run.have, run.mine = model, goals, trial.have, trial.mine
