@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from dra_lab.planner import make_plan
     from dra_lab.planner.fleet import how_many_more, plan_fleet
     from dra_lab.session import Session, read_sketch
-    from dra_lab.sources import load_cluster, make_cluster, read_inventory, samples, with_overlay
+    from dra_lab.sources import load_cluster, make_cluster, read_inventory, with_overlay
+    from dra_lab.sources.samples import samples
     from dra_lab.widgets.claim_canvas import ClaimCanvas
     from dra_lab.widgets.cluster_bar import ClusterBar
     from dra_lab.widgets.hardware_view import HardwareView
