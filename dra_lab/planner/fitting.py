@@ -33,19 +33,23 @@ class Fitting:
 
 @dataclass(frozen=True)
 class Trial:
-    """Tries drawings on one cluster; `node` restricts it to one node ("" for all). `cluster` has every class."""
+    """Tries drawings on one cluster; `node` restricts it to one node ("" for all).
+
+    `cluster` has every class; `expanded` says that large CPU requests of the drawings are split already.
+    """
 
     cluster: Cluster
     release: KubernetesRelease
     limits: Limits
     solver: str = "HiGHS"
     node: str = ""
+    expanded: bool = False
 
     def rules(self, sketch: ClaimSketch) -> Rules:
         """Return the rules of a drawing, as it is planned. Raises UnsupportedFeature."""
         refuse_claim(sketch)
-        expanded = expand(sketch, self.cluster, self.release).sketch
-        return Rules(self.cluster, expanded, self.release, views_of(self.cluster, self.release).matching)
+        drawn = sketch if self.expanded else expand(sketch, self.cluster, self.release).sketch
+        return Rules(self.cluster, drawn, self.release, views_of(self.cluster, self.release).matching)
 
     def fits_on(self, sketch: ClaimSketch, node: str) -> bool | None:
         """Say whether a drawing fits on one node; None where time ended the search."""

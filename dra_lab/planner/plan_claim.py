@@ -296,17 +296,21 @@ def _misfit(work: _Work, pinned: str) -> Plan:
     from dra_lab.planner.relaxations import as_suggestions
 
     shortfalls = explain_misfit(work.scan, work.limits, solver=work.solver, pinned=pinned)
-    if work.plan.claims:
-        # What could be relaxed is looked for in one claim at a time only.
+    if work.plan.allocated_claims:
+        # What is held already ties the pod to nodes, which no change to the drawing would know of.
         return replace(plan, shortfalls=shortfalls)
     idle = tuple(name for name in plan.fitting_idle_nodes if not pinned or name == pinned)
-    question = Question(work.cluster, work.sketch, work.scan, work.limits, work.solver, pinned, idle)
+    several = bool(work.plan.claims)
+    drawn = work.scan.sketch if several else work.sketch
+    question = Question(work.cluster, drawn, work.scan, work.limits, work.solver, pinned, idle, expanded=several)
     suggestions = _suggestions(work)
     reasons = find_reasons(question, shortfalls, suggestions)
+    offered = as_suggestions(reasons.relaxations, suggestions)
     return replace(
         plan,
         shortfalls=(*failure_shortfalls(reasons.failures), *shortfalls),
-        suggestions=as_suggestions(reasons.relaxations, suggestions),
+        # The drawing of several claims is the planner's own: what would help is told, and not to be applied.
+        suggestions=tuple(replace(s, sketch=None) for s in offered) if several else offered,
         reasons=reasons,
     )
 

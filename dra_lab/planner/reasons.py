@@ -27,7 +27,7 @@ _CONFLICT_SHARE = 0.4
 
 @dataclass(frozen=True)
 class Question:
-    """A claim that fits nowhere: its drawing as given, its scan, and what helps by the rules of `authoring`."""
+    """A claim that fits nowhere: its drawing as given, or that of a pod's claims (`expanded`), and its scan."""
 
     cluster: Cluster
     sketch: ClaimSketch
@@ -36,6 +36,7 @@ class Question:
     solver: str
     pinned: str = ""
     idle: tuple[str, ...] = ()
+    expanded: bool = False
 
 
 def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestions: Sequence[Suggestion]) -> Reasons:
@@ -57,7 +58,7 @@ def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestion
     limits.tell("reasons", "looking for what cannot hold together")
     share = _CONFLICT_SHARE * max(0.0, end - time.monotonic())
     conflicts, tried = _conflicts(question, nearest, _until(limits, time.monotonic() + share))
-    trial = Trial(scan.cluster, scan.release, within, question.solver, question.pinned)
+    trial = Trial(scan.cluster, scan.release, within, question.solver, question.pinned, question.expanded)
     relaxed = try_changes(trial, _all_changes(question, classes[0].nodes[0] if classes else "", nearest, suggestions))
     every = tried and all(change.fitting is not None for change in relaxed)
     return replace(found, conflicts=conflicts, relaxations=relaxed, complete=found.complete and every)
@@ -71,7 +72,7 @@ def _until(limits: Limits, end: float) -> Limits:
 def _conflicts(question: Question, nearest: str, limits: Limits) -> tuple[tuple[Conflict, ...], bool]:
     """Return what cannot hold together on the nearest node, and in the cluster where that is another set."""
     scan = question.scan
-    trial = Trial(scan.cluster, scan.release, limits, question.solver)
+    trial = Trial(scan.cluster, scan.release, limits, question.solver, expanded=question.expanded)
     here = find_conflict(question.sketch, lambda sketch: trial.fits_on(sketch, nearest), nearest) if nearest else None
     found = [here] if here is not None else []
     if not question.pinned and not limits.reached:

@@ -218,3 +218,18 @@ def test_a_guard_keeps_the_meaning():
     for driver, device in devices:
         expected = driver == "dra.net" and plain.matches(driver, device)
         assert guard.matches(driver, device) is expected
+
+
+def test_the_claims_of_a_pod_are_explained_together():
+    """What cannot hold together, and what would help, is told by claim; none of it is for one drawing."""
+    cluster = load_cluster("sample:eks-p4d")
+    pod = {
+        "a": read_sketch("sample:eks-p4d/gpu-nic-pairs"),
+        "b": read_sketch("sample:eks-p4d/four-pairs"),
+    }
+    plan = make_plan(cluster, pod, release=RELEASE)
+    assert plan.status is PlanStatus.INFEASIBLE
+    subjects = {element.subject for conflict in plan.reasons.conflicts for element in conflict.elements}
+    assert {"a:nic", "b:nic"} <= subjects
+    assert any(change.fitting for change in plan.reasons.relaxations)
+    assert {suggestion.sketch for suggestion in plan.suggestions} == {None}
