@@ -31,12 +31,12 @@ def test_every_file_is_read():
 
 
 def test_dgx2_gpus_and_roots():
-    """A DGX-2 has 16 V100 on the roots 2b, 4e, ae and d7, four on each, and 11 NVSwitches of class 0680."""
+    """A DGX-2 has 16 V100 on the roots 2b, 4e, ae and d7, four on each; its 12 other functions are NVSwitches."""
     found = read("hwloc-nvidia-dgx2.xml")
     roots = Counter(gpu.text("pcieRoot") for gpu in found.of("gpu"))
     assert roots == {"pci0000:2b": 4, "pci0000:4e": 4, "pci0000:ae": 4, "pci0000:d7": 4}
     assert {(gpu.text("vendor"), gpu.text("device")) for gpu in found.of("gpu")} == {("10de", "1db8")}
-    assert len(found.of("nic")) == 0
+    assert (len(found.of("nic")), len(found.of("other"))) == (0, 12)
 
 
 def test_dgx2_numa_nodes_and_switches():

@@ -8,6 +8,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import Plan, PlanStatus, Shortfall
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
@@ -55,6 +57,18 @@ def test_a_cluster_is_shown_as_a_table_of_its_devices(shell):
     shown, _ = shell.display_formatter.format(load_cluster("sample:eks-p4d"))
     assert "NVIDIA A100-SXM4-40GB" in shown["text/html"]
     assert shown["text/plain"].startswith("sample:eks-p4d: 4 nodes")
+
+
+def test_a_cluster_is_shown_with_its_fabric():
+    """Racks and what is above them stand under the devices, with the words of who wrote the labels; escaped as well."""
+    shown = cluster_html(load_cluster("sample:oke-gb200"))
+    assert "2 racks of 2 nodes" in shown
+    assert "oci.oraclecloud.com/host.rack_id" in shown
+    labels = {"topology.kubernetes.io/zone": HOSTILE, "topology.kubernetes.io/rack": HOSTILE}
+    hostile = Cluster(
+        nodes=tuple(Node(metadata=ObjectMeta(name=f"n{n}", labels=labels if n else {})) for n in range(2))
+    )
+    assert "<img" not in cluster_html(hostile)
 
 
 def test_text_from_a_cluster_is_escaped():
