@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from dra_lab.model.fleet import UNPLACED
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered, Rack
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.progress import Limits
+
+_SHARE = 0.5
+"""How much of the time that is left goes into a plan, before its bound."""
 
 
 @dataclass
@@ -81,6 +84,11 @@ class Answer:
         """Say whether every goal is proven."""
         return bool(self.goals) and all(goal.proven for goal in self.goals)
 
+    @property
+    def values(self) -> tuple[int, ...]:
+        """Return the values of the goals, most important first."""
+        return tuple(goal.value for goal in self.goals)
+
 
 def best_answer(
     tables: Sequence[AnyTable],
@@ -91,25 +99,25 @@ def best_answer(
     *,
     all_placed: bool = False,
     closed: bool = False,
-    before: Answer | None = None,
 ) -> Answer:
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist."""
     racked = found_racks(tables)
     master = Master(racked.racks, demand, order, solver)
-    found = master.run(limits, all_placed=all_placed, tell=True)
+    found = master.run(limits if closed else _part_of(limits), all_placed=all_placed, tell=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
         goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]
     answer = Answer(tuple(goals), found.chosen, racked, found.infeasible and closed)
-    if before is not None and before.chosen is not None and _values(before) <= (_values(answer) or (10**9,)):
-        answer = Answer(before.goals, before.chosen, before.racked)
     if closed:
         return answer
     return _held_against(answer, tables, demand, limits, solver, tuple(order), all_placed=all_placed)
 
 
-def _values(answer: Answer) -> tuple[int, ...]:
-    return tuple(goal.value for goal in answer.goals)
+def _part_of(limits: Limits) -> Limits:
+    """Return limits that leave time for the bound."""
+    if limits.left is None:
+        return limits
+    return replace(limits, deadline=time.monotonic() + _SHARE * limits.left)
 
 
 def _held_against(
@@ -125,7 +133,7 @@ def _held_against(
     """Replace the bounds by those of what may exist, goal by goal, as long as the goals before are proven."""
     racked = least_racks(tables)
     master = Master(racked.racks, demand, order, solver)
-    values = _values(answer)
+    values = answer.values
     least = master.run(limits, whole=False, all_placed=all_placed, stop_at=values)
     answer.least, answer.least_racked = least, racked
     answer.infeasible = least.infeasible
@@ -140,8 +148,3 @@ def _held_against(
         sure = sure and goals[-1].proven
     answer.goals = tuple(goals)
     return answer
-
-
-def total_unplaced(answer: Answer) -> int:
-    """Return how many replicas have no place in an answer."""
-    return next(goal.value for goal in answer.goals if goal.goal == UNPLACED)

@@ -31,8 +31,10 @@ class Stand:
 
 def stands_of(answer: Answer) -> list[Stand]:
     """Return which node takes which pattern: patterns with most replicas first, nodes by name."""
-    stands = []
-    for chosen, tables in zip(answer.chosen or (), answer.racked.tables, strict=True):
+    stands: list[Stand] = []
+    if answer.chosen is None:
+        return stands
+    for chosen, tables in zip(answer.chosen, answer.racked.tables, strict=True):
         members = iter([(table, node) for table in tables for node in table.site.members])
         for counts, times in sorted(chosen.items(), key=lambda row: (-sum(row[0]), row[0])):
             for _ in range(times):

@@ -39,7 +39,7 @@ def plan_fleet(
     `preferences`; `damage`, which is about one claim, is passed over. `held` replaces what the cluster says is in use.
     At the end of `time_limit` (seconds), or when `cancel` is set, the best plan so far comes back with the bounds that
     were reached, STOPPED when there is none. Without a limit, a fleet with many different node states is improved for
-    SECONDS and then told as it is. `progress` is called from this thread. Raises InputError, SketchError,
+    `search.SECONDS` and then told as it is. `progress` is called from this thread. Raises InputError, SketchError,
     CelCompileError, SolverError, and UnsupportedFeature for a rule of DRA that is not known here.
     """
     began = time.monotonic()
@@ -108,15 +108,14 @@ def fleet_order(goals: Sequence[str], objective: str) -> tuple[str, ...]:
 
 def _planned(work: Work, plan: FleetPlan) -> FleetPlan:
     # The solver takes half a second to import; only who plans waits for it.
-    from dra_lab.planner.fleet.placing import goals_of, proven_goals, replicas_of, stands_of
+    from dra_lab.planner.fleet.placing import goals_of, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search
 
-    answer, states = search(work)
+    answer, stands, states = search(work)
     plan = replace(plan, states=states)
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)
-    stands = stands_of(answer)
     replicas = replicas_of(work.fleet, stands, work.order)
     counted = goals_of(work.fleet, replicas, work.order, len(stands))
     goals = proven_goals(answer, counted)

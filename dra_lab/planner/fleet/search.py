@@ -7,25 +7,34 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dra_lab.planner.fleet.bounds import Answer, best_answer
+from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.pack import device_goals
+from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.plan_fleet import Work
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import AnyTable, Table, tables_of
 from dra_lab.planner.fleet.wide import WideTable, wide_layout
 
 FEW = 60
-"""Node states up to here are looked at one by one, every number of replicas exactly; more are walked over at once."""
+"""Replicas in all combinations on all node states, up to which all are looked at before anything is chosen."""
 
+SECONDS = 20.0
+"""How long a plan is improved without a time limit where there are more than MANY node states."""
+
+MANY = 200
+
+_AT_ONCE = 12
 _TELL_EVERY = 10
 
 
-def search(work: Work) -> tuple[Answer, int]:
-    """Return the best answer, and the number of distinct node states."""
+def search(work: Work) -> tuple[Answer, list[Stand], int]:
+    """Return the best answer, who stands where in it, and the number of distinct node states."""
     sites = sites_of(work.fleet)
     tables: list[AnyTable] = []
     narrow: list[Site] = []
+    large = _is_large(work, sites)
     for group in _by_layout(sites):
-        wide = _wide(work, group) if len(sites) > FEW else None
+        wide = _wide(work, group) if large else None
         if wide is None:
             narrow.extend(group)
         else:
@@ -34,8 +43,31 @@ def search(work: Work) -> tuple[Answer, int]:
     _fill(work, exact)
     work.clock.lap("patterns")
     closed = not tables and work.fleet.scan.complete and all(table.closed for table in exact)
-    answer = best_answer(
-        [*tables, *exact],
+    tables.extend(exact)
+    answer = _answer(work, tables, closed=closed)
+    stands = stands_of(answer)
+    work.clock.lap("master")
+    if not closed and work.fleet.scan.complete:
+        answer, stands = _improved(work, tables, answer, stands, len(sites))
+    if not work.fleet.scan.complete:
+        answer = _unproven(answer)
+    return answer, stands, len(sites)
+
+
+def _is_large(work: Work, sites: Sequence[Site]) -> bool:
+    """Say whether there is more than can be looked at exactly at once."""
+    amount = 0
+    for site in sites:
+        vectors = room_of(site, work.fleet.demand).vectors(FEW)
+        amount += FEW + 1 if vectors is None else sum(map(sum, vectors))
+        if amount > FEW:
+            return True
+    return False
+
+
+def _answer(work: Work, tables: Sequence[AnyTable], *, closed: bool = False) -> Answer:
+    return best_answer(
+        tables,
         work.fleet.demand,
         work.order,
         work.limits,
@@ -43,10 +75,39 @@ def search(work: Work) -> tuple[Answer, int]:
         all_placed=work.all_placed,
         closed=closed,
     )
-    work.clock.lap("master")
-    if not work.fleet.scan.complete:
-        answer = _unproven(answer)
-    return answer, len(sites)
+
+
+def _improved(
+    work: Work, tables: Sequence[AnyTable], answer: Answer, stands: list[Stand], states: int
+) -> tuple[Answer, list[Stand]]:
+    """Find out exactly what the least that may exist is made of, until it is what was found or time is over."""
+    deadline = None if work.limits.deadline is not None or states <= MANY else time.monotonic() + SECONDS
+    limits = work.limits if deadline is None else replace(work.limits, deadline=deadline)
+    while not (answer.proven or answer.infeasible or limits.reached):
+        doubtful = _doubtful(answer)
+        if not doubtful:
+            break
+        for table, counts in doubtful:
+            # With the time over this comes back at once, with what is known.
+            table.decide(counts, limits)
+        work.clock.lap("patterns")
+        following = _answer(replace(work, limits=limits), tables)
+        work.clock.lap("master")
+        if answer.chosen is not None and (following.chosen is None or following.values > answer.values):
+            break
+        answer, stands = following, stands_of(following)
+    return answer, stands
+
+
+def _doubtful(answer: Answer) -> list[tuple[AnyTable, Counts]]:
+    """Return some patterns that the bound rests on and for which no way as good was found."""
+    found: list[tuple[AnyTable, Counts]] = []
+    least = answer.least.chosen if answer.least is not None else None
+    for chosen, tables in zip(least or (), answer.least_racked.tables, strict=False):
+        for counts, times in chosen.items():
+            open_tables = [table for table in tables if table.is_open(counts)]
+            found.extend((table, counts) for table in open_tables[: max(1, min(times, _AT_ONCE))])
+    return found[: 10 * _AT_ONCE]
 
 
 def _by_layout(sites: Sequence[Site]) -> list[list[Site]]:
@@ -69,7 +130,8 @@ def _wide(work: Work, sites: Sequence[Site]) -> list[AnyTable] | None:
         return None
     wide.fill(work.limits)
     work.limits.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
-    return [WideTable(site, wide, number) for number, site in enumerate(sites)]
+    order = device_goals(work.order)
+    return [WideTable(site, wide, number, order, work.solver) for number, site in enumerate(sites)]
 
 
 def _unproven(answer: Answer) -> Answer:

@@ -31,6 +31,12 @@ class AnyTable(Protocol):
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers."""
 
+    def is_open(self, counts: Counts) -> bool:
+        """Say whether a better way for some numbers may exist than the one that was found."""
+
+    def decide(self, counts: Counts, limits: Limits) -> Packed:
+        """Find the best way for some numbers, or what a limit leaves of it."""
+
 
 @dataclass
 class Table:
@@ -136,6 +142,11 @@ class Table:
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers."""
         return self.packed[counts].takes
+
+    def is_open(self, counts: Counts) -> bool:
+        """Say whether a better way for some numbers may exist than the one that was found."""
+        known = self.packed.get(counts)
+        return known is None or not known.exact
 
     @property
     def closed(self) -> bool:

@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from dra_lab.errors import SolverError
 from dra_lab.planner.fleet.columns import Array, Columns, columns_of
 from dra_lab.planner.fleet.counting import Counts, Row, room_of, rows_of
 from dra_lab.planner.fleet.local import LocalBound
-from dra_lab.planner.fleet.pack import Packed, Takes, Values
+from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.survey import NodeState, common_unit
 from dra_lab.planner.node_classes import Layout
@@ -261,6 +262,8 @@ class WideTable:
     site: Site
     wide: WideLayout
     number: int
+    order: tuple[str, ...]
+    solver: str
     packed: dict[Counts, Packed] = field(default_factory=dict)
 
     def found(self) -> dict[Counts, Values]:
@@ -285,6 +288,33 @@ class WideTable:
         if known is not None and known.upper is not None:
             return known.takes
         return self.wide.takes(self.number, counts, self.site.kept)
+
+    def is_open(self, counts: Counts) -> bool:
+        """Say whether a better way for some numbers may exist than the one that was found."""
+        known = self.packed.get(counts)
+        if known is not None:
+            return not known.exact
+        filled = self.wide.filled.get(counts)
+        found = self.wide.told[counts][self.number] if filled is not None and filled.fits[self.number] else None
+        return found != self.wide.least[self.number].get(counts)
+
+    def decide(self, counts: Counts, limits: Limits) -> Packed:
+        """Find the best way for some numbers, or what a limit leaves of it; never worse than what was found before."""
+        lower = self.least().get(counts)
+        if lower is None:
+            return Packed(None)
+        before = self.found().get(counts)
+        takes = self.takes(counts) if before is not None else ()
+        if limits.reached:
+            return Packed(lower, before, takes)
+        problem, parts = self.site.problem, self.site.parts
+        found = pack(problem, parts, counts, self.order, limits, solver=self.solver, lower=lower)
+        if found.lower is None and before is not None:
+            raise SolverError("the solver finds no way where one is known; try the solver CBC")
+        if before is not None and (found.upper is None or before < found.upper):
+            found = Packed(found.lower, before, takes)
+        self.packed[counts] = found
+        return found
 
 
 def wide_layout(

@@ -15,8 +15,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
-FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "500"))
-"""How many random fleets are tried, half of them with shared devices; 500 take 20 s on one core."""
+FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "200"))
+"""How many random fleets are tried, half of them with shared devices; 500 take a minute of one core."""
 
 STEP = 20
 ORDERS = ((), ("nodes",), ("roots", "numa"), ("unpaired", "nodes"))
