@@ -77,10 +77,11 @@ def make_bundle(
 ) -> Bundle:
     """Return an export: the same drawing and target give the same bytes of every manifest, whatever is in use.
 
-    What was planned, proven, run and pinned, our version and the digests of the inputs are in the record alone, so that
-    neither a new version nor a changed cluster changes a manifest (`annotate` puts them there too). Where a workload is
-    patched in the same export the claim's name ends in a digest of its spec, because a template's spec is immutable.
-    Raises InputError for a workload or target that cannot be written.
+    Only what a person asked to have pinned (`tightened`), and what keeps pods off nodes on which kube-scheduler would
+    give up (`guarded`), depends on the cluster. What was planned, proven, run and pinned, our version and the digests
+    of the inputs are in the record alone, so that a new version changes no manifest (`annotate` puts them there too).
+    Where a workload is patched in the same export the claim's name ends in a digest of its spec, because a template's
+    spec is immutable. Raises InputError for a workload or target that cannot be written.
     """
     wanted = wanted or Wanted()
     drawn = guarded.sketch if guarded else tightened.sketch if tightened else sketch

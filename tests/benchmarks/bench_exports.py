@@ -1,0 +1,105 @@
+"""Exports: the share of planned replicas that first fit serves as planned, as compiled and tightened (target 95 %).
+
+`DRA_LAB_BENCH_SEEDS` is the number of random clusters of each kind, 300 unless told.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from exhaustive_plans import random_cluster, random_fleet, random_sketch
+from small_claims import request
+
+from dra_lab.errors import DraLabError
+from dra_lab.exports.tightening import tighten
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner import make_plan
+from dra_lab.planner.fleet import plan_fleet
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster
+
+RELEASE = KubernetesRelease("1.36")
+SEEDS = int(os.environ.get("DRA_LAB_BENCH_SEEDS", "300"))
+SAMPLES = ("eks-p4d/gpu-nic-pairs", "eks-p4d/any-nic-pairs", "dgx-h100/gpu-nic-cpu", "mi300x/gpu-nic-pairs")
+MIG = ClaimSketch(name="slices", requests=(request("part", "mig.nvidia.com", 2),))
+Planned = tuple[Cluster, Plan | FleetPlan]
+
+
+def fleet(cluster: Cluster, sketch: ClaimSketch, replicas: int) -> FleetPlan:
+    """Return the plan of as many replicas of one claim."""
+    return plan_fleet(cluster, [Workload(sketch.name, (sketch,), replicas)], release=RELEASE, first_fit=False)
+
+
+def of_samples() -> Iterator[Planned]:
+    """Yield plans of 1, 2, 4 and 12 replicas on the samples."""
+    for example in SAMPLES:
+        cluster, sketch = load_cluster(f"sample:{example.partition('/')[0]}"), read_sketch(f"sample:{example}")
+        for replicas in (1, 2, 4, 12):
+            yield cluster, fleet(cluster, sketch, replicas)
+    for replicas in (1, 2, 4):
+        cluster = load_cluster("sample:mig")
+        yield cluster, fleet(cluster, MIG, replicas)
+
+
+def of_random_nodes() -> Iterator[Planned]:
+    """Yield plans of one random claim on one random node."""
+    for seed in range(SEEDS):
+        rng = random.Random(seed)
+        cluster, sketch = random_cluster(rng), random_sketch(rng)
+        try:
+            yield cluster, make_plan(cluster, sketch, release=RELEASE)
+        except DraLabError:
+            continue
+
+
+def of_random_fleets() -> Iterator[Planned]:
+    """Yield plans of two to four replicas of one random claim on five nodes of two random kinds."""
+    for seed in range(SEEDS):
+        rng = random.Random(seed)
+        cluster, sketch = random_fleet(rng), random_sketch(rng)
+        try:
+            yield cluster, fleet(cluster, sketch, rng.randint(2, 4))
+        except DraLabError:
+            continue
+
+
+def measure(name: str, plans: Iterator[Planned]) -> None:
+    """Print the share of replicas as planned before and after tightening, and how long a plan takes."""
+    wanted = before = after = pins = 0
+    times = []
+    for cluster, plan in plans:
+        began = time.perf_counter()
+        found = tighten(cluster, plan, RELEASE, seeds=5)
+        if found.loop.wanted:
+            times.append(time.perf_counter() - began)
+            wanted += found.loop.wanted
+            before += found.before.kept
+            after += found.loop.kept
+            pins += len(found.pins)
+    print(f"{name}: {len(times)} plans, {wanted} replicas")
+    print(
+        f"  as planned as compiled {100 * before / wanted:.1f} %, tightened {100 * after / wanted:.1f} % (target 95 %)"
+    )
+    print(f"  {pins / len(times):.1f} pins a plan; {1000 * sum(times) / len(times):.0f} ms a plan")
+
+
+def main() -> None:
+    """Run all."""
+    measure("samples eks-p4d, dgx-h100, mi300x, mig", of_samples())
+    measure("one claim on a random node", of_random_nodes())
+    measure("replicas on random fleets", of_random_fleets())
+
+
+if __name__ == "__main__":
+    main()
