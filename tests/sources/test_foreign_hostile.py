@@ -76,9 +76,9 @@ def test_a_huge_file_is_refused(tmp_path):
 
 def test_very_many_elements_end_in_time():
     """A flat file of very many elements is refused or read within seconds."""
-    began = time.monotonic()
+    began = time.process_time()
     assert "the limit" in refused(b"<system>" + b"<a/>" * 250_001 + b"</system>")
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_oke_nics_and_gpus_meet_a_file_by_their_real_addresses():
 def test_five_thousand_nodes_take_seconds():
     """Equal nodes are joined once: 5,000 nodes with 15,000 devices are done within five seconds."""
     many = cluster(*(slice_ for number in range(5000) for slice_ in slices(f"n{number:04d}")))
-    began = time.monotonic()
+    began = time.process_time()
     world = with_overlay(many, FILE)
     assert len({id(overlay) for overlay in world.overlays.values()}) == 1
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5

@@ -159,9 +159,9 @@ def test_every_node_is_in_the_tree_once():
 def test_five_thousand_nodes():
     """5,000 nodes of three levels take a second at most."""
     world = labelled(*({ZONE: "a", BLOCK: f"b{n // 512}", RACK: f"r{n // 16}"} for n in range(5000)))
-    began = time.monotonic()
+    began = time.process_time()
     assert [row.places for row in fabric_rows(fabric_tree(world))] == [1, 10, 313]
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_the_writers_own_words():
