@@ -18,7 +18,7 @@ from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
 from dra_lab.session.drawing_file import DrawingFile
 from dra_lab.session.events import Events
 from dra_lab.session.history import History
-from dra_lab.session.live import LiveCluster
+from dra_lab.session.live import LiveCluster, warm
 from dra_lab.session.waiting import WaitingBar
 from dra_lab.session.worker import Worker
 from dra_lab.sources import load_cluster, load_texts, read_claim
@@ -80,8 +80,7 @@ class Session:
             drawing = msgspec.structs.replace(drawing, release=KubernetesRelease(release).version)
         if node:
             drawing = msgspec.structs.replace(drawing, node=node)
-        if goals:
-            goal_order(goals)
+        if goal_order(goals) and goals:
             drawing = msgspec.structs.replace(drawing, goals=tuple(goals))
         self.drawing = drawing
         self.history: History[ClaimSketch] = History(drawing.sketch)
@@ -187,10 +186,7 @@ class Session:
         self._drawing_changed()
 
     def order_goals(self, goals: Sequence[str] = ()) -> None:
-        """Put goals in front of the others, after the fixed first two; none for the usual order. Raises InputError.
-
-        The order is part of the drawing and is kept in its file.
-        """
+        """Put goals in front of the others, after the fixed first two; none for the usual order. Raises InputError."""
         order = goal_order(goals)
         named = () if order == goal_order(()) else order[len(FIXED_GOALS) :]
         if named != self.drawing.goals:
@@ -276,6 +272,7 @@ class Session:
             return Cluster(name=self.drawing.cluster)
 
     def _take_live(self, cluster: Cluster) -> None:
+        warm(cluster)
         with self._lock:
             self.cluster = cluster
             if self.drawing.node and self.drawing.node not in cluster.node_by_name:
