@@ -24,6 +24,7 @@ __all__ = [
     "candidates",
     "common_kind",
     "count_free",
+    "free_by_kind",
     "is_free",
     "is_tainted",
     "joined",
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 _MATCHED = "_authoring_matched"
-_FREE = "_authoring_free"
+_TAKEN = "_authoring_taken"
 _MOST_REMEMBERED = 64
 
 
@@ -72,7 +73,7 @@ def all_devices(cluster: Cluster) -> tuple[PoolDevice, ...]:
 def candidates(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates:
     """Return the devices that an ask means; documented classes stand in for missing ones. Never raises for bad CEL."""
     cluster = with_documented_classes(cluster)
-    memo: dict[object, Candidates] = cluster.__dict__.setdefault(_MATCHED, {})
+    memo: dict[object, Candidates] = cluster.hardware.setdefault(_MATCHED, {})
     # the reference is part of the messages
     key = (str(release), ask.reference, ask.device_class_name, ask.selectors)
     found = memo.get(key)
@@ -135,12 +136,26 @@ def is_free(cluster: Cluster, item: PoolDevice, release: KubernetesRelease, capa
 
 def count_free(cluster: Cluster, found: Candidates, release: KubernetesRelease, capacity_key: str = "") -> int:
     """Return how many of the devices are free (`is_free`)."""
-    memo: dict[object, frozenset[DeviceID]] = cluster.__dict__.setdefault(_FREE, {})
+    memo: dict[object, frozenset[DeviceID]] = cluster.__dict__.setdefault(_TAKEN, {})
     key = (str(release), capacity_key)
     if key not in memo:
-        items = catalogue(cluster).devices
-        memo[key] = frozenset(item.id for item in items if is_free(cluster, item, release, capacity_key))
-    return len(memo[key] & found.ids)
+        memo[key] = _taken(cluster, release, capacity_key)
+    return len(found.ids) - len(memo[key] & found.ids)
+
+
+def free_by_kind(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, tuple[int, int]]:
+    """Return how many devices of each kind there are, and how many of them are free (`is_free`)."""
+    known = catalogue(cluster)
+    taken = Counter(known.kinds[id_] for id_ in _taken(cluster, release, ""))
+    return {kind: (len(items), len(items) - taken[kind]) for kind, items in known.by_kind.items()}
+
+
+def _taken(cluster: Cluster, release: KubernetesRelease, capacity_key: str) -> frozenset[DeviceID]:
+    # only what somebody holds or taints is looked at: of a followed cluster this is asked again with every claim
+    by_id = catalogue(cluster).by_id
+    held = [by_id[id_] for id_ in (*cluster.allocated.exclusive, *cluster.allocated.shares) if id_ in by_id]
+    tainted = catalogue(cluster).devices if cluster.taint_rules else catalogue(cluster).tainted
+    return frozenset(item.id for item in (*held, *tainted) if not is_free(cluster, item, release, capacity_key))
 
 
 def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates:

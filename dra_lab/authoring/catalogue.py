@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.drivers import Lookup, device_kind
@@ -39,13 +40,31 @@ class Catalogue:
     shapes: Mapping[DeviceID, Shape]
     kinds: Mapping[DeviceID, str]
 
+    @cached_property
+    def by_id(self) -> Mapping[DeviceID, PoolDevice]:
+        """Return the devices by identity."""
+        return {item.id: item for item in self.devices}
+
+    @cached_property
+    def by_kind(self) -> Mapping[str, tuple[PoolDevice, ...]]:
+        """Return the devices by kind, in their order."""
+        found: dict[str, list[PoolDevice]] = {}
+        for item in self.devices:
+            found.setdefault(self.kinds[item.id], []).append(item)
+        return {kind: tuple(items) for kind, items in found.items()}
+
+    @cached_property
+    def tainted(self) -> tuple[PoolDevice, ...]:
+        """Return the devices that publish a taint."""
+        return tuple(item for item in self.devices if item.device.taints)
+
 
 def catalogue(cluster: Cluster) -> Catalogue:
-    """Return the catalogue of a cluster, worked out once and remembered as long as the cluster lives."""
+    """Return the catalogue of a cluster, worked out once and remembered as long as its hardware stays."""
     cluster = with_documented_classes(cluster)
-    found: Catalogue | None = cluster.__dict__.get(_MEMO)
+    found: Catalogue | None = cluster.hardware.get(_MEMO)
     if found is None:
-        found = cluster.__dict__[_MEMO] = _make(cluster)
+        found = cluster.hardware[_MEMO] = _make(cluster)
     return found
 
 

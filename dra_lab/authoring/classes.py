@@ -37,7 +37,9 @@ def with_documented_classes(cluster: Cluster) -> Cluster:
             if documented.name not in present
         }
         added = tuple(device_class_of(documented) for documented in missing.values())
-        found = dataclasses.replace(cluster, classes=(*cluster.classes, *added)) if added else cluster
+        found = cluster.with_objects(classes=(*cluster.classes, *added)) if added else cluster
+        if added:
+            found.__dict__["hardware"] = cluster.hardware.setdefault(_MEMO, {})
         # On the instance, like a cached_property: it goes when the cluster goes.
         found.__dict__[_ADDED] = frozenset(missing)
         cluster.__dict__[_MEMO] = found

@@ -79,7 +79,7 @@ def link_options(
 
 def known_at(cluster: Cluster, level: str) -> frozenset[DeviceID]:
     """Return the devices of a cluster whose place at a level is known, published or derived."""
-    memo: dict[str, frozenset[DeviceID]] = cluster.__dict__.setdefault("_authoring_known_at", {})
+    memo: dict[str, frozenset[DeviceID]] = cluster.hardware.setdefault("_authoring_known_at", {})
     if level not in memo:
         memo[level] = frozenset(
             device

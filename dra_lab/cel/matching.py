@@ -51,10 +51,10 @@ def knows_lists(release: KubernetesRelease) -> bool:
 
 def _publishes_lists(cluster: Cluster) -> bool:
     """Say whether any device publishes a list; looked up once for as long as the cluster lives."""
-    found: bool | None = cluster.__dict__.get(_LISTS)
+    found: bool | None = cluster.hardware.get(_LISTS)
     if found is None:
         devices = (device for slice_ in cluster.slices for device in slice_.spec.devices or ())
-        found = cluster.__dict__[_LISTS] = any(map(has_lists, devices))
+        found = cluster.hardware[_LISTS] = any(map(has_lists, devices))
     return found
 
 

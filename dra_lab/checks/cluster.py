@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from dra_lab.checks.health import check_health
 from dra_lab.checks.in_use import check_counters, check_unused
@@ -16,6 +16,7 @@ from dra_lab.model.pools import why_invalid
 from dra_lab.model.slices import ResourceSlice
 
 _SHOWN = 5
+Rule = Callable[[Cluster], Iterator[Finding]]
 
 
 def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
@@ -25,9 +26,16 @@ def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
     """
     found: tuple[Finding, ...] | None = cluster.__dict__.get("_check_cluster")
     if found is None:
-        found = sort_findings(finding for rule in _RULES for finding in rule(cluster))
+        published = cluster.hardware.get("_check_cluster")
+        if published is None:
+            published = cluster.hardware["_check_cluster"] = _said(cluster, _RULES_OF_HARDWARE)
+        found = sort_findings((*published, *_said(cluster, _RULES)))
         cluster.__dict__["_check_cluster"] = found
     return found
+
+
+def _said(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ...]:
+    return tuple(finding for rule in rules for finding in rule(cluster))
 
 
 def check_pools(cluster: Cluster) -> Iterator[Finding]:
@@ -135,13 +143,11 @@ def _some(names: list[str] | set[str]) -> str:
     return ", ".join(shown) + (f" and {rest} more" if rest else "")
 
 
-_RULES = (
-    check_pools,
-    check_identities,
+_RULES_OF_HARDWARE: tuple[Rule, ...] = (check_pools, check_identities, check_places, check_lists, check_classes)
+"""Those that look at slices, nodes and classes alone: what they find stays while these do."""
+
+_RULES: tuple[Rule, ...] = (
     check_taints,
-    check_places,
-    check_lists,
-    check_classes,
     check_unused,
     check_counters,
     check_health,

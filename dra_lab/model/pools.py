@@ -110,7 +110,7 @@ def _pool(cluster: Cluster, key: tuple[str, str], slices: list[ResourceSlice], n
         return _build(cluster, key, slices, node)
     # In 1.36 every node sees the counters of every pool; what such a pool is does not depend on the node. Kept on the
     # instance, like a cached_property, by the identity of slices that live as long.
-    memo: dict[object, Pool | None] = cluster.__dict__.setdefault("_counter_pools", {})
+    memo: dict[object, Pool | None] = cluster.hardware.setdefault("_counter_pools", {})
     known = (key, *map(id, slices))
     if known not in memo:
         memo[known] = _build(cluster, key, slices, node)

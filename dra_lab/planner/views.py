@@ -160,11 +160,12 @@ def _told_by(driver: str) -> tuple[str, ...]:
 
 def views_of(cluster: Cluster, release: KubernetesRelease) -> ClusterViews:
     """Return the views of a cluster for a release, the same object every time."""
-    # On the instance, like a cached_property: it goes when the cluster goes.
-    memo: dict[str, ClusterViews] = cluster.__dict__.setdefault(_MEMO, {})
+    memo: dict[str, ClusterViews] = cluster.hardware.setdefault(_MEMO, {})
     found = memo.get(str(release))
-    if found is None:
-        found = memo[str(release)] = ClusterViews(cluster, release)
+    if found is None or found.cluster.taint_rules is not cluster.taint_rules:
+        # without claims, which views do not look at: they outlive the cluster that they are first asked for
+        bare = cluster.with_objects(claims=(), pods=(), findings=())
+        found = memo[str(release)] = ClusterViews(bare, release)
     return found
 
 

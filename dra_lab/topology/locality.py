@@ -92,11 +92,10 @@ class SkippedDevice:
 def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     """Return the locality of every device that a node sees, in kube-scheduler's order; skipped devices come last.
 
-    Remembered for as long as the cluster lives. Raises KeyError for a node that the cluster does not have.
+    Remembered for as long as the cluster's hardware stays. Raises KeyError for a node that the cluster does not have.
     """
-    # On the instance, like a cached_property: it goes when the cluster goes. Plans are made in a second thread; the
-    # worst that two threads can do here is to compute the same value twice.
-    memo: _Memo = cluster.__dict__.setdefault("_localities", _Memo())
+    # Plans are made in a second thread; the worst that two threads can do here is to compute the same value twice.
+    memo: _Memo = cluster.hardware.setdefault("_localities", _Memo())
     found = memo.nodes.get(node_name)
     if found is None:
         found = memo.nodes[node_name] = MappingProxyType(_compute(cluster, node_name, memo))

@@ -9,7 +9,6 @@ from datetime import datetime
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import full_name
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
@@ -74,19 +73,15 @@ def _read_on(cluster: Cluster) -> str:
 
 def summary(cluster: Cluster, release: KubernetesRelease) -> str:
     """Return `4 nodes · 2 drivers · 32 GPUs, 27 free · 28 NICs, 16 with RDMA`: what is in a cluster, in one line."""
-    from dra_lab.authoring.candidates import all_devices, is_free, kind_of
+    from dra_lab.authoring.candidates import free_by_kind
 
-    by_kind: dict[str, list[PoolDevice]] = {kind: [] for kind in _NAMES}
-    for item in all_devices(cluster):
-        by_kind[kind_of(item)].append(item)
     parts = [_counted(len(cluster.node_names), "node"), _counted(len(cluster.drivers), "driver")]
-    for kind, items in by_kind.items():
-        if not items:
-            continue
-        told = _NAMES[kind] if len(items) > 1 else _NAMES[kind].removesuffix("s")
-        free = sum(1 for item in items if is_free(cluster, item, release))
+    counts = free_by_kind(cluster, release)
+    for kind in (kind for kind in _NAMES if kind in counts):
+        total, free = counts[kind]
+        told = _NAMES[kind] if total > 1 else _NAMES[kind].removesuffix("s")
         use = f", {free:,} free" if cluster.claims_known else ", use unknown"
-        parts.append(f"{len(items):,} {told}{use}{_with_rdma(items) if kind == 'nic' else ''}")
+        parts.append(f"{total:,} {told}{use}{_with_rdma(cluster) if kind == 'nic' else ''}")
     return " · ".join(parts)
 
 
@@ -134,8 +129,13 @@ def _counted(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
-def _with_rdma(items: Iterable[PoolDevice]) -> str:
-    found = [item.device.lookup(_RDMA, item.driver) for item in items]
-    if all(attribute is None for attribute in found):
-        return ""
-    return f", {sum(1 for attribute in found if attribute is not None and attribute.value is True):,} with RDMA"
+def _with_rdma(cluster: Cluster) -> str:
+    from dra_lab.authoring.catalogue import catalogue
+
+    words: str | None = cluster.hardware.get(_RDMA)
+    if words is None:
+        items = catalogue(cluster).by_kind["nic"]
+        found = [a for item in items if (a := item.device.lookup(_RDMA, item.driver)) is not None]
+        words = f", {sum(1 for attribute in found if attribute.value is True):,} with RDMA" if found else ""
+        cluster.hardware[_RDMA] = words
+    return words
