@@ -100,6 +100,8 @@ def _planned(fleet: FleetPlan | None) -> Mapping[DeviceID, Mapping[str, Fraction
     return found
 
 
+_ONE = Fraction(1)
+
 Parts = tuple[float, float, float, float]
 """in use, planned, free, blocked."""
 
@@ -141,7 +143,10 @@ def _device(
     size = _size(device, kind)
     if device_id in cluster.allocated.exclusive:
         return float(size), 0.0, 0.0, 0.0
-    used = _part(device, cluster.allocated.consumed.get(device_id)) * size
+    shares = cluster.allocated.consumed.get(device_id)
+    if planned is None and not shares:  # nearly every device of a large cluster: no arithmetic
+        return (0.0, 0.0, 0.0, float(size)) if _blocked(cluster, device_id, device) else (0.0, 0.0, float(size), 0.0)
+    used = _part(device, shares) * size
     more = Fraction() if planned is None else _part(device, planned) * size if planned else size
     more = min(more, size - used)
     left = size - used - more
@@ -153,7 +158,7 @@ def _device(
 def _size(device: Device, kind: str) -> Fraction:
     """Return 1, or the number of CPUs where one device stands for many."""
     if kind != "cpu" or not device.allow_multiple_allocations:
-        return Fraction(1)
+        return _ONE
     key = _cpu_key(device.capacity)
     return parse_quantity(device.capacity[key].value) if key else Fraction(1)
 
