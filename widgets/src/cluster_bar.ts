@@ -29,28 +29,38 @@ function fill(root: HTMLElement, sync: Sync<ClusterBarModel>): void {
   const local = { sending: () => sending, problem: () => refused, forget: () => (stop(), (refused = ""), (sending = "")) };
   const sources = sourcePicker(sync, takeFiles, local);
   const findings = findingsButton(sync);
-  const told = lines(sync, () => sending, sources.open);
+  const told = lines(sync, sources.open);
+  const words = summary(sync, () => sending, sources.open);
   const draw = () => {
     sources.draw();
-    told.draw();
+    words.draw();
   };
   const tab = h("button.dra-button", { type: "button", onclick: () => openInTab(root) }, icon("tab"), h("span.dra-wide", {}, "Open in a tab"));
   tab.setAttribute("aria-label", "Open in a tab");
-  const bar = h("div.dra-bar", { role: "toolbar", "aria-label": "Cluster" }, sources.button, summary(sync), followSwitch(sync), h("span.dra-gap"), release(sync), findings.button, tab);
-  root.append(bar, told.root, sources.panel, findings.panel);
+  const bar = h("div.dra-bar", { role: "toolbar", "aria-label": "Cluster" }, sources.button, words.node, followSwitch(sync), h("span.dra-gap"), release(sync), findings.button, tab);
+  root.append(bar, told, sources.panel, findings.panel);
   takeDrops(sync, root, takeFiles);
 }
 
-function summary(sync: Sync<ClusterBarModel>): HTMLElement {
+/** What is in the cluster; while another one is read, how far that is, with a way to its Cancel. */
+function summary(sync: Sync<ClusterBarModel>, sending: () => string, open: () => void): { node: HTMLElement; draw: () => void } {
   const words = h("span.dra-bar-words");
   const read = h("span.dra-dim");
-  const node = h("div.dra-bar-summary", {}, words, read);
-  sync.watch(["summary", "read_at"], () => {
+  const here = h("div.dra-bar-summary", {}, words, read);
+  const going = h("span");
+  const status = h("div.dra-bar-busy", { role: "status" }, h("span.dra-spinner", { "aria-hidden": "true" }), going, h("button.dra-link", { type: "button", onclick: open }, "Show"));
+  const node = h("div.dra-bar-state", {}, here, status);
+  const draw = () => {
     words.textContent = sync.get("summary");
     read.textContent = sync.get("read_at") ? ` · read ${sync.get("read_at")}` : "";
-    node.title = `${words.textContent}${read.textContent}`;
-  });
-  return node;
+    here.title = `${words.textContent}${read.textContent}`;
+    const busy = sending() || sync.get("busy");
+    going.textContent = busy;
+    here.hidden = Boolean(busy);
+    status.hidden = !busy;
+  };
+  sync.watch(["summary", "read_at", "busy"], draw);
+  return { node, draw };
 }
 
 function release(sync: Sync<ClusterBarModel>): HTMLElement {

@@ -1,10 +1,10 @@
-// The lines under the bar: the example, a question, work in progress, a problem. Each is there only when it says something.
+// The lines under the bar: the example, a question, a problem. Each is there only when it says something.
 import type { ClusterBarModel } from "../generated/models";
 import { h, icon, refill } from "../view/dom";
 import type { Sync } from "../view/sync";
 
-/** `sending` says how far a file is on its way; `load` opens the choice of a cluster, where failures to read one are told. */
-export function lines(sync: Sync<ClusterBarModel>, sending: () => string, load: () => void): { root: HTMLElement; draw: () => void } {
+/** `load` opens the choice of a cluster, where a reading that goes on and its failure are told. */
+export function lines(sync: Sync<ClusterBarModel>, load: () => void): HTMLElement {
   const root = h("div.dra-lines");
   const status = h("div.dra-lines-status", { role: "status" });
   // What comes and goes lies over the panes below: the answer strip never moves.
@@ -12,11 +12,9 @@ export function lines(sync: Sync<ClusterBarModel>, sending: () => string, load: 
   const draw = () => {
     const held = root.contains(document.activeElement);
     const problem = sync.get("problem");
-    const busy = sending() || sync.get("busy");
     const close = h("button.dra-quiet", { type: "button", "aria-label": "Hide this message", onclick: () => sync.send({ type: "dismiss-problem" }) }, icon("cross"));
     refill(
       status,
-      busy ? h("div.dra-line.dra-busy", {}, h("span.dra-spinner", { "aria-hidden": "true" }), h("span", {}, busy), h("button.dra-link", { type: "button", onclick: load }, "Show")) : null,
       problem ? h("div.dra-line.dra-problem", {}, icon("error"), h("span", {}, problem), close) : null,
     );
     const ask = question(sync);
@@ -25,8 +23,8 @@ export function lines(sync: Sync<ClusterBarModel>, sending: () => string, load: 
     // Whoever closed a line by keyboard goes on from the bar and not from the top of the page.
     if (held && !root.contains(document.activeElement)) root.parentElement?.querySelector<HTMLElement>('[data-key="source"]')?.focus();
   };
-  sync.watch(["problem", "busy", "ask", "example"], draw);
-  return { root, draw };
+  sync.watch(["problem", "ask", "example"], draw);
+  return root;
 }
 
 function question(sync: Sync<ClusterBarModel>): HTMLElement | null {

@@ -1,0 +1,51 @@
+"""A running cluster captured by the command, over a real socket from a server that answers as Kubernetes does."""
+
+from __future__ import annotations
+
+import pytest
+from api_server.kubeconfig import write_kubeconfig
+from api_server.server import ApiServer
+from api_server.small_cluster import recorded_store
+
+from dra_lab.cli import main
+from dra_lab.sources import load_cluster
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """The recorded cluster, served, with a kubeconfig that KUBECONFIG names."""
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with ApiServer(recorded_store()) as made:
+        monkeypatch.setenv("KUBECONFIG", str(write_kubeconfig(tmp_path, made)))
+        yield made
+
+
+def everything(path):
+    """All that a snapshot's folder says."""
+    return "\n".join(file.read_text(encoding="utf-8") for file in sorted(path.iterdir()))
+
+
+def test_a_context_is_captured_and_read_back_as_it_was(server, tmp_path):
+    """Slices, selectors of classes, what claims hold, pods that use them, and when all of it was read."""
+    live = load_cluster("context:test")
+    assert main(["capture", "context:test", str(tmp_path / "out")]) == 0
+    read = load_cluster(tmp_path / "out")
+    assert [s.spec for s in read.slices] == [s.spec for s in live.slices]
+    assert [c.spec.selectors for c in read.classes] == [c.spec.selectors for c in live.classes]
+    assert (read.allocated, read.claims_known) == (live.allocated, live.claims_known)
+    assert [pod.claim_names for pod in read.pods] == [pod.claim_names for pod in live.pods]
+    assert read.read_at[:16] >= live.read_at[:16]
+
+
+def test_neither_credentials_nor_server_are_in_a_snapshot(server, tmp_path):
+    """Only the name of the context is, and under pseudonyms not even that."""
+    assert main(["capture", "context:test", str(tmp_path / "plain")]) == 0
+    assert main(["capture", "context:test", str(tmp_path / "hidden"), "--anonymise"]) == 0
+    plain, hidden = everything(tmp_path / "plain"), everything(tmp_path / "hidden")
+    for secret in ("good-token", server.url, "test-user"):
+        assert secret not in plain
+        assert secret not in hidden
+    assert '"context:test"' in plain
+    assert '"context:test"' not in hidden
+    names = {node.name for node in load_cluster("context:test").nodes}
+    assert not [name for name in names if name in hidden]
