@@ -123,6 +123,10 @@ class Master:
         result = Mastered()
         if all_placed and not self.fix(UNPLACED, 0):
             return Mastered(infeasible=True)
+        start = self.greedy()
+        if not all_placed or not self.value(UNPLACED, start):
+            result.chosen = start
+            self.start_from(start)
         sure = True
         for goal in self.order:
             found = self._stage(goal, limits, result, sure=sure)
@@ -169,6 +173,22 @@ class Master:
         at = device_goals(self.order).index(goal)
         rows = zip(self.racks, chosen, strict=True)
         return sum(rack.patterns[n][at] * times for rack, mine in rows for n, times in mine.items())
+
+    def greedy(self) -> list[dict[Counts, int]]:
+        """Return a solution found by taking the patterns with most replicas first, rack by rack."""
+        left, chosen = list(self.demand), []
+        for rack in self.racks:
+            mine: dict[Counts, int] = {}
+            members = rack.count
+            for counts, _ in sorted(rack.patterns.items(), key=lambda row: (-sum(row[0]), row[1])):
+                wanted = [have // count for have, count in zip(left, counts, strict=True) if count]
+                times = min([members, *wanted]) if wanted else 0
+                if times:
+                    mine[counts] = times
+                    members -= times
+                    left = [have - times * count for have, count in zip(left, counts, strict=True)]
+            chosen.append(mine)
+        return chosen
 
     def start_from(self, chosen: Sequence[Mapping[Counts, int]]) -> None:
         """Give the solver a solution to begin with."""

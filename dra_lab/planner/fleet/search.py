@@ -32,24 +32,27 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
     sites = sites_of(work.fleet)
     tables: list[AnyTable] = []
     narrow: list[Site] = []
-    large = _is_large(work, sites)
+    large, skipped = _is_large(work, sites), False
     for group in _by_layout(sites):
         wide = _wide(work, group) if large else None
-        if wide is None:
+        if large and work.limits.reached and wide is None:
+            skipped = True
+        elif wide is None:
             narrow.extend(group)
         else:
             tables.extend(wide)
     exact = tables_of(narrow, work.fleet.demand, device_goals(work.order), work.solver)
     _fill(work, exact)
     work.clock.lap("patterns")
-    closed = not tables and work.fleet.scan.complete and all(table.closed for table in exact)
+    whole = work.fleet.scan.complete and not skipped
+    closed = not tables and whole and all(table.closed for table in exact)
     tables.extend(exact)
     answer = _answer(work, tables, closed=closed)
     stands = stands_of(answer)
     work.clock.lap("master")
-    if not closed and work.fleet.scan.complete:
+    if not closed and whole:
         answer, stands = _improved(work, tables, answer, stands, len(sites))
-    if not work.fleet.scan.complete:
+    if not whole:
         answer = _unproven(answer)
     return answer, stands, len(sites)
 
@@ -135,7 +138,7 @@ def _wide(work: Work, sites: Sequence[Site]) -> list[AnyTable] | None:
 
 
 def _unproven(answer: Answer) -> Answer:
-    """Return an answer without any proof: not all nodes were looked at."""
+    """Return an answer without any proof: not all node states were looked at."""
     answer.goals = tuple(replace(goal, bound=None) for goal in answer.goals)
     answer.infeasible = False
     return answer
