@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_documents import documents
+from random_inventories import SKETCH, inventory
 
 from dra_lab.cli import main
 from dra_lab.errors import ExportError, ManifestError, SourceError
@@ -60,6 +62,15 @@ def test_a_snapshot_gives_the_same_plan(example, tmp_path):
     release = KubernetesRelease(cluster.default_release)
     read = replace(captured(cluster, tmp_path / "c.tgz"), name=name)
     assert answer(make_plan(read, sketch, release=release)) == answer(make_plan(cluster, sketch, release=release))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_snapshot_of_a_random_cluster_gives_the_same_plan(seed, tmp_path):
+    """With claims that hold devices, taint rules, and classes that compare identifiers."""
+    cluster = inventory(random.Random(seed))
+    release = KubernetesRelease("1.36")
+    read = replace(captured(cluster, tmp_path / "c.tgz"), name=cluster.name)
+    assert answer(make_plan(read, SKETCH, release=release)) == answer(make_plan(cluster, SKETCH, release=release))
 
 
 def answer(plan):
