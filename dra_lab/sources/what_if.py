@@ -19,9 +19,9 @@ HOSTNAME = "kubernetes.io/hostname"
 def with_more_nodes(cluster: Cluster, *, like: str, count: int) -> Cluster:
     """Return the cluster with `count` more nodes that have the hardware, labels and taints of `like`, nothing in use.
 
-    The new nodes are `like` with "-new-1", "-new-2", ... behind it. Slices with `nodeName` are copied with their pools;
-    devices that several nodes see stay one and the same, and are seen from a new node where its labels say so. The
-    attributes are those of the original, addresses and UUIDs too. What cannot be copied stands in the findings. Raises
+    The new nodes are `like` with "-new-1", "-new-2", ... behind its host name. Slices with `nodeName` are copied with
+    their pools; devices that several nodes see stay one and the same, and are seen from a new node where its labels say
+    so. The attributes are those of the original, addresses and UUIDs too. What cannot be copied is in the findings. Raises
     InputError for an unknown node or a count below 0.
     """
     _known(cluster, [like])
@@ -80,10 +80,10 @@ def _new_names(cluster: Cluster, like: str, count: int) -> tuple[str, ...]:
     """Return names that no node has, the number before the domain where the name has one."""
     host, dot, domain = like.partition(".")
     made: list[str] = []
-    number = 0
+    number, digits = 0, len(str(count))
     while len(made) < count:
         number += 1
-        name = f"{host}-new-{number}{dot}{domain}"
+        name = f"{host}-new-{number:0{digits}d}{dot}{domain}"
         if name not in cluster.node_by_name:
             made.append(name)
     return tuple(made)

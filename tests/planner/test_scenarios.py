@@ -9,9 +9,11 @@ import pytest
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, UnsupportedFeature
 from dra_lab.findings import Origin
+from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
+from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.scenarios import Scenario, plan_scenarios
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
@@ -96,6 +98,18 @@ def test_a_question_without_claims_is_an_error_of_that_scenario(scenarios):
     """A scenario asks for either workloads or a sketch."""
     (answer,) = plan_scenarios([Scenario("empty", scenarios[0].cluster)], jobs=1, progress=False)
     assert "either workloads or a sketch" in str(answer.error)
+
+
+def test_workloads_are_planned_as_fleets_in_other_processes():
+    """Two scenarios with replicas come back whole from two processes, as one after the other here."""
+    cluster = load_cluster("sample:eks-p4d")
+    pods = (Workload("pairs", (read_sketch("sample:eks-p4d/gpu-nic-pairs"),), 6),)
+    more = with_more_nodes(cluster, like=cluster.node_names[0], count=1)
+    asked = [Scenario(name, c, pods, release=RELEASE) for name, c in (("now", cluster), ("one more", more))]
+    answers = plan_scenarios(asked, jobs=2, progress=False)
+    alone = [plan_fleet(s.cluster, pods, release=RELEASE) for s in asked]
+    assert [a.plan.goals for a in answers] == [plan.goals for plan in alone]
+    assert [len(a.plan.replicas) for a in answers] == [4, 6]
 
 
 def test_no_jobs_are_refused(scenarios):
