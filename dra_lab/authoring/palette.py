@@ -65,6 +65,10 @@ class PaletteEntry:
     missing: str = ""
 
 
+Meant = tuple[PaletteEntry, Candidates]
+"""An entry, and the devices that it asks for."""
+
+
 def palette(cluster: Cluster, release: KubernetesRelease | None = None) -> tuple[PaletteEntry, ...]:
     """Return what can be drawn: GPUs, NICs, CPUs, memory, others; then by driver and label.
 
@@ -76,11 +80,25 @@ def palette(cluster: Cluster, release: KubernetesRelease | None = None) -> tuple
     memo: dict[str, tuple[PaletteEntry, ...]] = cluster.__dict__.setdefault(_MEMO, {})
     found = memo.get(str(asked))
     if found is None:
-        entries = [*_offers(cluster, asked)]
-        entries += _classes(cluster, asked, {entry.device_class for entry in entries})
-        entries += _unclassed(cluster, asked, entries)
-        found = tuple(sorted(_told_apart(entries), key=lambda e: (_KIND_ORDER[e.kind], e.driver)))
+        found = tuple(
+            dataclasses.replace(entry, free=count_free(cluster, meant, asked, entry.capacity_key))
+            for entry, meant in _of_hardware(cluster, asked)
+        )
         memo[str(asked)] = found
+    return found
+
+
+def _of_hardware(cluster: Cluster, release: KubernetesRelease) -> tuple[Meant, ...]:
+    """Return the entries without what is free: they stay while slices, nodes, classes and taint rules do."""
+    memo: dict[str, tuple[object, tuple[Meant, ...]]] = cluster.hardware.setdefault(_MEMO, {})
+    rules, found = memo.get(str(release), (None, ()))
+    if rules is not cluster.taint_rules:
+        pairs = [*_offers(cluster, release)]
+        pairs += _classes(cluster, release, {entry.device_class for entry, _ in pairs})
+        pairs += _unclassed(cluster, release, [entry for entry, _ in pairs])
+        told = zip(_told_apart([entry for entry, _ in pairs]), (meant for _, meant in pairs), strict=True)
+        found = tuple(sorted(told, key=lambda pair: (_KIND_ORDER[pair[0].kind], pair[0].driver)))
+        memo[str(release)] = cluster.taint_rules, found
     return found
 
 
@@ -99,7 +117,7 @@ def request_of(entry: PaletteEntry, name: str) -> DeviceRequest:
     )
 
 
-def _offers(cluster: Cluster, release: KubernetesRelease) -> Iterator[PaletteEntry]:
+def _offers(cluster: Cluster, release: KubernetesRelease) -> Iterator[Meant]:
     for driver in cluster.drivers:
         known = profile(driver)
         meant = [item for item in all_devices(cluster) if item.driver == driver]
@@ -116,7 +134,7 @@ def _applies(offer: Offer, item: PoolDevice) -> bool:
 
 def _offer_entry(
     cluster: Cluster, release: KubernetesRelease, known: DriverProfile, offer: Offer, items: list[PoolDevice]
-) -> PaletteEntry:
+) -> Meant:
     name, exact = _class_for(cluster, release, offer)
     found = candidates(cluster, ask_for(name, offer.selectors), release)
     if offer.shareable is not None:
@@ -127,7 +145,7 @@ def _offer_entry(
     note = _note(cluster, release, matched, in_cluster=in_cluster, name=name)
     if not exact and in_cluster and len(matched) < len(items):
         note = _join(note, f"{len(items) - len(matched)} devices of the driver are outside the class {name}")
-    return PaletteEntry(
+    entry = PaletteEntry(
         f"{known.driver}/{offer.key}",
         _label(offer, matched),
         offer.kind,
@@ -136,13 +154,14 @@ def _offer_entry(
         offer.capacity_key,
         offer.default_count,
         _fitting_default(offer, matched),
-        count_free(cluster, found, release, offer.capacity_key),
+        0,
         len(matched),
         in_cluster,
         known.driver,
         note,
         "" if in_cluster else _missing(cluster),
     )
+    return entry, found
 
 
 def _class_for(cluster: Cluster, release: KubernetesRelease, offer: Offer) -> tuple[str, bool]:
@@ -190,7 +209,7 @@ def _fitting_default(offer: Offer, items: Collection[PoolDevice]) -> str:
     return min((offer.default_capacity, str(smallest)), key=parse_quantity)
 
 
-def _classes(cluster: Cluster, release: KubernetesRelease, covered: set[str]) -> Iterator[PaletteEntry]:
+def _classes(cluster: Cluster, release: KubernetesRelease, covered: set[str]) -> Iterator[Meant]:
     for device_class in cluster.classes:
         name = device_class.name
         if name in covered or is_documented_only(cluster, name):
@@ -199,12 +218,11 @@ def _classes(cluster: Cluster, release: KubernetesRelease, covered: set[str]) ->
         if not found.devices:
             continue
         drivers = sorted({item.driver for item in found.devices})
-        yield PaletteEntry(
+        entry = PaletteEntry(
             f"class/{name}",
             name,
             common_kind(cluster, found.devices),
             name,
-            free=count_free(cluster, found, release),
             total=len(found.devices),
             driver=", ".join(drivers),
             note=_join(
@@ -212,9 +230,10 @@ def _classes(cluster: Cluster, release: KubernetesRelease, covered: set[str]) ->
                 f"its selector fails on {len(found.failed)} devices" if found.failed else "",
             ),
         )
+        yield entry, found
 
 
-def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[PaletteEntry]) -> Iterator[PaletteEntry]:
+def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[PaletteEntry]) -> Iterator[Meant]:
     """Yield an entry for every driver of which no entry offers a device: under its own name, class to be created."""
     offered: set[DeviceID] = set()
     for entry in entries:
@@ -224,19 +243,18 @@ def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[P
         if not items or any(item.id in offered for item in items):
             continue
         note = "no DeviceClass of this cluster selects its devices; one is exported with the claim"
-        free = count_free(cluster, Candidates(tuple(items)), release)
-        yield PaletteEntry(
+        entry = PaletteEntry(
             f"driver/{driver}",
             profile(driver).title,
             common_kind(cluster, items),
             driver,
-            free=free,
             total=len(items),
             in_cluster=False,
             driver=driver,
             note=note,
             missing=_missing(cluster),
         )
+        yield entry, Candidates(tuple(items))
 
 
 def ask_for(name: str, selectors: tuple[str, ...] = ()) -> Ask:

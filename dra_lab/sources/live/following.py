@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,6 +23,10 @@ from dra_lab.sources.live.watching import Watch
 
 GATHER = 0.5
 """Seconds in which changes are gathered before they become a snapshot; a change is seen so much later at least."""
+
+
+LONGEST_PAUSE = 1.0
+"""Seconds between two snapshots at most, when looking at one takes long."""
 
 
 class FollowState(StrEnum):
@@ -151,14 +156,18 @@ class ClusterFollower:
             if not self._stop.is_set():
                 self._state(FollowState.STOPPED, str(error))
             return
+        took = 0.0
         try:
             while not self._stop.is_set():
                 self._change.wait()
-                if self._stop.wait(self._gather):
+                # Where a snapshot takes long to be looked at, half of the time at least is left to everything else.
+                if self._stop.wait(max(self._gather, min(took, LONGEST_PAUSE))):
                     break
+                begin = time.monotonic()
                 self._change.clear()
                 versions = {**self._versions, **{watch.label: watch.version for watch in self._watches}}
                 self._on_cluster(self._objects.snapshot(versions, tuple(self._barred.values())))
+                took = time.monotonic() - begin
         finally:
             client.close()
 
