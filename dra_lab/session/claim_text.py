@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dra_lab.authoring.edited_claim import taken_over
+from dra_lab.authoring.read_back import sketch_of
 from dra_lab.checks.documents import check_text
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin, Severity
 from dra_lab.manifests.documents import decode_object, hub_document
+from dra_lab.manifests.drawings import drawing_of, is_drawing
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
-from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from dra_lab.session.outputs import manifest
 
 if TYPE_CHECKING:
     from dra_lab.session.session import Session
 
 CLAIM_KINDS = {"ResourceClaimTemplate": ResourceClaimTemplate, "ResourceClaim": ResourceClaim}
+DRAWING = "Drawing"
+MAX_CLAIM_CHARACTERS = 4 * 2**20
+_OF_CLUSTERS = ("ResourceSlice", "Node", "List")
 
 
 def claim_text(session: Session) -> str:
@@ -41,22 +46,52 @@ def edit_claim(session: Session, text: str) -> bool:
     for finding in check_text(text, "", session.release):
         if finding.severity is Severity.ERROR:
             raise ManifestError(f"{finding.message}", origin=finding.origin)
+    name, spec = _decoded(document)
+    sketch = taken_over(session.sketch, spec, session.cluster, session.release)
+    if name and name != _written_name(session):
+        sketch = replace(sketch, name=name)
+    if sketch == session.sketch:
+        return False
+    session.edit(sketch)
+    return True
+
+
+def is_drawn_text(text: str) -> bool:
+    """Say whether a text is a drawing, a ResourceClaim or a ResourceClaimTemplate alone, to be opened on the canvas."""
+    if len(text) > MAX_CLAIM_CHARACTERS:
+        return False
+    try:
+        kinds = [d.value.get("kind") if isinstance(d.value, dict) else "" for d in load_yaml(text)]
+    except ManifestError:
+        return False
+    return any(kind in (*CLAIM_KINDS, DRAWING) for kind in kinds) and not any(kind in _OF_CLUSTERS for kind in kinds)
+
+
+def open_text(session: Session, text: str, source: str = "") -> None:
+    """Make a drawing or claim, given as text, the session's drawing: one undo step.
+
+    What the canvas cannot show of a claim is kept and stands in its YAML. Raises ManifestError or SketchError with file
+    and line; the present drawing then stays.
+    """
+    for document in load_yaml(text, source):
+        if is_drawing(document.value):
+            session.edit(drawing_of(document.value, source, document.line).sketch)
+            return
+    name, spec = _decoded(_claim_of(text), source)
+    session.edit(sketch_of(spec, name or "claim"))
+
+
+def _decoded(document: YamlDocument, source: str = "") -> tuple[str, ResourceClaimSpec]:
+    """Return (name, spec) of a claim's document. Raises ManifestError with its line."""
     kind = document.value["kind"]
-    origin = Origin("", document.number, kind, line=document.line())
+    origin = Origin(source, document.number, kind, line=document.line())
     try:
         claim = decode_object(hub_document(document.value, kind), CLAIM_KINDS[kind], origin)
     except ManifestError as error:
         path = error.origin.path if error.origin else ""
         place = with_fields(error.origin or origin, line=document.line(path))
         raise ManifestError(error.message, origin=place) from None
-    spec = claim.spec if kind == "ResourceClaim" else claim.spec.spec
-    sketch = taken_over(session.sketch, spec, session.cluster, session.release)
-    if claim.metadata.name and claim.metadata.name != _written_name(session):
-        sketch = replace(sketch, name=claim.metadata.name)
-    if sketch == session.sketch:
-        return False
-    session.edit(sketch)
-    return True
+    return claim.metadata.name, claim.spec if kind == "ResourceClaim" else claim.spec.spec
 
 
 def _written_name(session: Session) -> str:

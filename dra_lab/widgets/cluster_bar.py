@@ -8,7 +8,7 @@ from typing import Any
 
 import traitlets
 
-from dra_lab.errors import SourceError
+from dra_lab.errors import DraLabError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
@@ -110,7 +110,7 @@ class ClusterBar(FollowingWidget):
 
     def _asked_files(self, message: Mapping[str, Any]) -> None:
         texts = {str(file["name"]): str(file["text"]) for file in message.get("files", ())}
-        if texts:
+        if texts and not self._opened(texts):
             self._read(f"Reading {', '.join(texts)} ...", reading_of_files(texts))
 
     def _asked_upload(self, message: Mapping[str, Any]) -> None:
@@ -130,7 +130,26 @@ class ClusterBar(FollowingWidget):
         if upload.is_whole:
             self._upload = None
             files = upload.files()
+            if self._opened(files):
+                return
             self._read(f"Reading {', '.join(files)} ...", reading_of_files(files))
+
+    def _opened(self, files: Mapping[str, str | bytes]) -> bool:
+        """Open a single drawing or claim on the canvas; say whether that was what was dropped."""
+        from dra_lab.session.claim_text import is_drawn_text, open_text
+
+        if self._session is None or len(files) != 1:
+            return False
+        ((name, data),) = files.items()
+        text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
+        if not is_drawn_text(text):
+            return False
+        self.refused = ""
+        try:
+            open_text(self._session, text, name)
+        except DraLabError as error:
+            self.refused = str(error)
+        return True
 
     def _asked_sources(self, _message: Mapping[str, Any]) -> None:
         # The kubeconfig is read when the choice opens: a login in a terminal must be seen without a new notebook.

@@ -5,7 +5,7 @@ import pytest
 from dra_lab.errors import ManifestError
 from dra_lab.model.sketch import How
 from dra_lab.session import Session
-from dra_lab.session.claim_text import claim_text, edit_claim
+from dra_lab.session.claim_text import claim_text, edit_claim, is_drawn_text, open_text
 
 
 @pytest.fixture
@@ -53,3 +53,34 @@ def test_a_broken_text_is_told_with_its_line_and_changes_nothing(session, old, n
     assert session.sketch == before
     if at:
         assert caught.value.origin.line == _line(text, at)
+
+
+def test_a_claim_of_anybody_opens_as_the_drawing(session):
+    """A ResourceClaim's requests and constraints are drawn; what has no box on the canvas stays in its YAML."""
+    text = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: theirs}
+spec:
+  devices:
+    requests:
+    - {name: a, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}
+    constraints:
+    - {matchAttribute: resource.kubernetes.io/pcieRoot}
+    config:
+    - opaque: {driver: gpu.nvidia.com, parameters: {apiVersion: x/v1, kind: Sharing}}
+"""
+    assert is_drawn_text(text)
+    open_text(session, text)
+    assert [request.name for request in session.sketch.requests] == ["a"]
+    assert session.sketch.links[0].where == "pcieRoot"
+    assert "kind: Sharing" in claim_text(session)
+    assert session.undo()
+
+
+@pytest.mark.parametrize(
+    "text", ["kind: ResourceSlice\n---\nkind: ResourceClaim\n", "kind: List\nitems: []\n", "a: [", ""]
+)
+def test_a_clusters_file_is_not_taken_for_a_drawing(text):
+    """What holds slices, nodes or lists belongs to a cluster."""
+    assert not is_drawn_text(text)
