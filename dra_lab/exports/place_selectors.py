@@ -17,6 +17,7 @@ from dra_lab.topology.locality import localities
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MOST_VALUES = 32
+_FEW_VALUES = 4
 MOST_TEXT = 8_000
 """Longest text of one selector; the API server takes 10 KiB."""
 
@@ -71,6 +72,24 @@ def attribute_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]
                 single.append((_each_its_own(attribute, there[items[0].driver]), name, text))
     for _, name, text in sorted(single):
         yield {name: text}
+
+
+def narrower_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield texts by request that keep one of several values which its planned devices have.
+
+    Not all planned devices pass, so that only a run can tell whether every replica still finds as good ones: first fit
+    takes partitions of one profile in turn where a mixture would leave gaps.
+    """
+    there, chosen = _look(cluster, planned, nodes)
+    for name, items in chosen.items():
+        every = there[items[0].driver]
+        for attribute in sorted(_published(every)):
+            if _each_its_own(attribute, every) or any(_unfit(item, attribute) for item in every):
+                continue
+            values = {value for item in items if (value := _value(item, attribute)) is not None}
+            if 1 < len(values) <= _FEW_VALUES:
+                for value in sorted(values, key=str):
+                    yield {name: _test(attribute, items[0].driver, (value,))}
 
 
 def exact_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> dict[str, str]:

@@ -159,6 +159,13 @@ class _Search:
         if not best.as_planned:
             chosen, best = self._add(base, chosen, best, strong)
         if not best.as_planned:
+            # what the claim may say without harm can be what a selector was missing
+            whole = self._harmless(base, chosen, best, weak)
+            rest = [piece for piece in strong if piece not in whole]
+            fuller, found = self._add(base, whole, self.run(_with(base, whole)), rest)
+            if found.kept > best.kept:
+                chosen, best = fuller, found
+        if not best.as_planned:
             chosen, best = self._at_nodes(base, chosen, best)
         if not best.as_planned:
             chosen, best = self._on_planned_nodes(base, chosen, best, pieces)
@@ -171,7 +178,9 @@ class _Search:
         nodes = tuple(self._planned_nodes(base))
         exact = tuple(piece for piece in pieces if piece.exact)
         kept = tuple(piece for piece in chosen if not piece.affinity)
-        for start in ((*kept, *nodes), nodes, (*nodes, *exact)):
+        weak = [piece for piece in pieces if not piece.selectors]
+        fuller = self._harmless(base, (), self.run(base), weak)
+        for start in ((*kept, *nodes), nodes, (*nodes, *exact), (*fuller, *nodes, *exact)):
             if self.over or best.as_planned:
                 break
             trial = self.run(_with(base, start))
@@ -179,6 +188,17 @@ class _Search:
             if found.kept > best.kept:
                 chosen, best = pinned, found
         return chosen, best
+
+    def _harmless(
+        self, base: Draft, chosen: tuple[Piece, ...], best: Loop, pieces: Sequence[Piece]
+    ) -> tuple[Piece, ...]:
+        """Return the pieces with all further ones that cost no replica."""
+        for piece in pieces:
+            if self.over:
+                break
+            if piece not in chosen and self.run(_with(base, (*chosen, piece))).kept >= best.kept:
+                chosen = (*chosen, piece)
+        return chosen
 
     def _planned_nodes(self, base: Draft) -> Iterator[Piece]:
         reason = (

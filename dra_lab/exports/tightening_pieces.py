@@ -12,7 +12,7 @@ from dra_lab.authoring.candidates import candidates, kind_of
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.authoring.names import Names
 from dra_lab.exports.objects import Affinity
-from dra_lab.exports.place_selectors import attribute_selectors, exact_selectors, numa_selectors
+from dra_lab.exports.place_selectors import attribute_selectors, exact_selectors, narrower_selectors, numa_selectors
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
@@ -120,7 +120,7 @@ class Piece:
 def pieces_for(cluster: Cluster, release: KubernetesRelease, draft: Draft, planned: Planned) -> Iterator[Piece]:
     """Yield the pieces that may help one claim of a plan: order, links, alternatives, then selectors of places.
 
-    Each of them holds for the devices of every planned replica, so that none is shut out by it.
+    All but the narrower selectors hold for the devices of every planned replica, so that none is shut out by them.
     """
     sketch = draft.sketches[planned.workload][planned.claim]
     yield from _order(cluster, release, sketch, planned)
@@ -204,6 +204,10 @@ def _selectors(cluster: Cluster, planned: Planned) -> Iterator[Piece]:
     for found in attribute_selectors(cluster, planned.devices, planned.nodes):
         text = "; ".join(f"{name}: {expression}" for name, expression in found.items())
         yield Piece(text, reason, planned.workload, planned.claim, selectors=found)
+    for found in narrower_selectors(cluster, planned.devices, planned.nodes):
+        text = "; ".join(f"{name}: {expression}" for name, expression in found.items())
+        why = "first fit otherwise mixes devices of several sorts, which leaves less for the next replicas"
+        yield Piece(text, why, planned.workload, planned.claim, selectors=found)
     exact = exact_selectors(cluster, planned.devices, planned.nodes)
     if exact:
         text = "; ".join(f"{name}: {expression}" for name, expression in exact.items())
