@@ -144,7 +144,8 @@ def _answers(
     except (ValueError, ImportError, NotImplementedError) as error:
         raise InputError(f"backend {backend or 'of joblib'!r} cannot be used: {_first_line(error)}") from error
     try:
-        yield from running
+        for answer in running:  # noqa: UP028 - `yield from` would close `running` before the warnings are caught
+            yield answer
     except BrokenProcessPool as error:
         advice = "often for want of memory: try fewer jobs"
         raise SolverError(f"a process that answered scenarios ended ({_first_line(error)}), {advice}") from error
