@@ -238,7 +238,8 @@ def test_writing_tells_the_files_and_a_changed_file_is_a_problem(session, tmp_pa
     """`write` writes beside the notebook; what a person changed is not overwritten."""
     view = PlanView(session)
     say(view, type="write", folder=str(tmp_path / "out"))
-    assert sorted(path.rsplit("/", 1)[-1] for path in view.written) == ["pod.yaml", "resourceclaimtemplate.yaml"]
+    names = ["kustomization.yaml", "plan.json", "pod.yaml", "resourceclaimtemplate.yaml"]
+    assert sorted(path.rsplit("/", 1)[-1] for path in view.written) == names
     (tmp_path / "out" / "pod.yaml").write_text("mine: true\n")
     say(view, type="write", folder=str(tmp_path / "out"))
     assert "pod.yaml" in view.problem
