@@ -243,7 +243,7 @@ def test_no_secret_stands_in_a_cluster(server, config):
 
 def test_what_is_missing_is_said_on_every_plan(server, config):
     """Without claims the plan itself says that devices in use are unknown, whether it fits or not."""
-    from dra_lab import make_plan
+    from dra_lab import KubernetesRelease, make_plan
     from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
     from dra_lab.model.sketch import ClaimSketch
 
@@ -251,6 +251,7 @@ def test_what_is_missing_is_said_on_every_plan(server, config):
     cluster = load_context("test", limits=QUICK)
     for count in (1, 9):
         exactly = ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=count)
-        plan = make_plan(cluster, ClaimSketch(name="s", requests=(DeviceRequest(name="gpu", exactly=exactly),)))
+        sketch = ClaimSketch(name="s", requests=(DeviceRequest(name="gpu", exactly=exactly),))
+        plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
         assert plan.fits == (count == 1)
         assert "right-missing" in {finding.rule for finding in plan.findings}
