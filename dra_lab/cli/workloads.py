@@ -71,8 +71,8 @@ def run_fleet(options: argparse.Namespace) -> int:
     from dra_lab.sources import load_cluster
 
     if options.node or options.output:
-        given = "--node" if options.node else "--output"
-        raise InputError(
+        advice = "leave it out: replicas go where there is room" if options.node else "dra-lab export writes manifests"
+        raise InputError(f"{'--node' if options.node else '--output'} is for one claim without --replicas; {advice}")
             f"{given} is for one claim without --replicas; write each claim's manifests with dra-lab export"
         )
     workloads = workloads_of(options.asked)
