@@ -1,0 +1,45 @@
+"""`dra-lab export`: a folder for Git from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from dra_lab.cli import main
+
+CLAIM = ("sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs")
+
+
+def test_a_tightened_folder_says_that_first_fit_does_what_is_planned(tmp_path, capsys):
+    """Paths on standard output, findings on standard error, the loop and the pins in plan.json."""
+    assert main(["export", *CLAIM, "-o", str(tmp_path), "--tighten", "--report"]) == 0
+    told = capsys.readouterr()
+    assert told.out.split()[-1] == str(tmp_path / "plan.json")
+    assert "1 of 1 as planned" in told.err
+    record = json.loads((tmp_path / "plan.json").read_text())
+    assert record["loop"]["asPlanned"] is True
+    assert [pin["pin"] for pin in record["pins"]] == ["nic together at one NUMA node"]
+    assert "![The plan on" in (tmp_path / "README.md").read_text()
+
+
+def test_what_first_fit_does_otherwise_is_a_warning(tmp_path, capsys):
+    main(["export", *CLAIM, "-o", str(tmp_path)])
+    assert "warning: kube-scheduler: 0 of 1 as planned" in capsys.readouterr().err
+
+
+def test_version_kind_and_namespace_are_chosen(tmp_path):
+    options = ["--api-version", "v1beta1", "--kind", "claim", "-n", "team-a", "--example", "deployment"]
+    assert main(["export", *CLAIM, "-o", str(tmp_path), *options]) == 0
+    claim = yaml.safe_load((tmp_path / "resourceclaim.yaml").read_text())
+    assert (claim["apiVersion"], claim["metadata"]["namespace"]) == ("resource.k8s.io/v1beta1", "team-a")
+    assert (tmp_path / "deployment.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    "options", [["--patch"], ["--feature-gates", "DRADerivedAttributes"], ["--feature-gates", "Other=true"]]
+)
+def test_options_that_mean_nothing_are_refused_before_anything_is_written(tmp_path, options):
+    assert main(["export", *CLAIM, "-o", str(tmp_path / "new"), *options]) == 2
+    assert not (tmp_path / "new").exists()
