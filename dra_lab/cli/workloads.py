@@ -73,8 +73,6 @@ def run_fleet(options: argparse.Namespace) -> int:
     if options.node or options.output:
         advice = "leave it out: replicas go where there is room" if options.node else "dra-lab export writes manifests"
         raise InputError(f"{'--node' if options.node else '--output'} is for one claim without --replicas; {advice}")
-            f"{given} is for one claim without --replicas; write each claim's manifests with dra-lab export"
-        )
     workloads = workloads_of(options.asked)
     cluster = load_cluster(options.cluster)
     release = KubernetesRelease(options.release or cluster.default_release)
