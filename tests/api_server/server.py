@@ -259,12 +259,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _watch_lines(self, plural: str, version: str, namespace: str, query: dict[str, str]) -> None:
         api, store = self.server.api, self.server.api.store
-        since, position = int(query.get("resourceVersion") or 0), 0
+        since = int(query.get("resourceVersion") or 0)
         end = time.monotonic() + float(query.get("timeoutSeconds") or 1800)
         bookmarks = query.get("allowWatchBookmarks") in ("true", "1")
         while not api.stopping.is_set() and time.monotonic() < end:
             with store.changed:
-                position, events = store.after(plural, namespace, min(position, len(store.history)), since)
+                events = store.after(plural, namespace, since)
                 if not events:
                     quiet = not store.changed.wait(max(0.0, min(api.bookmark, end - time.monotonic())))
                     at = store.version

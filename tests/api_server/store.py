@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,16 +101,13 @@ class Store:
             if version >= self.oldest:
                 self.moments[plural, namespace, version] = items
 
-    def after(self, plural: str, namespace: str, position: int, version: int) -> tuple[int, list[Event]]:
-        """Return the changes after a version from `position` of the history on, and the next position."""
+    def after(self, plural: str, namespace: str, version: int) -> list[Event]:
+        """Return the changes after a version, in order."""
         if version < self.oldest:
             raise Expired
-        found = [
-            event
-            for event in self.history[position:]
-            if event.version > version and event.plural == plural and namespace in ("", event.namespace)
-        ]
-        return len(self.history), found
+        first = bisect_right(self.history, version, key=lambda event: event.version)
+        found = self.history[first:]
+        return [event for event in found if event.plural == plural and namespace in ("", event.namespace)]
 
     def _told(self, event: Event) -> None:
         self.history.append(event)
