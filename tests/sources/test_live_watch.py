@@ -1,5 +1,6 @@
 """A running cluster, followed: what changes is seen, cuts are told and healed, nothing is left behind."""
 
+import gc
 import threading
 import time
 
@@ -9,6 +10,7 @@ from api_server.server import ApiServer
 from api_server.small_cluster import claim, recorded_store
 
 from dra_lab.errors import InputError
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.sources import load_cluster, load_context
 from dra_lab.sources.live import ClusterFollower, FollowState, Limits
@@ -281,3 +283,18 @@ def test_only_a_running_cluster_can_be_followed():
     """A file or sample does not change."""
     with pytest.raises(InputError, match="no running cluster"):
         ClusterFollower(load_cluster("sample:two-sockets"), lambda _cluster: None, lambda: None)
+
+
+def test_old_snapshots_are_let_go(server, watched):
+    """Thousands of events leave no trace: as many claims and snapshots are in memory as before."""
+
+    def snapshots() -> int:
+        gc.collect()
+        return sum(isinstance(item, Cluster) and item.name == "context:test" for item in gc.get_objects())
+
+    for number in range(2000):
+        server.store.put(claim(f"c{number % 5}", "gpu-x" if number % 2 else ""))
+    server.store.put(claim("last"))
+    watched.until(lambda w: any(c.metadata.name == "last" for c in w.latest.claims))
+    assert watched.count > 3
+    assert snapshots() <= 3
