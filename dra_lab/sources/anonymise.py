@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from msgspec import structs
@@ -21,6 +22,7 @@ from dra_lab.sources.anonymise_devices import Replacing, device_names
 from dra_lab.sources.anonymise_names import Names
 from dra_lab.sources.anonymise_pods import replace_pod
 from dra_lab.sources.snapshots_kept import portable
+from dra_lab.sources.snapshots_overlays import renamed_overlays
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,10 @@ def anonymise(cluster: Cluster) -> Anonymised:
     }
     if renamed:
         mapping["device"] = renamed
-    return Anonymised(_replace_all(kept, replacing), {kind: table for kind, table in mapping.items() if table})
+    hidden = _replace_all(kept, replacing)
+    node = partial(replacing.names.of, "node")
+    hidden = replace(hidden, overlays=renamed_overlays(cluster.overlays, node, replacing.device_name))
+    return Anonymised(hidden, {kind: table for kind, table in mapping.items() if table})
 
 
 def mapping_text(hidden: Anonymised) -> str:

@@ -18,6 +18,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.sources.archives import ENDINGS, archive_bytes, is_archive, read_archive
 from dra_lab.sources.snapshots_format import FILE, SnapshotInfo, decode_info, encode_info, noted
 from dra_lab.sources.snapshots_kept import portable
+from dra_lab.sources.snapshots_overlays import kept_overlays
 
 FILES = {
     "DeviceClass": "deviceclasses.json",
@@ -67,6 +68,7 @@ def make_snapshot(cluster: Cluster, *, replaced: Mapping[str, int] | None = None
         left_out=left_out,
         replaced=dict(replaced or {}),
         findings=noted(cluster.findings, anonymised=replaced is not None),
+        overlays=kept_overlays(cluster.overlays),
     )
     files = {FILES[kind]: _list(kind, items) for kind, items in parts.items()}
     return Snapshot(info, dict(sorted({**files, FILE: encode_info(info)}.items())))

@@ -8,6 +8,7 @@ import msgspec
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.sources.snapshots_overlays import KeptOverlay
 
 FILE = "snapshot.json"
 KIND = "ClusterSnapshot"
@@ -31,7 +32,8 @@ class SnapshotInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     `format_version` counts the layout of the folder and belongs to no tool's release; `captured_at` is the ISO time
     at which the cluster was read, "" where that is not known (a shipped sample); `source` is the context, the file's
-    name or the sample; `counts` has a number for each kind; `left_out` and `replaced` count what did not leave.
+    name or the sample; `counts` has a number for each kind; `left_out` and `replaced` count what did not leave;
+    `overlays` are what topology files said beside the slices.
     """
 
     kind: str = KIND
@@ -44,6 +46,7 @@ class SnapshotInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     left_out: dict[str, int] = {}
     replaced: dict[str, int] = {}
     findings: tuple[NotedFinding, ...] = ()
+    overlays: tuple[KeptOverlay, ...] = ()
 
 
 class _Head(msgspec.Struct, rename="camel"):
