@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from zlib import crc32
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.places import LIST
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.stages import Tie
 
+# Numbers, as the hash of a text or of None is another one in each process.
+_MIXED, _UNKNOWN = 0x6D69786564, 0x756E6B6E6F776E
 _ROUNDS = 2
 
 
@@ -56,12 +59,16 @@ def thinned(layout: Layout, held: Collection[int]) -> tuple[int, ...]:
 
 
 class _Kind:
-    """What a group is, apart from its size and places: its hash is worked out once, for it is asked for often."""
+    """What a group is, apart from its size and places.
+
+    Its hash is worked out once, for it is asked for often, and from the text of the value: hashes of texts differ from
+    process to process, and the order of equal groups, hence of devices in a plan, must not.
+    """
 
     __slots__ = ("known", "value")
 
     def __init__(self, value: Hashable) -> None:
-        self.value, self.known = value, hash(value)
+        self.value, self.known = value, crc32(repr(value).encode())
 
     def __hash__(self) -> int:
         return self.known
@@ -183,12 +190,12 @@ def _refine(colours: list[int], places: list[tuple[int | None, ...]], count: int
     """Mix into each row's colour the colours of the rows that share its places."""
     at = [0] * count
     for colour, values in zip(colours, places, strict=True):
-        mixed = hash((colour, "mixed"))
+        mixed = hash((colour, _MIXED))
         for value in values:
             if value is not None:
                 # A sum does not depend on the order of the rows. A clash of hashes costs a merge, never a wrong one.
                 at[value] += mixed
     return [
-        hash((colour, *[None if value is None else at[value] for value in values]))
+        hash((colour, *[_UNKNOWN if value is None else at[value] for value in values]))
         for colour, values in zip(colours, places, strict=True)
     ]
