@@ -83,7 +83,7 @@ class HardwareView(FollowingWidget):
         if not cluster.slices:
             self._tell(svg="", node="", caption="", empty=_NO_SLICES, empty_action=_TRY_SAMPLE)
             return
-        wanted = (self._looked, session.drawing.node, plan.node if plan is not None else "", *cluster.node_names[:1])
+        wanted = (self._looked, session.drawing.node, _told_node(plan), *cluster.node_names[:1])
         name = next((node for node in wanted if node in cluster.node_by_name), "")
         svg = hardware_svg(cluster, name, plan=plan, show=self.show, sketch=session.sketch) if name else ""
         self._tell(svg=svg, node=name, caption=self._caption(plan, name), empty="", empty_action="")
@@ -149,3 +149,10 @@ class HardwareView(FollowingWidget):
     def _asked_sample(self, _message: Mapping[str, Any]) -> None:
         if self._session is not None:
             self._session.load(EXAMPLE_CLUSTER)
+
+
+def _told_node(plan: Plan | None) -> str:
+    """Return the node that the answer speaks of: the chosen one, or the one that its first reason names."""
+    if plan is None:
+        return ""
+    return plan.node or next((reason.node for reason in plan.shortfalls), "")

@@ -328,6 +328,14 @@ def test_a_click_looks_at_a_node_until_the_next_answer(session):
     assert view.node == session.answer.node
 
 
+def test_the_picture_of_a_refusal_is_of_the_node_that_it_names(session):
+    """Where nothing fits, the node of the first reason is drawn, so that words and picture speak of the same."""
+    view = HardwareView(session)
+    session.edit(read_sketch("sample:eks-p4d/five-pairs"))
+    answered(session)
+    assert view.node == session.answer.shortfalls[0].node != session.cluster.node_names[0]
+
+
 def test_a_pin_plans_on_that_node(session):
     """`pin` holds the plan to a node, "" lets it go; an unknown node is a problem."""
     view = HardwareView(session)

@@ -37,7 +37,7 @@ function fill(root: HTMLElement, sync: Sync<ClusterBarModel>): void {
   };
   const tab = h("button.dra-button", { type: "button", onclick: () => openInTab(root) }, icon("tab"), h("span.dra-wide", {}, "Open in a tab"));
   tab.setAttribute("aria-label", "Open in a tab");
-  const bar = h("div.dra-bar", { role: "toolbar", "aria-label": "Cluster" }, sources.button, words.node, followSwitch(sync), h("span.dra-gap"), release(sync), findings.button, tab);
+  const bar = h("div.dra-bar", { role: "toolbar", "aria-label": "Cluster" }, sources.button, words.node, ...followSwitch(sync), h("span.dra-gap"), release(sync), findings.button, tab);
   root.append(bar, told, sources.panel, findings.panel);
   takeDrops(sync, root, takeFiles);
 }

@@ -5,7 +5,7 @@ import { fleetStrip } from "./hardware/fleet";
 import { graphPanel } from "./hardware/graph_panel";
 import { picture } from "./hardware/picture";
 import { save, toPng } from "./hardware/png";
-import { freshId, h, icon, refill } from "./view/dom";
+import { freshId, h, icon, paneProblem, refill } from "./view/dom";
 import { highlight } from "./view/light";
 import type { Sync } from "./view/sync";
 import { view } from "./view/view";
@@ -23,8 +23,10 @@ function fill(root: HTMLElement, sync: Sync<HardwareViewModel>): void {
   let local = "";
   const problem = h("div.dra-pane-problem", { role: "alert" });
   const tell = () => {
-    const words = sync.get("problem") || local;
-    refill(problem, words ? icon("error") : null, words);
+    paneProblem(problem, sync.get("problem") || local, () => {
+      sync.send({ type: "dismiss-problem" });
+      fail("");
+    });
   };
   const fail = (words: string) => {
     local = words;

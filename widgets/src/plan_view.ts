@@ -9,7 +9,7 @@ import { tabs } from "./plan/tabs";
 import { tools } from "./plan/tools";
 import { yamlEditor } from "./plan/yaml_editor";
 import { yamlPanel } from "./plan/yaml_panel";
-import { h, icon, refill } from "./view/dom";
+import { h, paneProblem } from "./view/dom";
 import { findingsList } from "./view/findings_list";
 import type { Sync } from "./view/sync";
 import { view } from "./view/view";
@@ -43,10 +43,7 @@ function fill(root: HTMLElement, sync: Sync<PlanViewModel>): void {
   });
   sync.watch(["reasons"], () => all.count("reasons", sync.get("reasons").length, "error"));
   sync.watch(["devices"], () => all.count("devices", sync.get("devices").total ?? 0));
-  sync.watch(["problem"], () => {
-    const words = sync.get("problem");
-    refill(problem, words ? icon("error") : null, words);
-  });
+  sync.watch(["problem"], () => paneProblem(problem, sync.get("problem"), () => sync.send({ type: "dismiss-problem" })));
   root.append(strip(sync), all.root);
   sync.atEnd(watchSize(all.root, devices.shown));
 }

@@ -166,6 +166,7 @@ test("only a running cluster can be followed, and the switch says how it stands"
   model.set("follow", { state: "lost", reason: "connection refused" });
   await drawn();
   expect([follow.textContent, follow.getAttribute("aria-checked"), follow.title]).toEqual(["Lost", "true", "connection refused"]);
+  expect(follow.nextElementSibling!.textContent).toBe("The connection to the cluster is lost: connection refused");
   follow.click();
   expect(model.sent).toEqual([{ type: "follow", on: true }, { type: "follow", on: false }]);
 });

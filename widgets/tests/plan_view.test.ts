@@ -307,3 +307,33 @@ test("an edited claim is sent after a pause, a broken one is marked at its line,
   [...el.querySelectorAll("button")].find((one) => one.textContent === "Back to the drawing's YAML")!.click();
   expect(area.value).toBe("kind: other\n");
 });
+
+test("a text that cannot be taken over outlives the closed editor, until the drawing's own is asked for", async () => {
+  const { model, el } = plan();
+  const named = (name: string) => [...el.querySelectorAll("button")].find((one) => one.textContent === name)!;
+  named("Edit").click();
+  const area = el.querySelector("textarea")!;
+  area.value = "kind: [\n";
+  area.dispatchEvent(new Event("input"));
+  vi.advanceTimersByTime(500);
+  model.set("claim_answer", { number: 1, message: "broken", line: 1 });
+  await drawn();
+  area.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+  named("Go on with your text").click();
+  expect(area.value).toBe("kind: [\n");
+  named("Back to the drawing's YAML").click();
+  named("Done").click();
+  expect(named("Edit")).toBeTruthy();
+});
+
+test("what went wrong in the pane can be hidden", async () => {
+  const { model, el } = plan({ problem: "the folder is gone" });
+  const hide = el.querySelector<HTMLButtonElement>('.dra-pane-problem [aria-label="Hide this message"]')!;
+  hide.focus();
+  hide.click();
+  expect(model.sent).toEqual([{ type: "dismiss-problem" }]);
+  model.set("problem", "");
+  await drawn();
+  expect(el.querySelector(".dra-pane-problem")!.childElementCount).toBe(0);
+  expect(el.contains(document.activeElement)).toBe(true);
+});

@@ -7,7 +7,7 @@ import type { Sync } from "../view/sync";
 export function lines(sync: Sync<ClusterBarModel>, load: () => void): HTMLElement {
   const root = h("div.dra-lines");
   const status = h("div.dra-lines-status", { role: "status" });
-  // What comes and goes lies over the panes below: the answer strip never moves.
+  // What comes and goes stands under the answer strip, which never moves.
   const over = h("div.dra-lines-over");
   const draw = () => {
     const held = root.contains(document.activeElement);
@@ -24,7 +24,16 @@ export function lines(sync: Sync<ClusterBarModel>, load: () => void): HTMLElemen
     if (held && !root.contains(document.activeElement)) root.parentElement?.querySelector<HTMLElement>('[data-key="source"]')?.focus();
   };
   sync.watch(["problem", "ask", "example"], draw);
+  sync.atEnd(makeRoom(over));
   return root;
+}
+
+/** In the planner a row under the answer strip is as high as what is told: it covers no pane, and the strip stays. */
+function makeRoom(over: HTMLElement): () => void {
+  if (typeof ResizeObserver === "undefined") return () => undefined;
+  const observer = new ResizeObserver(() => over.closest<HTMLElement>(".dra-lab-grid")?.style.setProperty("--dra-note", `${over.offsetHeight}px`));
+  observer.observe(over);
+  return () => observer.disconnect();
 }
 
 function question(sync: Sync<ClusterBarModel>): HTMLElement | null {

@@ -14,9 +14,11 @@ export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): H
   const told = h("p.dra-editor-told", { id: `${id}-told`, role: "status" });
   const back = h("button.dra-button", { type: "button", hidden: true, onclick: () => begin() }, "Back to the drawing's YAML");
   const done = h("button.dra-button", { type: "button", onclick: () => end() }, icon("check"), "Done");
-  const open = h("button.dra-button.dra-editor-open", { type: "button", title: "Edit the claim as text; the canvas follows", onclick: () => begin() }, "Edit");
+  const open = h("button.dra-button.dra-editor-open", { type: "button", title: "Edit the claim as text; the canvas follows", onclick: () => (unfinished ? goOn() : begin()) }, "Edit");
   const editor = h("section.dra-editor", { "aria-label": "Edit the claim", hidden: true }, h("div.dra-editor-page", {}, gutter, area), h("div.dra-editor-foot", {}, told, h("span.dra-gap"), back, done));
   let sent = 0;
+  // A text that the drawing could not take is kept when the editor is closed.
+  let unfinished = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   sync.atEnd(() => clearTimeout(timer));
 
@@ -46,17 +48,25 @@ export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): H
     clearTimeout(timer);
     area.value = sync.get("claim_text");
     sent = 0;
+    area.setSelectionRange(0, 0);
+    goOn();
+  };
+  const goOn = () => {
     editor.hidden = false;
     manifests.hidden = open.hidden = true;
     tell();
     area.focus();
-    area.setSelectionRange(0, 0);
   };
   const end = () => {
     if (area.value !== sync.get("claim_text") && !(sent > 0 && answer().number === sent)) send();
     editor.hidden = true;
     manifests.hidden = open.hidden = false;
+    label();
     open.focus();
+  };
+  const label = () => {
+    unfinished = sent > 0 && answer().number === sent && Boolean(answer().message);
+    open.textContent = unfinished ? "Go on with your text" : "Edit";
   };
   area.addEventListener("input", () => {
     number();
@@ -69,7 +79,7 @@ export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): H
     // The canvas' own undo would take back the drawing while the text is being written.
     else if ((event.ctrlKey || event.metaKey) && ["z", "y"].includes(event.key.toLowerCase())) event.stopPropagation();
   });
-  sync.watch(["claim_answer"], tell);
+  sync.watch(["claim_answer"], () => (tell(), label()));
   sync.watch(["claim_text"], () => {
     // What is being typed is the person's; only an editor that nobody has touched follows the drawing.
     if (!editor.hidden && sent === 0 && timer === undefined) (area.value = sync.get("claim_text")), number();

@@ -61,6 +61,14 @@ export function refill(node: Element, ...children: Child[]): void {
   if (key !== null) [...node.querySelectorAll<HTMLElement>("[data-key]")].find((one) => one.getAttribute("data-key") === key)?.focus();
 }
 
+/** Tell what is wrong with a pane, and let it be hidden; whoever hides it by keyboard goes on from the pane's first button. */
+export function paneProblem(node: HTMLElement, words: string, hide: () => void): void {
+  const held = node.contains(document.activeElement);
+  const close = h("button.dra-quiet", { type: "button", "aria-label": "Hide this message", "data-key": "hide", onclick: hide }, icon("cross"));
+  refill(node, words ? icon("error") : null, words ? h("span", {}, words) : null, words ? close : null);
+  if (held && !words) node.parentElement?.querySelector<HTMLElement>('button:not([tabindex="-1"])')?.focus();
+}
+
 /** A text field whose Enter does the same as a button: a form would depend on what the page around does with Enter. */
 export function onEnter(field: HTMLInputElement, act: () => void): void {
   field.addEventListener("keydown", (event) => {
