@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
+
+from dra_lab.model.sketch import How
+from dra_lab.planner.fleet.columns import Array
 from dra_lab.planner.fleet.copies import Part, replicated
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.problem import AllocationProblem
@@ -45,27 +49,60 @@ class Room:
         return sorted(found, key=lambda counts: (sum(counts), counts))
 
 
+Ends = tuple[tuple[frozenset[int], int], ...]
+"""At one place of a pairwise link: the groups of each end, and how many devices of them each pair takes."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One count that pods share: each replica of a part takes at least its weight of what `groups` hold.
 
-    With a `key` that is capacity of shared devices, without it is devices.
+    With a `key` that is capacity of shared devices, without it is devices; with `places` it is pairs of a link, of
+    which every place holds as many as its scarcest end has devices for.
     """
 
     weights: tuple[Fraction, ...]
     groups: frozenset[int]
     key: str = ""
+    places: tuple[Ends, ...] = ()
 
     def limit(self, problem: AllocationProblem) -> Fraction:
         """Return what the groups hold."""
+        if self.places:
+            sizes = [group.size for group in problem.groups]
+            return Fraction(sum(min(sum(sizes[n] for n in end) // per for end, per in ends) for ends in self.places))
         if not self.key:
             return Fraction(sum(problem.groups[n].size for n in self.groups))
         return sum((dict(problem.groups[n].remaining).get(self.key, Fraction()) for n in self.groups), Fraction())
 
+    def limits(
+        self,
+        free: Array,
+        keys: Sequence[tuple[int, str]],
+        units: Mapping[tuple[int, str], Fraction],
+        inside: Callable[[int], bool] | None = None,
+    ) -> Array:
+        """Return what the groups that are `inside` hold in each row of amounts; column by column by (group, key)."""
+
+        def held(groups: frozenset[int]) -> Array:
+            at = [
+                n
+                for n, (group, key) in enumerate(keys)
+                if group in groups and key == self.key and (inside is None or inside(group))
+            ]
+            return free[:, at] @ np.array([float(units.get(keys[n], 1)) for n in at]) if at else np.zeros(len(free))
+
+        if not self.places:
+            return held(self.groups)
+        found = np.zeros(len(free))
+        for ends in self.places:
+            found += np.min([np.floor(held(groups) / per + 1e-6) for groups, per in ends], axis=0)
+        return found
+
 
 def rows_of(site: Site) -> tuple[Row, ...]:
     """Return the counts that pods on a site share."""
-    return tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site))))
+    return tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site), *_pair_rows(site))))
 
 
 def room_of(site: Site, demand: Sequence[int]) -> Room:
@@ -140,3 +177,62 @@ def _least_use(problem: AllocationProblem, part: Part, shared: frozenset[int], k
             uses.append(Fraction() if alone else problem.need(ask) * min(amounts))
         total += min(uses, default=Fraction())
     return total
+
+
+@dataclass(frozen=True)
+class _Paired:
+    """A pairwise must-link of a part: its pairs, and the groups and devices a pair of each end, place by place."""
+
+    where: str
+    kinds: tuple[frozenset[str], ...]
+    pairs: int
+    shares: tuple[int, ...]
+    places: Mapping[object, tuple[frozenset[int], ...]]
+
+
+def _pair_rows(site: Site) -> Iterator[Row]:
+    """Pairwise must-links: the pairs of all pods at a place are no more than its scarcest end has devices for."""
+    mine = [
+        {(p.where, p.kinds): p for link in range(*part.links) if (p := _paired(site.problem, part, link)) is not None}
+        for part in site.parts
+    ]
+    for family in dict.fromkeys(key for found in mine for key in found):
+        members = [found.get(family) for found in mine]
+        linked = [member for member in members if member is not None]
+        shares = [min(column) for column in zip(*(member.shares for member in linked), strict=True)]
+        places = []
+        for value in dict.fromkeys(value for member in linked for value in member.places):
+            here = [member.places[value] for member in linked if value in member.places]
+            ends = [frozenset[int]().union(*column) for column in zip(*here, strict=True)]
+            places.append(tuple(zip(ends, shares, strict=True)))
+        weights = tuple(Fraction(0 if member is None else member.pairs) for member in members)
+        groups = frozenset(n for ends in places for end, _ in ends for n in end)
+        yield Row(weights, groups, places=tuple(places))
+
+
+def _paired(problem: AllocationProblem, part: Part, link: int) -> _Paired | None:
+    """Return a must-link as pairs, None where it is none, or where what a pair takes is not known beforehand."""
+    found = problem.links[link]
+    several = {ask for indices in problem.requests[slice(*part.requests)] if len(indices) > 1 for ask in indices}
+    ends = problem.covered(link)
+    tied = {ask for end in ends for ask in end}
+    special = any(problem.asks[ask].admin_access or problem.asks[ask].all_devices for ask in tied)
+    if not found.must or found.how is not How.PAIRWISE or len(ends) < 2 or not all(ends):
+        return None
+    if tied & several or special:
+        return None
+    counts = [sum(problem.asks[ask].count for ask in end) for end in ends]
+    pairs = min(counts)
+    groups = [frozenset(n for n, group in enumerate(problem.groups) if set(end) & set(group.asks)) for end in ends]
+    if pairs < 1 or any(problem.groups[n].shareable or len(problem.groups[n].places[link]) > 1 for n in _all(groups)):
+        return None
+    rows = sorted(zip(groups, counts, strict=True), key=lambda row: sorted({problem.groups[n].kind for n in row[0]}))
+    places: dict[object, tuple[frozenset[int], ...]] = {}
+    for value in dict.fromkeys(value for n in sorted(_all(groups)) for value in problem.groups[n].places[link]):
+        places[value] = tuple(frozenset(n for n in end if value in problem.groups[n].places[link]) for end, _ in rows)
+    kinds = tuple(frozenset(problem.groups[n].kind for n in end) for end, _ in rows)
+    return _Paired(str(found.where), kinds, pairs, tuple(count // pairs for _, count in rows), places)
+
+
+def _all(groups: Sequence[frozenset[int]]) -> frozenset[int]:
+    return frozenset().union(*groups)

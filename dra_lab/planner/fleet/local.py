@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -50,15 +50,7 @@ class LocalBound:
         floors = [found.values.min(axis=0) if len(found.values) else np.zeros(len(order), int) for found in columns]
         limits = []
         for numa in dict.fromkeys(group.numa for group in problem.groups):
-            here = []
-            for row in rows:
-                mine = [
-                    at
-                    for at, (group, key) in enumerate(keys)
-                    if group in row.groups and key == row.key and problem.groups[group].numa == numa
-                ]
-                amounts = np.array([float(units.get(keys[at], 1)) for at in mine])
-                here.append(np.floor(free[:, mine] @ amounts + 1e-6) if mine else np.zeros(len(free)))
+            here = [np.floor(row.limits(free, keys, units, _on(problem, numa)) + 1e-6) for row in rows]
             limits.append(np.stack(here, axis=1).astype(int) if here else np.zeros((len(free), 0), int))
         weights = [tuple(int(np.ceil(float(w) - 1e-9)) for w in row.weights) for row in rows]
         if any(
@@ -113,6 +105,10 @@ class LocalBound:
             sum(weight * count for weight, count in zip(weights, counts, strict=True)) <= limit
             for weights, limit in zip(self.weights, limits, strict=True)
         )
+
+
+def _on(problem: AllocationProblem, numa: object) -> Callable[[int], bool]:
+    return lambda group: problem.groups[group].numa == numa
 
 
 def _summed(places: tuple[tuple[int, ...], ...], allowed: int) -> int:

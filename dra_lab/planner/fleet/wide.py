@@ -339,11 +339,7 @@ def wide_layout(
 
 def _may_hold(stock: Stock, rows: Sequence[Row], vectors: Sequence[Counts]) -> dict[Counts, Array]:
     """Say for all numbers of replicas on which states counting does not rule them out."""
-    limits = []
-    for row in rows:
-        mine = [at for at, (group, key) in enumerate(stock.keys) if group in row.groups and key == row.key]
-        units = [float(stock.units.get(stock.keys[at], 1)) for at in mine]
-        limits.append(stock.free[:, mine] @ np.array(units) if mine else np.zeros(len(stock.free)))
+    limits = [row.limits(stock.free, stock.keys, stock.units) for row in rows]
     found = {}
     for counts in vectors:
         may = np.ones(len(stock.free), bool)
