@@ -23,10 +23,17 @@ _EXACTLY = re.compile(r"(requests\[\d+\])\.exactly")
 _DEVICE = re.compile(r"(spec\.devices\[\d+\])(?=\.(?!name))")
 
 
-def check_text(text: str, source: str = "", release: KubernetesRelease | None = None) -> tuple[Finding, ...]:
+def check_text(
+    text: str,
+    source: str = "",
+    release: KubernetesRelease | None = None,
+    *,
+    broken: Callable[[ManifestError], None] | None = None,
+) -> tuple[Finding, ...]:
     """Return what the API server of a release refuses, drops or takes oddly of the objects in a JSON or YAML text.
 
-    Objects of other groups are not looked at. Raises ManifestError when the text is no JSON and no YAML.
+    Objects of other groups are not looked at. Raises ManifestError when the text is no JSON and no YAML; `broken` is
+    told of single YAML documents that are none, and the others are looked at (`load_yaml`).
     """
     release = release or KubernetesRelease()
     found: list[Finding] = []
@@ -36,9 +43,10 @@ def check_text(text: str, source: str = "", release: KubernetesRelease | None = 
         for number, document in enumerate(values, 1):
             found.extend(_objects(document, Origin(source, number), release, lambda _: 0))
         return sort_findings(found)
-    for document in load_yaml(text, source):
+    for document in load_yaml(text, source, broken=broken):
         origin = Origin(source, document.number, line=document.line())
-        found.extend(_repeated(name, replace(origin, line=line)) for name, line in _keys_twice(document.node))
+        twice = _keys_twice(document.node)
+        found.extend(_repeated(name, replace(origin, line=document.above + line)) for name, line in twice)
         found.extend(_objects(document.value, origin, release, document.line))
     return sort_findings(found)
 

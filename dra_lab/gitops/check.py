@@ -17,12 +17,17 @@ from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.matches import check_matches
 from dra_lab.gitops.pods import PodTemplate, pod_templates
 from dra_lab.gitops.questions import questions_of
-from dra_lab.gitops.references import check_references, written_claims
+from dra_lab.gitops.references import CLAIM, TEMPLATE, check_references, written_claims
 from dra_lab.gitops.review import Review, Reviewed
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
+from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, short_version, text_of
 from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
+
+_CLAIMS = frozenset((CLAIM, TEMPLATE))
+_NOT_PLANNED = frozenset(("ResourcePoolStatusRequest",))
+"""Kinds of the API that nothing here looks at."""
 
 _NOTHING = Finding(
     "nothing-to-check",
@@ -54,6 +59,7 @@ def check_manifests(
     read = _with_classes(cluster if now else replace(cluster, claims=(), claims_known=True), manifests)
     complete, deadline = with_documented_classes(read), time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]
+    findings += _version_findings(manifests)
     claims = written_claims(manifests)
     pods = _pods(manifests, read, target)
     findings += [f for claim in claims.values() for f in check_matches(claim, complete, read, target)]
@@ -69,7 +75,7 @@ def check_manifests(
         findings += more
     together = plan_together(questions, read, target, _left(deadline), cancel) if len(questions) > 1 else None
     findings += together_findings(together) if together is not None else ()
-    if not questions and not claims:
+    if not pods and not any(document.kind in _CLAIMS for document in manifests.documents):
         findings.append(_NOTHING)
     return Review(
         cluster.name,
@@ -96,9 +102,23 @@ def _left(deadline: float) -> float:
 def _api_findings(manifests: Manifests, release: KubernetesRelease) -> Iterator[Finding]:
     for name, text in manifests.texts.items():
         try:
-            yield from check_text(text, name, release)
+            yield from check_text(text, name, release, broken=lambda _: None)
         except DraLabError:
             continue  # told when the file was read
+
+
+def _version_findings(manifests: Manifests) -> Iterator[Finding]:
+    """Yield objects of DRA in a version, or of a kind, that the API does not have; kubectl refuses them."""
+    for document in manifests.documents:
+        kind, version = document.kind, text_of(document.value.get("apiVersion"))
+        ours = version.startswith(f"{GROUP}/") or (not version and kind in KIND_VERSIONS)
+        if not ours or short_version(version, kind) or kind in _NOT_PLANNED:
+            continue
+        known = KIND_VERSIONS.get(kind, ())
+        message = f"{kind or 'an object without `kind`'} in apiVersion {version!r} is not known"
+        advice = f"Write it as {GROUP}/{known[0]}." if known else f"The kinds are: {', '.join(sorted(KIND_VERSIONS))}."
+        place = document.at("")
+        yield Finding("version-unknown", Severity.ERROR, place.object, message, advice, place)
 
 
 def _snapshot_findings(cluster: Cluster, *, now: bool) -> Iterator[Finding]:

@@ -70,8 +70,8 @@ class Manifests:
 def read_manifests(paths: Iterable[str | Path]) -> Manifests:
     """Return the objects in files, in folders with everything below them, and on standard input (`-`).
 
-    Hidden files and folders and drawings are left out. A file that cannot be used becomes a Finding and the others are
-    read. Raises SourceError when there is nothing at a path, or when there are more than MAX_FILES files.
+    Hidden files and folders and drawings are left out. A file or document that cannot be used becomes a Finding and the
+    others are read. Raises SourceError when there is nothing at a path, or when there are more than MAX_FILES files.
     """
     documents: list[Document] = []
     texts: dict[str, str] = {}
@@ -80,18 +80,26 @@ def read_manifests(paths: Iterable[str | Path]) -> Manifests:
         if name in texts:
             continue
         texts[name] = text
+        errors: list[ManifestError] = []
         try:
-            documents += _documents(name, text)
+            documents += _documents(name, text, errors.append)
         except ManifestError as error:
-            advice = "The other files are read; correct this one."
-            place = error.origin or Origin(name)
-            findings.append(Finding("file-broken", Severity.ERROR, Path(name).name, error.message, advice, place))
+            errors.append(error)
+        findings += [_broken(name, text, error) for error in errors]
     return Manifests(tuple(documents), texts, tuple(findings))
 
 
-def _documents(name: str, text: str) -> Iterator[Document]:
+def _broken(name: str, text: str, error: ManifestError) -> Finding:
+    advice = "The other documents are read; correct this one."
+    if "{{" in text:
+        advice = "It looks like a template: give what `helm template` prints."
+    place = error.origin or Origin(name)
+    return Finding("file-broken", Severity.ERROR, Path(name).name, error.message, advice, place)
+
+
+def _documents(name: str, text: str, broken: Callable[[ManifestError], None]) -> Iterator[Document]:
     # JSON is read as YAML too: that is slower, and knows the lines.
-    for document in load_yaml(text, name):
+    for document in load_yaml(text, name, broken=broken):
         yield from _objects(document.value, Origin(name, document.number, line=document.line()), document.line)
 
 

@@ -132,16 +132,15 @@ def decode_documents(text: str | bytes, source: str = "") -> Documents:
         yaml_text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ManifestError(f"this is not UTF-8 text (byte {error.start})", origin=Origin(source)) from None
-    try:
-        for document in load_yaml(yaml_text, source):
-            reader.document(document.value, Origin(source, document.number, line=document.line()))
-    except ManifestError as error:
-        if not reader.objects:
-            raise
-        rest = "The documents before it are read; correct this one."
-        reader.findings.append(
-            Finding("document-broken", Severity.ERROR, "document", error.message, rest, error.origin)
-        )
+    errors: list[ManifestError] = []
+    for document in load_yaml(yaml_text, source, broken=errors.append):
+        reader.document(document.value, Origin(source, document.number, line=document.line()))
+    if errors and not reader.objects:
+        raise errors[0]
+    rest = "The other documents are read; correct this one."
+    for told in errors:
+        broken = Finding("document-broken", Severity.ERROR, "document", told.message, rest, told.origin)
+        reader.findings.append(broken)
     return reader.done()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,9 @@ MAX_YAML_BYTES = 256 * 2**20
 MAX_DEPTH = 64
 MAX_EXPANDED_NODES = 20_000_000
 """Most values a document may hold once its aliases are counted as often as they are used."""
+
+_MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+"""Where a document begins: a line with this at its start stands in no value, not even in a block of text."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -50,11 +54,15 @@ _TidyDumper.add_representer(tuple, lambda dumper, value: dumper.represent_list(l
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """One document: its value, its number (from 1), and the composed node, which knows the lines."""
+    """One document: its value, its number (from 1), and the composed node, which knows the lines.
+
+    The lines of the node count from `above`, the number of lines over the text that it was read from.
+    """
 
     value: Any
     number: int
     node: Any
+    above: int = 0
 
     def line(self, path: str = "") -> int:
         """Return the line (from 1) of a path such as `spec.devices[0].name`, or of its nearest known parent."""
@@ -64,14 +72,17 @@ class YamlDocument:
             if child is None:
                 break
             node = child
-        return int(node.start_mark.line) + 1 if node is not None else 0
+        return self.above + int(node.start_mark.line) + 1 if node is not None else 0
 
 
-def load_yaml(text: str, source: str = "") -> Iterator[YamlDocument]:
+def load_yaml(
+    text: str, source: str = "", *, broken: Callable[[ManifestError], None] | None = None
+) -> Iterator[YamlDocument]:
     """Yield the documents of a YAML text; empty documents are left out.
 
     Raises ManifestError with file and line for broken YAML, for unknown tags, for text of more than MAX_YAML_BYTES,
-    nesting deeper than MAX_DEPTH and aliases that expand to more than MAX_EXPANDED_NODES values.
+    nesting deeper than MAX_DEPTH and aliases that expand to more than MAX_EXPANDED_NODES values. With `broken` it is
+    given the errors of single documents, and the documents after them are read.
     """
     if len(text) > MAX_YAML_BYTES:
         size = MAX_YAML_BYTES // 2**20
@@ -79,25 +90,61 @@ def load_yaml(text: str, source: str = "") -> Iterator[YamlDocument]:
             f"the YAML text is larger than {size} MiB; write it as JSON (kubectl get ... -o json)",
             origin=Origin(source),
         )
-    number = 0
-    loader = None
+    done = 0
     try:
-        _check_depth(text, source)
+        for document in _documents(text, source, 0, 0):
+            done = document.number
+            yield document
+    except ManifestError:
+        # each document by itself: what is wrong with one says nothing about the next
+        yield from _one_by_one(text, source, done, broken)
+
+
+def _one_by_one(
+    text: str, source: str, done: int, broken: Callable[[ManifestError], None] | None
+) -> Iterator[YamlDocument]:
+    """Yield the documents after the first `done`; a broken one is told, or raised where nobody is to be told."""
+    starts = [match.start() for match in _MARKER.finditer(text)]
+    number, above = 0, 0
+    for start, end in zip((0, *starts), (*starts, len(text)), strict=True):
+        part = text[start:end]
+        counted: list[int] = []
+        try:
+            for document in _documents(part, source, number, above, counted):
+                if document.number > done:
+                    yield document
+        except ManifestError as error:
+            if broken is None:
+                raise
+            broken(error)
+        number += max(counted, default=0)
+        above += part.count("\n")
+
+
+def _documents(
+    text: str, source: str, before: int, above: int, counted: list[int] | None = None
+) -> Iterator[YamlDocument]:
+    """Yield the documents of a text with `before` documents and `above` lines over it; tell `counted` how many."""
+    number, loader = 0, None
+    counted = [] if counted is None else counted
+    try:
+        _check_depth(text, source, before, above)
         loader = _PlainLoader(text)
         while loader.check_node():
+            counted.append(number := number + 1)
             node = loader.get_node()
-            number += 1
-            _check_size(node, source, number)
+            _check_size(node, source, before + number, above)
             value = loader.construct_document(node)
             if value is not None:
-                yield YamlDocument(value, number, node)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 0
-        problem = " ".join(part for part in (error.context, error.problem) if part)
-        raise ManifestError(f"this is no valid YAML: {problem}", origin=Origin(source, number + 1, line=line)) from None
+                yield YamlDocument(value, before + number, node, above)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ManifestError(f"this is no valid YAML: {error}", origin=Origin(source, number + 1)) from None
+        if not number:
+            counted.append(number := 1)
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        parts = (getattr(error, "context", ""), getattr(error, "problem", ""))
+        problem = " ".join(part for part in parts if part) if mark else str(error)
+        place = Origin(source, before + number, line=above + mark.line + 1 if mark else 0)
+        raise ManifestError(f"this is no valid YAML: {problem}", origin=place) from None
     finally:
         if loader is not None:
             loader.dispose()
@@ -116,19 +163,19 @@ def dump_all(documents: Iterable[Any]) -> str:
     return "---\n".join(dump_yaml(document) for document in documents)
 
 
-def _check_depth(text: str, source: str) -> None:
+def _check_depth(text: str, source: str, before: int, above: int) -> None:
     # events come without recursion, while composing nodes recurses in C and would end the process
     depth = 0
     for event in yaml.parse(text, Loader=_PlainLoader):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
-                _refuse(f"it is nested deeper than {MAX_DEPTH} levels", source, 0, event)
+                _refuse(f"it is nested deeper than {MAX_DEPTH} levels", source, before + 1, above, event)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
 
-def _check_size(root: Any, source: str, number: int) -> None:
+def _check_size(root: Any, source: str, number: int, above: int) -> None:
     # sizes of shared nodes are remembered, as aliases share them
     sizes: dict[int, int] = {}
     stack: list[tuple[Any, bool]] = [(root, False)]
@@ -141,19 +188,20 @@ def _check_size(root: Any, source: str, number: int) -> None:
             open_nodes.discard(key)
             sizes[key] = 1 + sum(sizes.get(id(child), 1) for child in children)
             if sizes[key] > MAX_EXPANDED_NODES:
-                _refuse(f"its aliases expand to more than {MAX_EXPANDED_NODES:,} values", source, number, node)
+                _refuse(f"its aliases expand to more than {MAX_EXPANDED_NODES:,} values", source, number, above, node)
             continue
         if key in sizes:
             continue
         if key in open_nodes:
-            _refuse("an alias contains itself", source, number, node)
+            _refuse("an alias contains itself", source, number, above, node)
         open_nodes.add(key)
         stack.append((node, True))
         stack.extend((child, False) for child in children)
 
 
-def _refuse(why: str, source: str, number: int, node: Any) -> None:
-    raise ManifestError(f"this YAML is refused: {why}", origin=Origin(source, number, line=node.start_mark.line + 1))
+def _refuse(why: str, source: str, number: int, above: int, node: Any) -> None:
+    place = Origin(source, number, line=above + node.start_mark.line + 1)
+    raise ManifestError(f"this YAML is refused: {why}", origin=place)
 
 
 def _children(node: Any) -> list[Any]:

@@ -203,3 +203,20 @@ def test_the_ci_examples_run(tmp_path, monkeypatch, capsys, name):
         capsys.readouterr()
         assert main(shlex.split(command)[1:]) == 0
         assert capsys.readouterr().out
+
+
+def test_a_broken_document_leaves_the_others_validated(tmp_path):
+    """The API's validation goes on behind a document that is no YAML."""
+    bad = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c, namespace: A B}\nspec: {}\n"
+    (tmp_path / "a.yaml").write_text(f"a: [\n---\n{bad}")
+    rules = {f.rule for f in check_manifests(CLUSTER, read_manifests([tmp_path])).findings}
+    assert {"file-broken", "api-refused"} <= rules
+
+
+@pytest.mark.parametrize("version", ["apiVersion: resource.k8s.io/v9", "metadata: {name: a}"])
+def test_a_version_that_the_api_does_not_have_is_an_error(tmp_path, version):
+    """Such a claim is not passed over in silence, with or without an apiVersion."""
+    (tmp_path / "a.yaml").write_text(f"kind: ResourceClaim\n{version}\n")
+    found = check_manifests(CLUSTER, read_manifests([tmp_path])).findings
+    assert [f.rule for f in found if f.severity is Severity.ERROR] == ["version-unknown"]
+    assert "nothing-to-check" not in [f.rule for f in found]

@@ -63,3 +63,18 @@ def test_nothing_to_read_is_told(tmp_path, name):
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match=name):
         read_manifests([tmp_path / name])
+
+
+def test_a_broken_document_hides_none_of_the_others(tmp_path):
+    """Those before and behind it are read, each with its own number and line; the broken one is told."""
+    (tmp_path / "a.yaml").write_text("kind: A\n---\nb: [1,\n---\n\n---\n&c [*c]\n---\nkind: D\nspec:\n  e: 1\n")
+    read = read_manifests([tmp_path])
+    assert [(d.kind, d.origin.document, d.line("spec.e")) for d in read.documents] == [("A", 1, 1), ("D", 5, 11)]
+    assert [(f.origin.document, f.origin.line) for f in read.findings if f.origin] == [(2, 4), (4, 7)]
+
+
+def test_a_helm_template_is_told_as_one(tmp_path):
+    """Nobody can plan on a template that is not rendered; the advice names the command."""
+    (tmp_path / "a.yaml").write_text("kind: Pod\nmetadata: {name: {{ .Values.name }}}\n")
+    (finding,) = read_manifests([tmp_path]).findings
+    assert "helm template" in finding.advice
