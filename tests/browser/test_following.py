@@ -20,7 +20,8 @@ from dra_lab import ClaimSketch, Lab
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 lab = Lab("context:test", file=None, sketch=ClaimSketch(name="one", requests=({GPU},)))
 lab"""
-THREADS = "[t.name for t in __import__('threading').enumerate() if t.name.startswith(('dra-lab-follow', 'dra-lab-watch'))]"
+OURS = "('dra-lab-follow', 'dra-lab-watch')"
+THREADS = f"[t.name for t in __import__('threading').enumerate() if t.name.startswith({OURS})]"
 
 
 @pytest.fixture

@@ -249,3 +249,25 @@ def test_the_launcher_card_shows_the_solved_example_within_ten_seconds(lab_page,
     print(f"launcher card to solved example: {seconds:.1f} s")
     assert seconds < 10
     wait_for_cells(lab)
+
+
+def test_a_question_about_the_file_covers_nothing_and_loses_nothing(planner, server):
+    """It stands in a row of its own: strip and buttons can be seen, and are where they were once it is gone."""
+    shown = planner('file="asked.dralab.yaml"')
+    file = server.root / "asked.dralab.yaml"
+    shown.canvas.box("gpu").get_by_label("More gpu").click()
+    until(file.exists, "the drawing is on disk")
+    shown.answered()
+    strip, tools = (shown.page.locator(name).bounding_box() for name in (".dra-answer", ".dra-tools"))
+    file.write_text(file.read_text(encoding="utf-8").replace("name: gpu-nic-pairs", "name: from-disk"))
+    shown.canvas.box("gpu").get_by_label("More gpu").click()
+    ask = shown.page.locator(".dra-ask")
+    ask.wait_for()
+    low = ask.bounding_box()
+    until(
+        lambda: shown.page.locator(".dra-tools").bounding_box()["y"] >= low["y"] + low["height"], "nothing is covered"
+    )
+    assert shown.page.locator(".dra-answer").bounding_box() == strip
+    ask.get_by_role("button", name="Take the file").click()
+    until(lambda: shown.lab.eval("lab.sketch.name") == "from-disk", "the file's drawing")
+    until(lambda: shown.page.locator(".dra-tools").bounding_box() == tools, "the row is gone")

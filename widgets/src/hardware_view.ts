@@ -67,7 +67,7 @@ function node(sync: Sync<HardwareViewModel>, tools: readonly HTMLElement[]): HTM
     refill(
       row,
       h("b.dra-node-name", { title: name }, name),
-      sync.get("caption") ? h("span.dra-hint", {}, sync.get("caption")) : null,
+      sync.get("caption") ? h("span.dra-hint.dra-equal", {}, sync.get("caption")) : null,
       best && best !== name ? h("button.dra-link", { type: "button", "data-key": "back", onclick: () => sync.send({ type: "node", name: best }) }, "Show the best") : null,
       h("span.dra-gap"),
       pinned

@@ -2,7 +2,7 @@
 import { useCanvas } from "./editor";
 import { isRequestId, linkId, nameOf, requestId, type CanvasNode } from "./flow";
 import { TextField, Wrong } from "./fields";
-import { Icon, KindIcon, Strength } from "./icons";
+import { Icon, Strength } from "./icons";
 import { LinkForm } from "./link_form";
 import { RequestForm, wrongName } from "./request_form";
 import { linkNamed, linksOf, mustOf, rename, requestNamed, requestsOf } from "./sketch";
@@ -132,9 +132,7 @@ function Overview({ onSelect }: { onSelect(id: string): void }) {
             </button>
           ))}
           {requests.length === 0 && (
-            <span className="dra-hint">
-              <KindIcon kind="other" /> Nothing drawn yet.
-            </span>
+            <span className="dra-hint">Nothing drawn yet.</span>
           )}
         </div>
       </div>

@@ -31,13 +31,13 @@ export function useView(
   nodes: readonly CanvasNode[],
   arranged: boolean,
   root: RefObject<HTMLElement | null>,
-): () => void {
+): () => Promise<boolean> {
   const flow = useReactFlow();
   const seen = useRef({ names: "", arranged: false });
   const board = () => root.current?.querySelector(".react-flow")?.getBoundingClientRect();
   const fit = useCallback(() => {
     const bounds = flow.getNodesBounds(flow.getNodes());
-    void flow.fitView({ maxZoom: 1, duration: 0, padding: paddingFor(bounds, board()) });
+    return flow.fitView({ maxZoom: 1, duration: 0, padding: paddingFor(bounds, board()) });
   }, [flow]);
 
   const showAll = useCallback(() => {
@@ -52,10 +52,12 @@ export function useView(
     // After a wide drawing a smaller one would stay as small as that one had to be.
     const best = isNew && nodes.length ? zoomFor(flow.getNodesBounds(flow.getNodes()), size, TOOLS.height, MARGIN) : 0;
     const tiny = flow.getZoom() < TOO_SMALL * best && nodes.length < last.names.split("\n").length - 1;
-    if (nodes.length && (whole || lost || tiny)) fit();
+    if (nodes.length && (whole || lost || tiny)) void fit();
   }, [nodes, arranged, flow, fit]);
 
   const room = useRef<DOMRect | undefined>(undefined);
+  // What is seen since the board became small, as long as the person has not moved it: it grows again with the board.
+  const shrunk = useRef("");
   const onResize = useCallback(() => {
     const [before, now] = [room.current, board()];
     room.current = now;
@@ -63,7 +65,10 @@ export function useView(
     if (!before?.width || !now?.width) return;
     const view = flow.getViewport();
     const wasInSight = nodes.every((node) => !isOutside(node, view, before));
-    if (wasInSight && nodes.some((node) => isOutside(node, view, now))) fit();
+    const grown = now.width > before.width || now.height > before.height;
+    const tooSmall = wasInSight && nodes.some((node) => isOutside(node, view, now));
+    if (tooSmall || (grown && shrunk.current === JSON.stringify(view)))
+      void fit().then(() => (shrunk.current = JSON.stringify(flow.getViewport())));
   }, [nodes, flow, fit, showAll]);
 
   useEffect(showAll, [showAll]);

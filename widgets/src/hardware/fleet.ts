@@ -63,8 +63,12 @@ function rows(fleet: Fleet, node: string, look: (id: string) => void): HTMLEleme
 }
 
 function table(fleet: Fleet, look: (id: string) => void): HTMLElement {
-  const made = new Table({ label: "Classes of equal nodes", columns: ["class", "nodes", "fits", "first node"], widths: [170, 60, 100, 90], pick: (row: Row) => look(row.id) });
-  made.fill((fleet.items ?? []).map((item) => ({ id: item.id, cells: [item.label, String(item.nodes ?? 1), item.detail || FITS[item.fit ?? "unknown"], item.id] })));
+  const items = fleet.items ?? [];
+  // A class without a name of its own is "like" its first node: that needs no column as well.
+  const named = items.some((item) => !item.label?.endsWith(item.id));
+  const columns = ["class", "nodes", "fits", ...(named ? ["first node"] : [])];
+  const made = new Table({ label: "Classes of equal nodes", columns, widths: named ? [120, 54, 120, 80] : [130, 54, 160], pick: (row: Row) => look(row.id) });
+  made.fill(items.map((item) => ({ id: item.id, cells: [item.label, String(item.nodes ?? 1), item.detail || FITS[item.fit ?? "unknown"], ...(named ? [item.id] : [])] })));
   requestAnimationFrame(() => made.paint());
   return made.root;
 }
