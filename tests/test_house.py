@@ -76,3 +76,9 @@ def test_no_module_is_longer_than_its_ceiling():
     sources = [path for path in (ROOT / "dra_lab").rglob("*.py") if "_generated" not in path.name]
     long = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in sources}
     assert {name: lines for name, lines in long.items() if lines > 400} == {}
+
+
+def test_no_two_test_files_share_a_name():
+    """The tests are no packages, so that a name stands for one file; a second one would not be collected."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
