@@ -9,7 +9,9 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import candidates, common_kind
+from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.names import Names
+from dra_lab.cel.matching import Matching
 from dra_lab.model.claims import (
     CapacityRequirements,
     DeviceClaimConfiguration,
@@ -18,9 +20,12 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
+from dra_lab.model.pools import devices_on, gather_pools
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, Link, asks
+from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, asks
+
+_FIRST_NODES = 20
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,8 @@ def _parts_of(request: DeviceRequest, cluster: Cluster, release: KubernetesRelea
     if request.exactly is None or ask.all_devices or ask.count != 1 or len(ask.capacity) != 1:
         return None
     ((key, text),) = ask.capacity.items()
+    if _is_enough_soon(ask, cluster, release, key, parse_quantity(text)):
+        return None
     able = [d for d in candidates(cluster, ask, release).devices if key in d.device.capacity]
     devices = [d for d in able if d.device.allow_multiple_allocations]
     totals = [parse_quantity(d.device.capacity[key].value) for d in devices]
@@ -92,6 +99,18 @@ def _parts_of(request: DeviceRequest, cluster: Cluster, release: KubernetesRelea
         if amount.denominator == 1 and amount <= max(totals):
             return key, amount, count
     return None
+
+
+def _is_enough_soon(ask: Ask, cluster: Cluster, release: KubernetesRelease, key: str, wanted: Fraction) -> bool:
+    """Say whether a device of the first nodes is large enough: then nobody needs to look at all the others."""
+    cluster = with_documented_classes(cluster)
+    matching = Matching(cluster, release)
+    return any(
+        matching.match(ask, item.driver, item.device) and parse_quantity(item.device.capacity[key].value) >= wanted
+        for name in cluster.node_names[:_FIRST_NODES]
+        for item in devices_on(gather_pools(cluster, name))
+        if key in item.device.capacity
+    )
 
 
 def _part(request: DeviceRequest, name: str, key: str, amount: Fraction) -> DeviceRequest:

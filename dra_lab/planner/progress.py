@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,11 @@ class Limits:
     def left(self) -> float | None:
         """Return the seconds that are left, None without a limit."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    def part(self, share: float) -> Limits:
+        """Return limits that end after a share of the time that is left."""
+        left = self.left
+        return self if left is None else replace(self, deadline=time.monotonic() + share * left)
 
     def tell(self, stage: str, text: str, best: int | None = None, bound: int | None = None) -> None:
         """Report a step, if anybody listens."""

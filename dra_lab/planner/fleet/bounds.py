@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+import numpy as np
+
+from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered, Rack
-from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.progress import Limits
 
 _SHARE = 0.5
 """How much of the time that is left goes into a plan, before its bound."""
+
+_Patterns = tuple[tuple[tuple[Counts, Values], ...], tuple[tuple[Counts, int], ...]]
+"""Patterns with their values, and the nodes that each uses where that is not one."""
 
 
 @dataclass
@@ -26,9 +32,9 @@ class Racked:
 
 def found_racks(tables: Sequence[AnyTable]) -> Racked:
     """Return the patterns for which a way was found; sites with the same ones are one rack."""
-    alike: dict[tuple[tuple[Counts, Values], ...], list[AnyTable]] = {}
+    alike: dict[_Patterns, list[AnyTable]] = {}
     for table in tables:
-        alike.setdefault(tuple(sorted(table.found().items())), []).append(table)
+        alike.setdefault((tuple(sorted(table.found().items())), _nodes(table, least=False)), []).append(table)
     return _racked(alike)
 
 
@@ -37,35 +43,41 @@ def least_racks(tables: Sequence[AnyTable]) -> Racked:
 
     A site of which there are too many patterns to list stands as room for single replicas.
     """
-    alike: dict[tuple[tuple[Counts, Values], ...], list[AnyTable]] = {}
+    alike: dict[_Patterns, list[AnyTable]] = {}
     singles = Racked()
     for table in tables:
         least = table.least()
         if least is None:
-            assert isinstance(table, Table)
             _add_singles(singles, table)
         else:
-            alike.setdefault(tuple(sorted(least.items())), []).append(table)
+            alike.setdefault((tuple(sorted(least.items())), _nodes(table, least=True)), []).append(table)
     racked = _racked(alike)
     return Racked(racked.racks + singles.racks, racked.tables + singles.tables)
 
 
-def _racked(alike: dict[tuple[tuple[Counts, Values], ...], list[AnyTable]]) -> Racked:
+def _nodes(table: AnyTable, *, least: bool) -> tuple[tuple[Counts, int], ...]:
+    """Return how many nodes each pattern uses where a table stands for several."""
+    return tuple(sorted(table.used(least=least).items())) if isinstance(table, CoupledTable) else ()
+
+
+def _racked(alike: dict[_Patterns, list[AnyTable]]) -> Racked:
     racked = Racked()
-    for key, tables in alike.items():
-        racked.racks.append(Rack(sum(table.site.count for table in tables), dict(key)))
+    for (patterns, nodes), tables in alike.items():
+        racked.racks.append(Rack(sum(table.site.count for table in tables), dict(patterns), dict(nodes)))
         racked.tables.append(tables)
     return racked
 
 
-def _add_singles(racked: Racked, table: Table) -> None:
+def _add_singles(racked: Racked, known: AnyTable) -> None:
+    table = known.whole if isinstance(known, DealtTable) else known
+    assert isinstance(table, Table)
     for at, cap in enumerate(table.room.caps):
         one = tuple(int(position == at) for position in range(len(table.room.caps)))
         lower = table.lower(one) if cap else None
         if lower is not None:
             # Which node a replica stands on is not told there, so it uses none.
             racked.racks.append(Rack(table.site.count * cap, {one: lower}, {one: 0}))
-            racked.tables.append([table])
+            racked.tables.append([known])
 
 
 @dataclass
@@ -103,7 +115,7 @@ def best_answer(
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist."""
     racked = found_racks(tables)
     master = Master(racked.racks, demand, order, solver)
-    found = master.run(limits if closed else _part_of(limits), all_placed=all_placed, tell=True)
+    found = master.run(limits if closed else limits.part(_SHARE), all_placed=all_placed, tell=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
         goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]
@@ -111,13 +123,6 @@ def best_answer(
     if closed:
         return answer
     return _held_against(answer, tables, demand, limits, solver, tuple(order), all_placed=all_placed)
-
-
-def _part_of(limits: Limits) -> Limits:
-    """Return limits that leave time for the bound."""
-    if limits.left is None:
-        return limits
-    return replace(limits, deadline=time.monotonic() + _SHARE * limits.left)
 
 
 def _held_against(
@@ -137,14 +142,50 @@ def _held_against(
     least = master.run(limits, whole=False, all_placed=all_placed, stop_at=values)
     answer.least, answer.least_racked = least, racked
     answer.infeasible = least.infeasible
+    floors = _floors(tables, racked.racks, demand, answer)
     goals, sure = [], True
     for at, goal in enumerate(answer.goals):
-        bound = None
-        if sure:
-            # A goal that counts things is never below 0, and what is not there costs nothing.
-            bound = (least.goals[at].bound if at < len(least.goals) else None) or 0
-            bound = min(bound, goal.value)
-        goals.append(GoalBound(goal.goal, goal.value, bound))
+        bound = floors[at]
+        if sure and at < len(least.goals):
+            bound = max(bound, least.goals[at].bound or 0)
+        goals.append(GoalBound(goal.goal, goal.value, min(bound, goal.value)))
         sure = sure and goals[-1].proven
     answer.goals = tuple(goals)
     return answer
+
+
+def _floors(tables: Sequence[AnyTable], racks: Sequence[Rack], demand: Sequence[int], answer: Answer) -> list[int]:
+    """Return, goal by goal, what no plan undercuts that places as many replicas as the one found.
+
+    Every replica is worth at least what no way of its workload undercuts anywhere, goal by goal, and a node holds no
+    more replicas than the fullest; so it holds whichever replicas are placed.
+    """
+    order = tuple(goal.goal for goal in answer.goals)
+    device = device_goals(order)
+    missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), sum(demand))
+    cheapest = np.full((len(demand), len(device)), np.inf)
+    for floors in {floors for table in tables for floors in enumerate(table.floors())}:
+        if floors[1] is not None:
+            cheapest[floors[0]] = np.minimum(cheapest[floors[0]], floors[1])
+    able = [at for at in range(len(demand)) if np.isfinite(cheapest[at]).all()]
+    most = max((sum(counts) for rack in racks for counts in rack.patterns), default=0)
+    several = any(rack.nodes for rack in racks) or not most
+    found = []
+    for goal in order:
+        if goal == NODES:
+            found.append(0 if several else -(-(sum(demand) - missing) // most))
+        elif goal == UNPLACED:
+            found.append(sum(demand) - sum(demand[at] for at in able))
+        else:
+            rows = sorted((cheapest[at][device.index(goal)], demand[at]) for at in able)
+            found.append(_sum_of_least(rows, sum(demand) - missing))
+    return found
+
+
+def _sum_of_least(rows: Sequence[tuple[float, int]], placed: int) -> int:
+    """Return the least sum of some numbers, each given as often as is said beside it."""
+    total = 0
+    for value, count in rows:
+        total += int(value) * min(count, placed)
+        placed -= min(count, placed)
+    return total

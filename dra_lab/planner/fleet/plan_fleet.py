@@ -15,6 +15,13 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.progress import Limits, Progress
 
+_PLACING = 1e-4
+_RESERVED = 0.3
+"""Seconds that a replica or a node takes when devices are given out, and the share of the time kept for it at most."""
+
+_SCAN = 0.65
+"""The share of the time after which a plan is made for the nodes that were looked at."""
+
 OBJECTIVES = ("replicas", "nodes")
 
 
@@ -56,7 +63,7 @@ def plan_fleet(
     if not any(workload.replicas for workload in workloads):
         return plan
     clock = Clock()
-    fleet = look_at(cluster, workloads, release, limits, held)
+    fleet = look_at(cluster, workloads, release, limits.part(_SCAN), held)
     clock.lap("scan")
     work = Work(fleet, order, objective == "nodes", limits, solver, clock)
     plan = _planned(work, plan)
@@ -106,18 +113,27 @@ def fleet_order(goals: Sequence[str], objective: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, "alternatives", "preferences", *wanted, *FLEET_GOALS)))
 
 
+def _before_placing(work: Work) -> Limits:
+    """Return limits that leave time to write down which replica gets which devices."""
+    left, fleet = work.limits.left, work.fleet
+    if left is None or work.limits.deadline is None:
+        return work.limits
+    reserve = min(_RESERVED * left, _PLACING * sum(fleet.demand) + _PLACING * len(fleet.survey.states))
+    return replace(work.limits, deadline=work.limits.deadline - reserve)
+
+
 def _planned(work: Work, plan: FleetPlan) -> FleetPlan:
     # The solver takes half a second to import; only who plans waits for it.
     from dra_lab.planner.fleet.placing import goals_of, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search
 
-    answer, stands, states = search(work)
+    answer, stands, states = search(replace(work, limits=_before_placing(work)))
     plan = replace(plan, states=states)
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)
     replicas = replicas_of(work.fleet, stands, work.order)
-    counted = goals_of(work.fleet, replicas, work.order, len(stands))
+    counted = goals_of(work.fleet, replicas, work.order, len({replica.node for replica in replicas}))
     goals = proven_goals(answer, counted)
     work.clock.lap("placing")
     status = PlanStatus.OPTIMAL if all(goal.proven for goal in goals) else PlanStatus.FEASIBLE

@@ -8,11 +8,13 @@ from dataclasses import replace
 
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
+from dra_lab.planner.fleet.coupled_tables import DealtTable, tables_for
+from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.plan_fleet import Work
 from dra_lab.planner.fleet.sites import Site, sites_of
-from dra_lab.planner.fleet.tables import AnyTable, Table, tables_of
+from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.fleet.wide import WideTable, wide_layout
 
 FEW = 60
@@ -22,6 +24,9 @@ SECONDS = 20.0
 """How long a plan is improved without a time limit where there are more than MANY node states."""
 
 MANY = 200
+
+_FILL = 0.5
+"""The share of the time that is left after which the walk over one kind of hardware ends."""
 
 _AT_ONCE = 12
 _TELL_EVERY = 10
@@ -41,17 +46,19 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
             narrow.extend(group)
         else:
             tables.extend(wide)
-    exact = tables_of(narrow, work.fleet.demand, device_goals(work.order), work.solver)
+    asked, exact = tables_for(work.fleet, narrow, work.order, work.solver)
     _fill(work, exact)
     work.clock.lap("patterns")
     whole = work.fleet.scan.complete and not skipped
     closed = not tables and whole and all(table.closed for table in exact)
-    tables.extend(exact)
+    closed = closed and not any(isinstance(table, DealtTable) for table in asked)
+    tables.extend(asked)
+    began = time.monotonic()
     answer = _answer(work, tables, closed=closed)
     stands = stands_of(answer)
     work.clock.lap("master")
     if not closed and whole:
-        answer, stands = _improved(work, tables, answer, stands, len(sites))
+        answer, stands = _improved(work, tables, (answer, stands), len(sites), time.monotonic() - began)
     if not whole:
         answer = _unproven(answer)
     return answer, stands, len(sites)
@@ -61,6 +68,8 @@ def _is_large(work: Work, sites: Sequence[Site]) -> bool:
     """Say whether there is more than can be looked at exactly at once."""
     amount = 0
     for site in sites:
+        if site.nodes:
+            continue
         vectors = room_of(site, work.fleet.demand).vectors(FEW)
         amount += FEW + 1 if vectors is None else sum(map(sum, vectors))
         if amount > FEW:
@@ -81,25 +90,44 @@ def _answer(work: Work, tables: Sequence[AnyTable], *, closed: bool = False) -> 
 
 
 def _improved(
-    work: Work, tables: Sequence[AnyTable], answer: Answer, stands: list[Stand], states: int
+    work: Work, tables: Sequence[AnyTable], known: tuple[Answer, list[Stand]], states: int, seconds: float
 ) -> tuple[Answer, list[Stand]]:
-    """Find out exactly what the least that may exist is made of, until it is what was found or time is over."""
-    deadline = None if work.limits.deadline is not None or states <= MANY else time.monotonic() + SECONDS
-    limits = work.limits if deadline is None else replace(work.limits, deadline=deadline)
-    while not (answer.proven or answer.infeasible or limits.reached):
+    """Find out exactly what the least that may exist is made of, until it is what was found or time is over.
+
+    `seconds` is what an answer takes: nothing more is looked at when there is no time for another one.
+    """
+    answer, stands = known
+    deadline = work.limits.deadline
+    if deadline is None and states > MANY:
+        deadline = time.monotonic() + SECONDS
+    limits = replace(work.limits, deadline=deadline)
+    looking = limits if deadline is None else replace(limits, deadline=deadline - seconds)
+    while not (answer.proven or answer.infeasible or looking.reached):
         doubtful = _doubtful(answer)
         if not doubtful:
             break
         for table, counts in doubtful:
             # With the time over this comes back at once, with what is known.
-            table.decide(counts, limits)
+            table.decide(counts, looking)
         work.clock.lap("patterns")
         following = _answer(replace(work, limits=limits), tables)
         work.clock.lap("master")
         if answer.chosen is not None and (following.chosen is None or following.values > answer.values):
             break
+        following.goals = _best_bounds(answer, following)
         answer, stands = following, stands_of(following)
     return answer, stands
+
+
+def _best_bounds(before: Answer, after: Answer) -> tuple[GoalBound, ...]:
+    """Return the goals of an answer with the better bounds of two: those of the first hold as far as it is as good."""
+    goals = list(after.goals)
+    for at, (old, new) in enumerate(zip(before.goals, after.goals, strict=False)):
+        known = [bound for bound in (old.bound, new.bound) if bound is not None]
+        goals[at] = replace(new, bound=min(max(known), new.value) if known else None)
+        if old.value != new.value:
+            break
+    return tuple(goals)
 
 
 def _doubtful(answer: Answer) -> list[tuple[AnyTable, Counts]]:
@@ -131,7 +159,7 @@ def _wide(work: Work, sites: Sequence[Site]) -> list[AnyTable] | None:
     wide = wide_layout(layout, sites, work.fleet.demand, device_goals(work.order))
     if wide is None:
         return None
-    wide.fill(work.limits)
+    wide.fill(work.limits.part(_FILL))
     work.limits.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
     order = device_goals(work.order)
     return [WideTable(site, wide, number, order, work.solver) for number, site in enumerate(sites)]

@@ -61,7 +61,7 @@ def survey(rules: Rules, limits: Limits) -> Survey:
     """Look at every node once. Raises UnsupportedFeature as `scan_nodes` does."""
     views = views_of(rules.cluster, rules.release)
     special = any(ask.all_devices or ask.admin_access for ask in rules.asks) or rules.cluster.network_slices
-    if special or any(views.view(name).counted for name in rules.cluster.node_names):
+    if special:
         return Survey(scan_nodes(rules, limits))
     scan = Scan(rules, views)
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
@@ -70,6 +70,8 @@ def survey(rules: Rules, limits: Limits) -> Survey:
     for number, name in enumerate(rules.cluster.node_names):
         if limits.reached:
             break
+        if views.view(name).counted:
+            return Survey(scan_nodes(rules, limits))
         shape = shape_key(views, name, rules.asks, wheres)
         if shape not in shapes:
             shapes[shape] = len(scan.layouts)

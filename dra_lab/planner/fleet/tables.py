@@ -28,6 +28,9 @@ class AnyTable(Protocol):
     def least(self) -> dict[Counts, Values] | None:
         """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
 
+    def floors(self) -> tuple[Values | None, ...]:
+        """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
+
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers."""
 
@@ -138,6 +141,15 @@ class Table:
             return None
         rows = ((counts, self.lower(counts)) for counts in self.vectors)
         return {counts: lower for counts, lower in rows if lower is not None}
+
+    def floors(self) -> tuple[Values | None, ...]:
+        """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
+        found: list[Values | None] = []
+        for at, cap in enumerate(self.room.caps):
+            lower = self.lower(_one(self.site.zero, at)) if cap else None
+            # Of goals that are compared one after the other, the first alone holds whatever the others are.
+            found.append(None if lower is None else (*lower[:1], *(0 for _ in lower[1:])))
+        return tuple(found)
 
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers."""

@@ -230,6 +230,12 @@ class WideLayout:
         return {counts: self.told[counts][state] for counts, filled in self.filled.items() if filled.fits[state]}
 
     @cached_property
+    def floors(self) -> tuple[Values | None, ...]:
+        """Return, part by part, the least value of each goal by itself, None where no state holds a replica."""
+        columns = (found.values for found in self.stock.columns)
+        return tuple(tuple(values.min(axis=0).tolist()) if len(values) else None for values in columns)
+
+    @cached_property
     def told(self) -> dict[Counts, list[Values]]:
         """Return the values of every state, as plain numbers."""
         return {counts: [tuple(row) for row in filled.values.tolist()] for counts, filled in self.filled.items()}
@@ -281,6 +287,10 @@ class WideTable:
             else:
                 least[counts] = packed.lower
         return least
+
+    def floors(self) -> tuple[Values | None, ...]:
+        """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
+        return self.wide.floors
 
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers."""
