@@ -5,10 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import Commands, add_claim, session_of, status_of
+from dra_lab.cli.options import Commands, add_claim, session_of, status_of, tell_misfit
+from dra_lab.cli.workloads import add_workloads, fleet_status, is_fleet, workloads_of
 from dra_lab.errors import InputError
 from dra_lab.model.plan import Plan
+
+if TYPE_CHECKING:
+    from dra_lab.exports.bundle import Wanted
 
 _API_VERSIONS = ("v1", "v1beta2", "v1beta1")
 _EXAMPLES = ("pod", "deployment", "statefulset", "job", "none")
@@ -16,8 +21,11 @@ _EXAMPLES = ("pod", "deployment", "statefulset", "job", "none")
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("export", help="write the manifests of a claim as a folder for Git")
+    text = "write the manifests of a claim, or of many replicas, as a folder for Git"
+    # --claim is declared twice: here it may be repeated.
+    parser = commands.add_parser("export", help=text, conflict_handler="resolve")
     add_claim(parser)
+    add_workloads(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--overwrite", action="store_true", help="also over files that a person changed")
     target = parser.add_argument_group("what it is written for")
@@ -37,7 +45,8 @@ def add(commands: Commands) -> None:
     )
     target.add_argument("--tighten", action="store_true", help="add the pins that make first fit take what is planned")
     use = parser.add_argument_group("who uses it")
-    use.add_argument("--example", choices=_EXAMPLES, default="pod", help="an example beside the claim")
+    text = "an example beside the claim; default: pod, with replicas deployment"
+    use.add_argument("--example", choices=_EXAMPLES, help=text)
     use.add_argument("--workload", type=Path, metavar="FILE", help="any object with a pod template: its patched copy")
     use.add_argument("--container", default="", metavar="NAME", help="which gets the devices; default: the first")
     use.add_argument("--patch", action="store_true", help="a kustomize component in place of the patched copy")
@@ -58,20 +67,53 @@ def run(options: argparse.Namespace) -> int:
     if options.patch and options.workload is None:
         raise InputError("--patch needs --workload FILE, the workload that the patch is for")
     workload = read_workload(options.workload) if options.workload else None
+    example = options.example or ("deployment" if is_fleet(options) else "pod")
     wanted = Wanted(
-        options.example, workload, options.container, options.patch, report=options.report, annotate=options.annotate
+        example, workload, options.container, options.patch, report=options.report, annotate=options.annotate
     )
+    if is_fleet(options):
+        return _run_fleet(options, wanted)
     session = session_of(options)
     plan: Plan = session.plan()
     session.wait()
     release = KubernetesRelease(session.release.version, _gates(options.feature_gates))
     target = Target(release, options.api_version, options.kind, options.namespace)
     made = bundle(session, target, wanted, tighten=options.tighten)
+    tell_misfit(plan)
     for finding in dict.fromkeys((*made.findings, *session.findings)):
         print(finding, file=sys.stderr)
     for path in write_bundle(options.output, made, overwrite=options.overwrite):
         print(path)
     return status_of(plan)
+
+
+def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
+    """Place the replicas, run first fit on their manifests, write them, print their paths."""
+    from dra_lab.exports.bundle import write_bundle
+    from dra_lab.exports.targets import Target
+    from dra_lab.model.release import KubernetesRelease
+    from dra_lab.planner.fleet import plan_fleet
+    from dra_lab.session.outputs import fleet_bundle
+    from dra_lab.sources import load_cluster
+
+    if options.node:
+        raise InputError("--node is for one claim without --replicas; leave it out: replicas go where there is room")
+    workloads = workloads_of(options.asked)
+    cluster = load_cluster(options.cluster)
+    version = options.release or KubernetesRelease(cluster.default_release).version
+    target = Target(
+        KubernetesRelease(version, _gates(options.feature_gates)), options.api_version, options.kind, options.namespace
+    )
+    goals = tuple(goal.strip() for goal in options.goals.split(",") if goal.strip())
+    plan = plan_fleet(
+        cluster, workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
+    )
+    made = fleet_bundle(cluster, plan, target, wanted, tighten=options.tighten)
+    for finding in made.findings:
+        print(finding, file=sys.stderr)
+    for path in write_bundle(options.output, made, overwrite=options.overwrite):
+        print(path)
+    return fleet_status(plan)
 
 
 def _gates(text: str) -> dict[str, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from dra_lab.errors import InputError
 from dra_lab.exports.files import write_files
 from dra_lab.exports.loop import Loop
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
@@ -87,6 +88,11 @@ def make_bundle(
     drawn = guarded.sketch if guarded else tightened.sketch if tightened else sketch
     affinity = guarded.affinity if guarded else tightened.affinity if tightened else ()
     workload = wanted.workload
+    if workload is not None and workload.namespace and target.namespace not in ("", workload.namespace):
+        raise InputError(
+            f"{workload.name} is in the namespace {workload.namespace!r} and the claim is wanted in "
+            f"{target.namespace!r}, where its pods cannot use it; leave the claim's out, or change the workload"
+        )
     if workload is not None and not target.namespace:
         target = Target(target.release, target.api_version, target.kind, workload.namespace)
     notes = tuple(f"  Pinned: {pin.text}" for pin in tightened.pins) if tightened else ()
@@ -99,11 +105,14 @@ def make_bundle(
         made = make(workload, files.claim, container=wanted.container, affinity=affinity)
         texts[made.name], patch = made.text, made.name if wanted.patch else ""
         findings += made.findings
-    inputs = _inputs(sketch, cluster)
     if wanted.annotate:
-        texts[files.claim_file] = _annotated(texts[files.claim_file], inputs)
-    texts[KUSTOMIZATION] = _kustomization([name for name in texts if name != patch], patch, workload)
-    record = _record(sketch, cluster, target, plan, loop, tightened, inputs)
+        texts[files.claim_file] = _annotated(texts[files.claim_file], _inputs([sketch], cluster))
+    texts[KUSTOMIZATION] = kustomization([name for name in texts if name != patch], patch, workload)
+    record = target_record(sketch.name, [sketch], cluster, target) | run_record(loop)
+    if plan is not None:
+        record["plan"] = plan_json(plan)
+    if tightened is not None:
+        record["pins"] = tightened.as_json()
     if wanted.report:
         if plan is not None and plan.node in cluster.node_by_name:
             texts["picture.svg"] = hardware_svg(cluster, plan.node, plan=plan)
@@ -168,7 +177,8 @@ def _manifests(
     return ManifestFiles(texts, labelled, renamed.claim_file, renamed.spans, renamed.findings)
 
 
-def _kustomization(names: list[str], patch: str, workload: WorkloadFile | None) -> str:
+def kustomization(names: list[str], patch: str = "", workload: WorkloadFile | None = None) -> str:
+    """Return the `kustomization.yaml` of files, or with `patch` the component that patches a workload where it is."""
     resources = [name for name in names if name.endswith((".yaml", ".yml", ".json"))]
     if not patch or workload is None:
         head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
@@ -178,12 +188,13 @@ def _kustomization(names: list[str], patch: str, workload: WorkloadFile | None) 
     return dump_yaml({**head, "resources": resources, "patches": [{"path": patch, "target": target}]})
 
 
-def _inputs(sketch: ClaimSketch, cluster: Cluster) -> dict[str, str]:
+def _inputs(drawings: Sequence[ClaimSketch], cluster: Cluster) -> dict[str, str]:
     parts = (cluster.slices, cluster.classes, cluster.nodes, cluster.claims, cluster.taint_rules)
     whole = hashlib.sha256()
     for part in parts:
         whole.update(msgspec.json.encode(part))
-    return {"drawing": hashlib.sha256(msgspec.json.encode(sketch)).hexdigest(), "cluster": whole.hexdigest()}
+    drawn = hashlib.sha256(b"".join(msgspec.json.encode(sketch) for sketch in drawings))
+    return {"drawing": drawn.hexdigest(), "cluster": whole.hexdigest()}
 
 
 def _annotated(text: str, inputs: Mapping[str, str]) -> str:
@@ -192,17 +203,10 @@ def _annotated(text: str, inputs: Mapping[str, str]) -> str:
     return text.replace("\nspec:\n", f"\n  annotations:\n{lines}spec:\n", 1)
 
 
-def _record(
-    sketch: ClaimSketch,
-    cluster: Cluster,
-    target: Target,
-    plan: Plan | None,
-    loop: Loop | None,
-    tightened: Tightened | None,
-    inputs: Mapping[str, str],
-) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "name": sketch.name,
+def target_record(name: str, drawings: Sequence[ClaimSketch], cluster: Cluster, target: Target) -> dict[str, Any]:
+    """Return what `plan.json` says of the inputs: what it is written for, which cluster, the digests of both."""
+    return {
+        "name": name,
         "writtenBy": f"dra-lab {metadata.version('dra-lab')}",
         "target": {
             "release": str(target.release),
@@ -211,12 +215,10 @@ def _record(
         },
         "cluster": cluster.name,
         "readAt": cluster.read_at,
-        "inputs": dict(inputs),
+        "inputs": _inputs(drawings, cluster),
     }
-    if plan is not None:
-        record["plan"] = plan_json(plan)
-    if loop is not None:
-        record["loop"] = loop.as_json()
-    if tightened is not None:
-        record["pins"] = tightened.as_json()
-    return record
+
+
+def run_record(loop: Loop | None) -> dict[str, Any]:
+    """Return what `plan.json` says of a run of first fit."""
+    return {} if loop is None else {"loop": loop.as_json()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -89,11 +90,11 @@ def labelled_class(device_class: DeviceClass) -> DeviceClass:
     )
 
 
-def pod_claim(claim: ResourceClaimTemplate | ResourceClaim) -> dict[str, str]:
-    """Return the entry of `spec.resourceClaims` with which a pod uses a claim or template."""
+def pod_claim(claim: ResourceClaimTemplate | ResourceClaim, name: str = POD_CLAIM) -> dict[str, str]:
+    """Return the entry of `spec.resourceClaims` with which a pod uses a claim or template, under a name."""
     template = isinstance(claim, ResourceClaimTemplate)
     reference = "resourceClaimTemplateName" if template else "resourceClaimName"
-    return {"name": POD_CLAIM, reference: claim.metadata.name}
+    return {"name": name, reference: claim.metadata.name}
 
 
 def node_affinity(affinity: Affinity) -> dict[str, Any]:
@@ -102,10 +103,18 @@ def node_affinity(affinity: Affinity) -> dict[str, Any]:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
 
 
-def example(claim: ResourceClaimTemplate | ResourceClaim, kind: str = "pod", affinity: Affinity = ()) -> dict[str, Any]:
+def example(
+    claim: ResourceClaimTemplate | ResourceClaim,
+    kind: str = "pod",
+    affinity: Affinity = (),
+    *,
+    more: Sequence[ResourceClaimTemplate | ResourceClaim] = (),
+    replicas: int = 1,
+) -> dict[str, Any]:
     """Return a workload with one container that gets all devices of a claim, as plain values in the API's order.
 
-    `kind` is one of EXAMPLES but `none`. Raises InputError for another kind.
+    `kind` is one of EXAMPLES but `none`; `more` are further claims of the pod; a single pod has no `replicas`. Raises
+    InputError for another kind.
     """
     name = claim.metadata.name
     own = object_name(f"{name[:55]}-example")
@@ -114,32 +123,40 @@ def example(claim: ResourceClaimTemplate | ResourceClaim, kind: str = "pod", aff
         metadata["namespace"] = claim.metadata.namespace
     metadata["labels"] = labels(name, "pod" if kind == "pod" else "workload")
     lasting = kind in ("deployment", "statefulset")
-    spec = _pod_spec(claim, affinity, "Always" if lasting else "Never")
+    spec = _pod_spec((claim, *more), affinity, "Always" if lasting else "Never")
     if kind == "pod":
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     selector = {"app.kubernetes.io/name": name, "app.kubernetes.io/component": "workload"}
     template = {"metadata": {"labels": labels(name, "workload")}, "spec": spec}
     match kind:
         case "deployment":
-            body: dict[str, Any] = {"replicas": 1, "selector": {"matchLabels": selector}, "template": template}
+            body: dict[str, Any] = {"replicas": replicas, "selector": {"matchLabels": selector}, "template": template}
             return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": body}
         case "statefulset":
-            body = {"replicas": 1, "selector": {"matchLabels": selector}, "serviceName": own, "template": template}
+            body = {
+                "replicas": replicas,
+                "selector": {"matchLabels": selector},
+                "serviceName": own,
+                "template": template,
+            }
             return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": body}
         case "job":
-            body = {"parallelism": 1, "completions": 1, "template": template}
+            body = {"parallelism": replicas, "completions": replicas, "template": template}
             return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": body}
     raise InputError(f"there is no example of kind {kind!r}; use one of {', '.join(EXAMPLES)}")
 
 
-def _pod_spec(claim: ResourceClaimTemplate | ResourceClaim, affinity: Affinity, restart_policy: str) -> dict[str, Any]:
+def _pod_spec(
+    claims: Sequence[ResourceClaimTemplate | ResourceClaim], affinity: Affinity, restart_policy: str
+) -> dict[str, Any]:
+    entries = [pod_claim(claim, f"{POD_CLAIM}-{n}" if len(claims) > 1 else POD_CLAIM) for n, claim in enumerate(claims)]
     container = {
         "name": "main",
         "image": POD_IMAGE,
         "command": ["sleep", "infinity"],
-        "resources": {"claims": [{"name": POD_CLAIM}]},
+        "resources": {"claims": [{"name": entry["name"]} for entry in entries]},
     }
-    spec: dict[str, Any] = {"containers": [container], "resourceClaims": [pod_claim(claim)]}
+    spec: dict[str, Any] = {"containers": [container], "resourceClaims": entries}
     if affinity:
         spec["affinity"] = node_affinity(affinity)
     return {**spec, "restartPolicy": restart_policy}

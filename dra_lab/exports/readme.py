@@ -9,6 +9,7 @@ from dra_lab.exports.sentences import answer_sentence, printable
 from dra_lab.exports.targets import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.exports.tightening import Tightened
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FLEET_GOALS, FleetPlan
 from dra_lab.model.plan import GOALS, Plan
 from dra_lab.model.sketch import ClaimSketch, asks
 
@@ -26,10 +27,41 @@ def readme_text(
     tightened: Tightened | None = None,
 ) -> str:
     """Return the README as Markdown; names from a cluster are escaped, the same plan gives the same text."""
-    parts = [f"# {_safe(sketch.name)}", *_answer(cluster, plan, loop), *_pins(tightened), *_use(sketch, target)]
-    listed = "\n".join(f"- `{printable(name).replace('`', '')}`" for name in files)
-    parts += ["## Files", listed, "`plan.json` holds what was planned and run, and the digest of each file."]
-    return "\n\n".join(parts) + "\n"
+    parts = [f"# {_safe(sketch.name)}", *_answer(cluster, plan, loop), *_pins(tightened), *_use([sketch], target)]
+    return "\n\n".join([*parts, *_files(files)]) + "\n"
+
+
+def fleet_readme(
+    plan: FleetPlan,
+    target: Target,
+    files: Sequence[str],
+    *,
+    loop: Loop | None = None,
+    tightened: Tightened | None = None,
+) -> str:
+    """Return the README of several workloads as Markdown; the same plan gives the same text."""
+    rows = ["| workload | replicas wanted | placed |", "|---|---|---|"]
+    rows += [f"| {_safe(w.name)} | {w.replicas} | {plan.placed[w.name]} |" for w in plan.workloads]
+    parts = [f"# {_safe(', '.join(workload.name for workload in plan.workloads))}", "\n".join(rows)]
+    if plan.goals:
+        goals = ["| goal (smaller is better) | value | proven |", "|---|---|---|"]
+        goals += [f"| {FLEET_GOALS.get(g.goal, g.goal)} | {g.value} | {_yes(g.proven)} |" for g in plan.goals]
+        parts.append("\n".join(goals))
+    if loop is not None:
+        parts.append(f"Run on a copy of kube-scheduler's first fit: {_safe(loop.sentence)}")
+    parts += _pins(tightened)
+    parts += _use([sketch for workload in plan.workloads for sketch in workload.claims], target)
+    return "\n\n".join([*parts, *_files(files)]) + "\n"
+
+
+def _files(files: Sequence[str]) -> Iterator[str]:
+    yield "## Files"
+    yield "\n".join(f"- `{printable(name).replace('`', '')}`" for name in files)
+    yield "`plan.json` holds what was planned and run, and the digest of each file."
+
+
+def _yes(proven: object) -> str:
+    return "yes" if proven else "no"
 
 
 def _answer(cluster: Cluster, plan: Plan | None, loop: Loop | None) -> Iterator[str]:
@@ -39,7 +71,7 @@ def _answer(cluster: Cluster, plan: Plan | None, loop: Loop | None) -> Iterator[
             yield f"![The plan on {_safe(plan.node)}](picture.svg)"
         if plan.goals:
             rows = ["| goal (smaller is better) | value | proven |", "|---|---|---|"]
-            rows += [f"| {GOALS.get(g.goal, g.goal)} | {g.value} | {'yes' if g.proven else 'no'} |" for g in plan.goals]
+            rows += [f"| {GOALS.get(g.goal, g.goal)} | {g.value} | {_yes(g.proven)} |" for g in plan.goals]
             yield "\n".join(rows)
     if loop is not None:
         yield f"Run on a copy of kube-scheduler's first fit: {_safe(loop.sentence)}"
@@ -55,14 +87,14 @@ def _pins(tightened: Tightened | None) -> Iterator[str]:
     yield "\n".join(f"- {_safe(pin.text)}: {_safe(pin.reason)}. Price: {_safe(pin.price)}." for pin in tightened.pins)
 
 
-def _use(sketch: ClaimSketch, target: Target) -> Iterator[str]:
+def _use(sketches: Sequence[ClaimSketch], target: Target) -> Iterator[str]:
     yield "## Use"
     kind = KINDS[target.kind]
     yield f"For Kubernetes {target.release}, resource.k8s.io/{target.api_version}. {kind}: {MEANING[target.kind]}."
     namespace = f" -n {target.namespace}" if target.namespace else ""
     yield f"    kubectl apply -k .{namespace}"
     yield "The spec of a claim or template cannot be changed once it is there: delete and create it, or rename it."
-    if any(ask.admin_access for request in sketch.requests for ask in asks(request)):
+    if any(ask.admin_access for sketch in sketches for request in sketch.requests for ask in asks(request)):
         yield f"    kubectl label namespace {target.namespace or 'NAMESPACE'} {ADMIN_LABEL}=true"
 
 

@@ -29,11 +29,12 @@ _QUICK = 3
 
 @dataclass(frozen=True)
 class Pin:
-    """A piece of pinning that the manifests need: what it says, why, and what it costs."""
+    """A piece of pinning that the manifests of a workload need: what it says, why, and what it costs."""
 
     text: str
     reason: str
     price: str
+    workload: int = 0
 
     def as_json(self) -> dict[str, str]:
         """Return it as plain values."""
@@ -109,7 +110,7 @@ def tighten(
     chosen = search.find(base, before)
     draft = _with(base, chosen)
     loop = search.run(draft, seeds) if chosen else before
-    pins = tuple(Pin(piece.text, piece.reason, search.price(base, piece)) for piece in chosen)
+    pins = tuple(Pin(piece.text, piece.reason, search.price(base, piece), piece.workload) for piece in chosen)
     return Tightened(draft.sketches, draft.affinity, pins, before, loop)
 
 

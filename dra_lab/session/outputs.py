@@ -11,6 +11,7 @@ from dra_lab.exports.bundle import Bundle, Wanted, make_bundle, write_bundle
 from dra_lab.exports.manifests import ManifestText, manifest_yaml
 from dra_lab.exports.targets import Target
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import write_whole
@@ -23,6 +24,9 @@ LOOP_SECONDS = 10.0
 
 GUARD_SECONDS = 30.0
 """How long the node states are searched for one on which kube-scheduler would give up the pod."""
+
+FLEET_SECONDS = 30.0
+"""How long first fit is run on an export of replicas, tightening included."""
 
 PICTURES = (".svg", ".html")
 
@@ -85,6 +89,41 @@ def bundle(session: Session, target: Target, wanted: Wanted | None = None, *, ti
     return make_bundle(
         session.sketch, cluster, target, wanted, plan=known, loop=loop, tightened=tightened, guarded=guarded
     )
+
+
+def fleet_bundle(
+    cluster: Cluster, plan: FleetPlan, target: Target, wanted: Wanted | None = None, *, tighten: bool = False
+) -> Bundle:
+    """Return the files of several workloads of a plan, with what running first fit on them gave; see `export`.
+
+    Where a pod has several claims its node states are searched claim by claim, and all of them together in the run.
+    Raises InputError for what cannot be written.
+    """
+    from dra_lab.exports.fleet_bundle import make_fleet_bundle
+    from dra_lab.exports.loop import Loop, close_loop
+    from dra_lab.exports.step_guard import Guarded, guard_steps
+    from dra_lab.exports.tightening import tighten as tighten_plan
+
+    release, tightened, guarded = target.release, None, []
+    try:
+        if tighten and plan.replicas:
+            tightened = tighten_plan(cluster, plan, release, time_limit=FLEET_SECONDS)
+        for number, workload in enumerate(plan.workloads):
+            affinity = tightened.affinities[number] if tightened else ()
+            guards: list[Guarded] = []
+            for sketch in tightened.sketches[number] if tightened else workload.claims:
+                guards.append(guard_steps(sketch, cluster, release, affinity=affinity, time_limit=GUARD_SECONDS))
+                affinity = guards[-1].affinity
+            guarded.append(guards)
+        if tightened is not None and not any(guard.changed for guards in guarded for guard in guards):
+            loop = tightened.loop
+        else:
+            exported = [[guard.sketch for guard in guards] for guards in guarded]
+            pins = [guards[-1].affinity for guards in guarded]
+            loop = close_loop(cluster, plan, release, exported=exported, affinity=pins, time_limit=FLEET_SECONDS)
+    except UnsupportedFeature as error:
+        loop, guarded = Loop(len(plan.replicas), 0, not_run=str(error)), []
+    return make_fleet_bundle(plan, cluster, target, wanted, loop=loop, tightened=tightened, guarded=guarded)
 
 
 def picture_page(cluster: Cluster, plan: Plan | None, node: str, path: Path, yaml_text: str = "") -> None:

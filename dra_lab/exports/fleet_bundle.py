@@ -1,0 +1,138 @@
+"""An export of several workloads as one folder: a template for every claim of a pod, classes once, one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dra_lab.authoring.names import Names, object_name
+from dra_lab.errors import InputError
+from dra_lab.exports.bundle import KUSTOMIZATION, Bundle, Wanted, kustomization, make_bundle, run_record, target_record
+from dra_lab.exports.fleet_values import fleet_json
+from dra_lab.exports.loop import Loop
+from dra_lab.exports.manifests import ManifestFiles, manifest_files
+from dra_lab.exports.objects import Affinity, example
+from dra_lab.exports.readme import fleet_readme
+from dra_lab.exports.step_guard import Guarded
+from dra_lab.exports.targets import Target
+from dra_lab.exports.tightening import Tightened
+from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.manifests.yaml_text import dump_yaml
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.sketch import ClaimSketch
+
+
+def make_fleet_bundle(
+    plan: FleetPlan,
+    cluster: Cluster,
+    target: Target,
+    wanted: Wanted | None = None,
+    *,
+    loop: Loop | None = None,
+    tightened: Tightened | None = None,
+    guarded: Sequence[Sequence[Guarded]] = (),
+) -> Bundle:
+    """Return the export of a fleet: templates, an example per workload with its replicas, and one record of the plan.
+
+    `guarded` is per workload and claim, as `tightened` is. The same workloads and target give the same bytes of every
+    manifest, as in `make_bundle`; a claim's name is its workload's, with the claim's own where a pod has several. A
+    person's own workload (`Wanted.workload`) is patched where there is one workload of one claim. Raises InputError
+    where it cannot be, for shared claims (replicas need devices of their own), and for two claims of one name.
+    """
+    wanted = wanted or Wanted()
+    if target.kind == "claim":
+        raise InputError("kind claim: replicas would share the devices of one ResourceClaim; write a template")
+    if wanted.workload is not None:
+        return _of_one(plan, cluster, target, wanted, loop, tightened, guarded)
+    texts: dict[str, str] = {}
+    findings = [finding for part in (plan, loop, tightened) if part for finding in part.findings]
+    findings += _unplaced(plan)
+    used = Names()
+    for number, workload in enumerate(plan.workloads):
+        parts, affinity = _drawn(workload, number, tightened, guarded)
+        notes = _notes(number, tightened)
+        made = []
+        for drawn, name in zip(parts, _claim_names(workload), strict=True):
+            if used.one(name) != name:
+                raise InputError(f"two claims would be called {name!r}; give the workloads other names")
+            made.append(manifest_files(drawn, cluster, target, example_kind="none", name=name, notes=notes))
+            texts |= _files(made[-1], name)
+            findings += made[-1].findings
+        findings += [finding for guard in (guarded[number] if guarded else ()) for finding in guard.findings]
+        if wanted.example != "none":
+            claims = [files.claim for files in made]
+            shown = example(claims[0], wanted.example, affinity, more=claims[1:], replicas=workload.replicas)
+            texts[f"{wanted.example}-{object_name(workload.name)}.yaml"] = dump_yaml(shown)
+    texts[KUSTOMIZATION] = kustomization(list(texts))
+    record = _record(plan, cluster, target, loop, tightened)
+    if wanted.report:
+        texts["README.md"] = fleet_readme(plan, target, list(texts), loop=loop, tightened=tightened)
+    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)))
+
+
+def _of_one(
+    plan: FleetPlan,
+    cluster: Cluster,
+    target: Target,
+    wanted: Wanted,
+    loop: Loop | None,
+    tightened: Tightened | None,
+    guarded: Sequence[Sequence[Guarded]],
+) -> Bundle:
+    """Return the export of one workload of one claim, for which a person's own object is patched."""
+    if len(plan.workloads) != 1 or len(plan.workloads[0].claims) != 1:
+        raise InputError("a workload's file is patched for one claim; leave it out, or export the claims one by one")
+    sketch = plan.workloads[0].claims[0]
+    guard = guarded[0][0] if guarded else None
+    made = make_bundle(sketch, cluster, target, wanted, loop=loop, tightened=tightened, guarded=guard)
+    record = {**made.record, **_record(plan, cluster, target, loop, tightened)}
+    return Bundle(made.texts, record, sort_findings(dict.fromkeys((*plan.findings, *made.findings))))
+
+
+def _drawn(
+    workload: Workload, number: int, tightened: Tightened | None, guarded: Sequence[Sequence[Guarded]]
+) -> tuple[tuple[ClaimSketch, ...], Affinity]:
+    if guarded:
+        return tuple(guard.sketch for guard in guarded[number]), guarded[number][-1].affinity
+    if tightened is not None:
+        return tightened.sketches[number], tightened.affinities[number]
+    return workload.claims, ()
+
+
+def _unplaced(plan: FleetPlan) -> Iterator[Finding]:
+    for workload in plan.workloads:
+        left = workload.replicas - plan.placed[workload.name]
+        if left:
+            message = f"{left} of {workload.replicas} replicas have no place in the plan, and nothing was run for them"
+            yield Finding("replicas-unplaced", Severity.WARNING, workload.name, message, "Ask for fewer replicas.")
+
+
+def _claim_names(workload: Workload) -> tuple[str, ...]:
+    if len(workload.claims) == 1:
+        return (object_name(workload.name),)
+    names = Names()
+    return tuple(names.one(object_name(f"{workload.name}-{sketch.name}")) for sketch in workload.claims)
+
+
+def _files(files: ManifestFiles, name: str) -> Mapping[str, str]:
+    """Return the files under names that tell the claims apart; classes keep theirs, so that each is written once."""
+    head, _, tail = files.claim_file.rpartition(".")
+    return {f"{head}-{name}.{tail}" if n == files.claim_file else n: text for n, text in files.texts.items()}
+
+
+def _notes(workload: int, tightened: Tightened | None) -> tuple[str, ...]:
+    if tightened is None:
+        return ()
+    return tuple(f"  Pinned: {pin.text}" for pin in tightened.pins if pin.workload == workload)
+
+
+def _record(
+    plan: FleetPlan, cluster: Cluster, target: Target, loop: Loop | None, tightened: Tightened | None
+) -> dict[str, Any]:
+    drawings = [sketch for workload in plan.workloads for sketch in workload.claims]
+    names = ", ".join(workload.name for workload in plan.workloads)
+    record = {**target_record(names, drawings, cluster, target), "plan": fleet_json(plan), **run_record(loop)}
+    if tightened is not None:
+        record["pins"] = [{"workload": plan.workloads[pin.workload].name, **pin.as_json()} for pin in tightened.pins]
+    return record

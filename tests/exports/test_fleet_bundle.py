@@ -1,0 +1,124 @@
+"""Several workloads, and pods of several claims, as one folder for Git."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import yaml
+from small_claims import request
+from small_nodes import a_slice, cluster, gpu, nic
+
+from dra_lab.cli import main
+from dra_lab.errors import InputError
+from dra_lab.exports.bundle import Wanted
+from dra_lab.exports.fleet_bundle import make_fleet_bundle
+from dra_lab.exports.targets import Target
+from dra_lab.model.fleet import Workload
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.fleet import plan_fleet
+from dra_lab.session.outputs import fleet_bundle
+
+R136 = KubernetesRelease("1.36")
+TARGET = Target(R136)
+ONE = ClaimSketch(name="one", requests=(request("gpu", "gpu.nvidia.com"),))
+WIRE = ClaimSketch(name="wire", requests=(request("nic", "dranet"),))
+FLEET = ("sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs", "--replicas", "2")
+
+
+def nodes():
+    return cluster(
+        *(a_slice("gpu.nvidia.com", gpu(0, "r0"), gpu(1, "r1"), node=n) for n in ("n1", "n2")),
+        *(a_slice("dra.net", nic("a", "r0", 0), nic("b", "r1", 1), node=n) for n in ("n1", "n2")),
+    )
+
+
+def planned(*workloads):
+    return plan_fleet(nodes(), workloads, release=R136, first_fit=False)
+
+
+def test_a_pod_of_several_claims_names_a_template_for_each():
+    plan = planned(Workload("both", (ONE, WIRE), 2))
+    texts = fleet_bundle(nodes(), plan, TARGET, Wanted("deployment")).texts
+    shown = yaml.safe_load(texts["deployment-both.yaml"])
+    pod = shown["spec"]["template"]["spec"]
+    assert shown["spec"]["replicas"] == 2
+    assert [entry["resourceClaimTemplateName"] for entry in pod["resourceClaims"]] == ["both-one", "both-wire"]
+    assert pod["containers"][0]["resources"]["claims"] == [{"name": e["name"]} for e in pod["resourceClaims"]]
+    assert "resourceclaimtemplate-both-wire.yaml" in texts
+
+
+def test_every_file_is_in_the_kustomization_and_classes_are_written_once():
+    bundle = fleet_bundle(nodes(), planned(Workload("a", (ONE,), 1), Workload("b", (ONE,), 1)), TARGET)
+    listed = yaml.safe_load(bundle.texts["kustomization.yaml"])["resources"]
+    assert sorted([*listed, "kustomization.yaml"]) == sorted(bundle.texts)
+    assert sum(name.startswith("deviceclass-") for name in listed) == len(
+        {name for name in listed if name.startswith("deviceclass-")}
+    )
+
+
+def test_the_record_holds_the_plan_and_the_run_of_all_workloads():
+    plan = planned(Workload("a", (ONE,), 1), Workload("b", (WIRE,), 2))
+    record = fleet_bundle(nodes(), plan, TARGET, tighten=True).record
+    assert [workload["name"] for workload in record["plan"]["workloads"]] == ["a", "b"]
+    assert record["loop"]["wanted"] == 3
+
+
+def test_replicas_without_a_place_are_told():
+    plan = planned(Workload("many", (ONE,), 9))
+    told = [str(finding) for finding in make_fleet_bundle(plan, nodes(), TARGET).findings]
+    assert any("5 of 9 replicas have no place" in line for line in told)
+
+
+def test_replicas_cannot_share_one_claim():
+    with pytest.raises(InputError, match="template"):
+        make_fleet_bundle(planned(Workload("a", (ONE,), 1)), nodes(), Target(R136, kind="claim"))
+
+
+def test_two_claims_of_one_name_are_refused():
+    plan = planned(Workload("a", (ONE,), 1), Workload("A", (ONE,), 1))
+    with pytest.raises(InputError, match="two claims would be called"):
+        make_fleet_bundle(plan, nodes(), TARGET)
+
+
+def test_the_command_line_writes_the_folder_of_several_claims(tmp_path, capsys):
+    """Each --claim with its --replicas; the run of first fit is told."""
+    other = ("--claim", "sample:eks-p4d/any-nic-pairs", "--replicas", "1")
+    assert main(["export", *FLEET, *other, "-o", str(tmp_path), "--tighten", "--report"]) == 0
+    told = capsys.readouterr()
+    assert "3 of 3 as planned" in told.err
+    record = json.loads((tmp_path / "plan.json").read_text())
+    assert record["plan"]["kind"] == "FleetPlan"
+    assert (tmp_path / "deployment-any-nic-pairs.yaml").exists()
+
+
+def test_a_deployment_of_ones_own_is_patched_for_its_replicas(tmp_path):
+    own = tmp_path / "web.yaml"
+    pod = "{containers: [{name: main, image: i}]}"
+    own.write_text(
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {{template: {{spec: {pod}}}}}\n"
+    )
+    assert main(["export", *FLEET, "-o", str(tmp_path / "out"), "--workload", str(own)]) == 0
+    made = yaml.safe_load((tmp_path / "out" / "web.yaml").read_text())
+    assert made["spec"]["template"]["spec"]["resourceClaims"][0]["name"] == "devices"
+
+
+def test_the_same_input_gives_the_same_bytes_in_every_process(tmp_path):
+    """Two interpreters whose hashes of texts differ write the same folder, tightened."""
+    folders = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        call = [sys.executable, "-c", "import sys; from dra_lab.cli import main; sys.exit(main(sys.argv[1:]))"]
+        done = subprocess.run(
+            [*call, "export", *FLEET, "-o", str(folder), "--tighten", "--report"],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        folders.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert folders[0] == folders[1]
