@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from dra_lab.findings import Finding
     from dra_lab.model.cluster import Cluster
     from dra_lab.sources.snapshots import Snapshot
+
+_OTHER_FILES = frozenset((".zip", ".tar", ".gz", ".bz2", ".xz", ".zst", ".7z", ".json", ".yaml", ".yml"))
+"""Endings of files; a folder of such a name is not what was meant. `.tgz` and `.tar.gz` are written."""
 
 
 def add(commands: Commands) -> None:
@@ -52,6 +56,8 @@ def _anonymous(cluster: Cluster, options: argparse.Namespace) -> int:
     hidden = anonymise(cluster)
     changed = changed_selectors(cluster, hidden.cluster)
     snapshot = make_snapshot(replace(hidden.cluster, findings=(*cluster.findings, *changed)), replaced=hidden.counts)
+    if options.mapping:
+        _try_writing(options.mapping)
     write_snapshot(snapshot, options.out)
     if options.mapping:
         write_whole(options.mapping, mapping_text(hidden), private=True)
@@ -60,8 +66,24 @@ def _anonymous(cluster: Cluster, options: argparse.Namespace) -> int:
     return FITS
 
 
+def _try_writing(mapping: Path) -> None:
+    """Raise InputError where the mapping could not be written: a snapshot without it would have lost who is who."""
+    try:
+        mapping.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=mapping.parent):
+            pass
+        if mapping.is_dir():
+            raise IsADirectoryError(21, "it is a folder")
+    except OSError as error:
+        raise InputError(
+            f"--mapping {str(mapping)!r} cannot be written: {error.strerror or error}; nothing is written"
+        ) from None
+
+
 def _check(options: argparse.Namespace) -> None:
-    """Raise InputError for a mapping that nobody asked for, or that would be sent along with the snapshot."""
+    """Raise InputError for an archive of another kind, for a mapping that nobody asked for, or one inside OUT."""
+    if options.out.suffix.lower() in _OTHER_FILES and not options.out.name.lower().endswith(".tar.gz"):
+        raise InputError(f"'{options.out}': give a folder, or a file ending in .tar.gz or .tgz")
     if not options.mapping:
         return
     if not options.anonymise:

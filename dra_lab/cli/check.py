@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from dra_lab.cli.options import CLUSTER_HELP, FITS, NOT, UNANSWERED, Commands
+from dra_lab.cli.options import CLUSTER_HELP, FITS, NOT, UNANSWERED, Commands, seconds
 from dra_lab.model.release import RELEASES, KubernetesRelease
 
 
@@ -19,7 +19,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
     parser.add_argument("--now", action="store_true", help="count the devices that are in use")
     parser.add_argument("--format", choices=("text", "json", "sarif", "junit"), default="text")
-    parser.add_argument("--time-limit", type=float, default=60.0, metavar="S", help="for all planning (default: 60)")
+    parser.add_argument("--time-limit", type=seconds, default=60.0, metavar="S", help="for all planning (default: 60)")
     parser.set_defaults(run=run)
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from dra_lab.cli.options import FITS, Commands, add_claim, session_of, status_of
+from dra_lab.cli.options import FITS, Commands, add_claim, session_of, status_of, tell_misfit
 from dra_lab.model.plan import Plan
 
 
@@ -30,5 +30,6 @@ def run(options: argparse.Namespace) -> int:
     session = session_of(options)
     plan: Plan = session.plan()
     picture_page(session.cluster, plan, options.node, options.output, manifest(session).text)
+    tell_misfit(plan)
     print(f"wrote {options.output}", file=sys.stderr)
     return status_of(plan)

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-from dra_lab.cli.options import UNANSWERED
+from dra_lab.cli.options import FITS, UNANSWERED
 from dra_lab.errors import DraLabError
 
 COMMANDS = ("samples", "topology", "plan", "draw", "export", "check", "capture", "migrate", "replay")
 """The modules of this room that are commands, in the order in which help lists them."""
+
+
+_LAB_HELP = """\
+usage: dra-lab [lab] [JUPYTERLAB-OPTION ...]
+
+Opens JupyterLab on the planner notebook of this folder, plan.ipynb, which is made where there is none.
+Options go to JupyterLab as they are: dra-lab lab --port=9999 --no-browser (all of them: jupyter lab --help)."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,9 +29,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] == "lab":
         return _lab(arguments[1:])
-    options = _parser().parse_args(arguments)
     try:
+        options = _parser().parse_args(arguments)
         status: int = options.run(options)
+        sys.stdout.flush()
     except DraLabError as error:
         print(f"error: {error}", file=sys.stderr)
         return UNANSWERED
@@ -30,9 +40,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("error: interrupted", file=sys.stderr)
         return UNANSWERED
     except BrokenPipeError:
-        sys.stderr.close()
+        _close_output()
+        return UNANSWERED
+    except OSError as error:
+        # ours are told as DraLabError where they happen; what is left is the output itself
+        print(f"error: the output cannot be written: {error.strerror or error}", file=sys.stderr)
+        _close_output()
         return UNANSWERED
     return status
+
+
+def _close_output() -> None:
+    """Let the interpreter end without another attempt to write what is left for standard output."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -51,4 +72,7 @@ def _parser() -> argparse.ArgumentParser:
 def _lab(arguments: list[str]) -> int:
     from dra_lab.jupyter_launch import open_lab
 
+    if {"-h", "--help"} & set(arguments):
+        print(_LAB_HELP)
+        return FITS
     return open_lab(arguments, Path.cwd())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from typing import Any
 
@@ -14,7 +15,8 @@ Commands = Any
 
 FITS, NOT, UNANSWERED = 0, 1, 2
 CLUSTER_HELP = (
-    "sample:NAME, a file or folder of kubectl's JSON or YAML (or a .tar.gz), or - for standard input; "
+    "sample:NAME, context:NAME for a running cluster (context: alone is kubectl's current one), a file or folder of "
+    "kubectl's JSON or YAML (or a .tar.gz), or - for standard input; "
     "topo:FILE,FILE*8 makes 8 nodes of topology files, CLUSTER+topo:FILE lays one over real slices"
 )
 CLAIM_HELP = "a drawing (*.dralab.yaml), a ResourceClaim or ResourceClaimTemplate, or sample:NAME/EXAMPLE"
@@ -36,6 +38,17 @@ def add_claim(parser: argparse.ArgumentParser, *, required: bool = True) -> None
     parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
 
 
+def seconds(text: str) -> float:
+    """Return a time limit. Raises argparse's error for anything but a number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return value
+
+
 def session_of(options: argparse.Namespace) -> Any:
     """Return the Session of a command's cluster and claim."""
     from dra_lab.session import Session, read_sketch
@@ -54,6 +67,14 @@ def plan_with_bar(session: Any) -> Plan:
     """Plan with a line of progress on a terminal; nothing is printed where standard error is no terminal."""
     plan: Plan = session.plan(bar=sys.stderr.isatty())
     return plan
+
+
+def tell_misfit(plan: Plan) -> None:
+    """Say on standard error why there is no allocation, where what is written does not hold one."""
+    if not plan.fits:
+        from dra_lab.exports.sentences import answer_sentence
+
+        print(f"warning: {answer_sentence(plan)}", file=sys.stderr)
 
 
 def status_of(plan: Plan) -> int:

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from dra_lab.cli.options import Commands, add_claim, plan_with_bar, session_of, status_of
+from dra_lab.cli.options import Commands, add_claim, plan_with_bar, seconds, session_of, status_of
 from dra_lab.cli.workloads import add_workloads, is_fleet, run_fleet
 
 
@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("plan", help=text, conflict_handler="resolve")
     add_claim(parser)
     add_workloads(parser)
-    parser.add_argument("--time-limit", type=float, metavar="S", help="seconds after which the best so far is given")
+    parser.add_argument("--time-limit", type=seconds, metavar="S", help="seconds after which the best so far is given")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--output", type=Path, metavar="DIR", help="write the manifests to this folder as well")
     parser.set_defaults(run=run)

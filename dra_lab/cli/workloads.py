@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from dra_lab.cli.options import CLAIM_HELP, FITS, NOT, UNANSWERED
@@ -66,7 +67,9 @@ def is_fleet(options: argparse.Namespace) -> bool:
 
 def run_fleet(options: argparse.Namespace) -> int:
     """Place the replicas, print the answer and what fits after it; return the exit status (`fleet_status`)."""
+    from dra_lab.checks.cluster import check_cluster
     from dra_lab.exports.fleet_text import fleet_text
+    from dra_lab.findings import sort_findings
     from dra_lab.planner.fleet import plan_fleet
     from dra_lab.sources import load_cluster
 
@@ -91,10 +94,11 @@ def run_fleet(options: argparse.Namespace) -> int:
     if options.format == "json":
         print(json.dumps(_json(plan, rooms, jobs, lost), indent=2, ensure_ascii=False))
     else:
-        print(fleet_text(plan, rooms, lost, jobs), end="")
+        # findings go to standard error, as those of one claim do
+        print(fleet_text(replace(plan, findings=()), rooms, lost, jobs), end="")
         if not plan.replicas and plan.status is PlanStatus.INFEASIBLE:
             print(_reasons(cluster, workloads, release))
-    for finding in plan.findings:
+    for finding in sort_findings(dict.fromkeys((*cluster.findings, *check_cluster(cluster), *plan.findings))):
         print(finding, file=sys.stderr)
     return fleet_status(plan)
 
@@ -162,7 +166,9 @@ def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: Kubernete
     from dra_lab.planner import make_plan
 
     plans = {w.name: make_plan(cluster, w.claims[0], release=release, time_limit=10.0) for w in workloads}
-    lines = [printable(f"  {name}: {answer_sentence(plan)}") for name, plan in plans.items()]
+    lines = [printable(f"  {name}: {answer_sentence(plan)}") for name, plan in plans.items() if not plan.fits]
+    if not lines:
+        return "\nOf each workload one replica fits. --objective replicas places as many as can be."
     return "\n".join(["", "Why one replica does not fit", *lines])
 
 

@@ -42,6 +42,8 @@ def write_files(
     removed where this export has none of that name. Raises ExportError, before anything is written, where a file is
     somebody else's or was edited (unless `overwrite`), and when the folder cannot be written.
     """
+    if folder.exists() and not folder.is_dir():
+        raise ExportError(f"{str(folder)!r} is a file; give a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         step = _plan(folder, texts, record or {}, overwrite=overwrite)
@@ -89,7 +91,7 @@ def _plan(folder: Path, texts: Mapping[str, str], record: Mapping[str, Any], *, 
         verb = "were" if len(foreign) > 1 else "was"
         raise ExportError(
             f"{names} {verb} changed by somebody, or not written by dra-lab; "
-            "nothing is written. Move it away, choose another folder, or allow it to be overwritten"
+            "nothing is written. Move it away, choose another folder, or allow it to be overwritten (--overwrite)"
         )
     stale = tuple(
         name

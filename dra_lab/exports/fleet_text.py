@@ -24,7 +24,8 @@ def fleet_sentence(plan: FleetPlan) -> str:
         few = plan.objective == "nodes" and not (least and least.value == _wanted(plan))
         misfit = "The replicas do not all fit" if few else "Not one replica fits"
         reasons = f": {plan.shortfalls[0].message}" if plan.shortfalls else ""
-        return printable(sentence(f"{misfit}, proven{reasons}"))
+        none = " All on the fewest nodes was asked for, so none is placed." if few else ""
+        return printable(sentence(f"{misfit}, proven{reasons}") + none)
     return printable(" ".join(_placed(plan)))
 
 
@@ -132,9 +133,10 @@ def job_sentence(job: LargestJob) -> str:
     """Return the largest job of a claim, in words."""
     if not job.scale_bound:
         return printable(f"{job.claim}: not even once, proven")
-    scale = f"{job.scale} times the claim on {job.node}" if job.scale else "not known whether it fits"
+    times = "the claim once" if job.scale == 1 else f"{job.scale} times the claim"
+    scale = f"{times} on {job.node}" if job.scale else "not known whether it fits"
     open_scale = "" if job.scale >= job.scale_bound else f" (at most {job.scale_bound} times; not proven)"
-    pods = f"{job.replicas:,} pods of it can start together"
+    pods = f"{job.replicas:,} pod{'s' if job.replicas != 1 else ''} of it can start together"
     open_pods = "" if job.replicas >= job.replicas_bound else f" (at most {job.replicas_bound:,}; not proven)"
     return printable(f"{job.claim}: {scale}{open_scale}; {pods}{open_pods}")
 

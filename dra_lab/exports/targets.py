@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dra_lab.checks.names import check_label
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.release import KubernetesRelease
@@ -49,6 +50,8 @@ class Target:
             raise InputError(f"resource.k8s.io/{self.api_version} is not written; use one of {known}")
         if self.kind not in KINDS:
             raise InputError(f"kind {self.kind!r} is not written; use template or claim ({KIND_HELP})")
+        for error in check_label(self.namespace, "") if self.namespace else ():
+            raise InputError(f"the namespace {error.message}")
 
 
 def target_findings(sketch: ClaimSketch, target: Target) -> Iterator[Finding]:

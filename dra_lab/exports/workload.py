@@ -142,7 +142,8 @@ def _patch_spec(
         claims.append({"name": entry["name"]})
     others = [str(item.get("name")) for item in spec["containers"] if item is not target]
     if others and not container:
-        message = f"the devices go to its first container, {target.get('name')}; {', '.join(others)} get none"
+        get = "gets" if len(others) == 1 else "get"
+        message = f"the devices go to its first container, {target.get('name')}; {', '.join(others)} {get} none"
         findings.append(Finding("container-chosen", Severity.NOTE, subject, message, "Name one with --container."))
     if affinity:
         _require(spec, affinity)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -29,6 +30,7 @@ class YamlFile:
         if _indents_items(text):
             self._yaml.indent(mapping=2, sequence=4, offset=2)
         try:
+            self._json = _json_indent(text)
             self._documents: list[Any] = [d for d in self._yaml.load_all(text) if d is not None]
         except (YAMLError, ValueError) as error:
             raise ManifestError(f"this is no valid YAML: {error}", origin=Origin(source)) from None
@@ -41,10 +43,22 @@ class YamlFile:
         return value
 
     def text(self) -> str:
-        """Return the documents as text."""
+        """Return the documents as text: JSON where it was JSON, on as many lines as before where that was one."""
+        if self._json is not None:
+            return json.dumps(self._documents[0], indent=self._json or None, ensure_ascii=False) + "\n"
         out = io.StringIO()
         self._yaml.dump_all(self._documents, out)
         return out.getvalue()
+
+
+def _json_indent(text: str) -> int | None:
+    """Return by how much the lines of a JSON text are indented, 0 for a single line, None for what is no JSON."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    inner = re.search(r"\n( +)\S", text)
+    return len(inner[1]) if inner else 0
 
 
 def remove_keys(parent: Any, name: str, keys: frozenset[str]) -> None:

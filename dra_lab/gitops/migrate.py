@@ -10,7 +10,7 @@ from dra_lab.authoring.names import Names, object_name
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.edit_yaml import YamlFile, remove_keys
-from dra_lab.gitops.folder import Manifests
+from dra_lab.gitops.folder import STANDARD_INPUT, Manifests
 from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
 from dra_lab.gitops.pods import PodTemplate, pod_templates
 from dra_lab.gitops.what_changes import what_changes
@@ -70,7 +70,7 @@ def migrate(manifests: Manifests, *, device_classes: Mapping[str, str] | None = 
             work.texts[f"{name}.yaml"] = dump_yaml(encode(template))
             work.findings += what_changes(pod, [request for request, _ in asked])
     for source, file in files.items():
-        path = Path(source)
+        path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
         taken = path.name in work.texts
         work.texts[f"{path.parent.name}-{path.name}" if taken else path.name] = file.text()
     return Migration(work.texts, sort_findings((*manifests.findings, *work.findings)))

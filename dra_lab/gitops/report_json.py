@@ -131,7 +131,7 @@ def review_junit(review: Review) -> str:
         if errors:
             failures += 1
             text = "\n".join(_xml(str(finding)) for finding in errors)
-            ET.SubElement(case, "failure", message=f"{len(errors)} errors").text = text
+            ET.SubElement(case, "failure", message=f"{len(errors)} error{'s' if len(errors) != 1 else ''}").text = text
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(failures))
     ET.indent(suite)

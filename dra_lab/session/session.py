@@ -87,7 +87,8 @@ class Session:
         self.cluster = self._first_cluster(cluster)
         if self.drawing.node and self.drawing.node not in self.cluster.node_by_name:
             if node:
-                raise InputError(f"there is no node {node!r} in {self.cluster.name}")
+                some = ", ".join(self.cluster.node_names[:8])
+                raise InputError(f"there is no node {node!r} in {self.cluster.name}; nodes: {some}")
             self.drawing = msgspec.structs.replace(self.drawing, node="")
         self._answer_anew()
 
@@ -181,7 +182,8 @@ class Session:
     def pin(self, node: str) -> None:
         """Plan on this node only; "" for the best node. Raises InputError when the cluster has no such node."""
         if node and node not in self.cluster.node_by_name:
-            raise InputError(f"there is no node {node!r} in {self.cluster.name}")
+            some = ", ".join(self.cluster.node_names[:8])
+            raise InputError(f"there is no node {node!r} in {self.cluster.name}; nodes: {some}")
         self.drawing = msgspec.structs.replace(self.drawing, node=node)
         self._drawing_changed()
 

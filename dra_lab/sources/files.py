@@ -29,7 +29,8 @@ def read_documents(path: Path) -> Documents:
     """
     if not path.exists():
         raise SourceError(
-            f"there is nothing at {str(path)!r}; give a file, a folder, or sample:NAME (see dra-lab samples)"
+            f"there is nothing at {str(path)!r}; "
+            "give a file, a folder, context:NAME, or sample:NAME (see dra-lab samples)"
         )
     if path.is_file():
         return decode_documents(_read(path), str(path))

@@ -109,12 +109,19 @@ def _documents(paths: str) -> Iterator[Mapping[str, Any]]:
             document = yaml.safe_load(file.read_bytes()) if file.is_file() else None
         except (OSError, yaml.YAMLError, RecursionError, UnicodeDecodeError, ValueError) as error:
             # the text of a YAML error shows the line, which may be a token
-            raise SourceError(f"the kubeconfig {path!r} cannot be read: {type(error).__name__}; correct it") from None
+            raise SourceError(f"the kubeconfig {path!r} cannot be read: {_why(error)}; correct it") from None
         if document is None:
             continue
         if not isinstance(document, Mapping):
             raise SourceError(f"{path!r} is no kubeconfig: it is not an object with contexts, clusters and users")
         yield document
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    mark = getattr(error, "problem_mark", None)
+    return f"it is no valid YAML (line {mark.line + 1})" if mark else f"it is no valid YAML ({type(error).__name__})"
 
 
 def _named(document: Mapping[str, Any], key: str, inner: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -133,12 +133,16 @@ def read_all(
     except Refusal as error:
         if error.status == 401:
             raise refused_credentials(context, error) from None
-        raise SourceError(f"{context.source}: {error.message}. Read so far: {tally}") from None
+        raise SourceError(f"{context.source}: {_ended(error.message)} Read so far: {tally}") from None
     except Cancelled:
         raise
     except SourceError as error:
-        raise SourceError(f"{context.source}: {error.message}. Read so far: {tally}") from None
+        raise SourceError(f"{context.source}: {_ended(error.message)} Read so far: {tally}") from None
     return reading
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _release(client: ReadingClient) -> str:

@@ -1,0 +1,107 @@
+"""The command line against wrong words, full disks and closed pipes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dra_lab.cli import main
+
+EKS = "sample:eks-p4d"
+PAIRS = f"{EKS}/gpu-nic-pairs"
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: server, namespace: prod}
+spec: {template: {spec: {containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 1}}}]}}}
+"""
+
+
+@pytest.mark.parametrize("command", [["plan", EKS, "--claim", PAIRS], ["check", EKS, "."]])
+@pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf", "soon"])
+def test_a_time_limit_is_a_number_above_zero(command, limit, capsys):
+    """Anything else is refused with status 2, before the cluster is read."""
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--time-limit", limit])
+    assert (ended.value.code, limit in capsys.readouterr().err) == (2, True)
+
+
+def test_help_of_lab_makes_no_notebook(tmp_path, monkeypatch, capsys):
+    """Asking what a command does changes nothing."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["lab", "--help"]) == 0
+    assert ("plan.ipynb" in capsys.readouterr().out, list(tmp_path.iterdir())) == (True, [])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_output_that_cannot_be_written_is_one_line():
+    """A full disk behind standard output ends with status 2 and no traceback."""
+    with Path("/dev/full").open("w") as full:
+        code = "import sys; from dra_lab.cli import main; sys.exit(main())"
+        command = [sys.executable, "-c", code, "samples"]
+        done = subprocess.run(command, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "error: the output cannot be written: No space left on device\n")
+
+
+def test_a_node_that_is_not_there_is_told_with_those_that_are(capsys):
+    """The message ends with names that can be copied."""
+    assert main(["plan", EKS, "--claim", PAIRS, "--node", "nope"]) == 2
+    assert "nodes: ip-192-168-128-17.ec2.internal, " in capsys.readouterr().err
+
+
+def test_an_export_of_what_does_not_fit_says_why(tmp_path, capsys):
+    """Status 1 does not come without a word."""
+    assert main(["export", EKS, "--claim", f"{EKS}/five-pairs", "-o", str(tmp_path)]) == 1
+    assert "warning: Does not fit: " in capsys.readouterr().err
+
+
+def test_a_claim_goes_where_the_pods_of_its_workload_are(tmp_path, capsys):
+    """A claim in another namespace than the workload's could never be used; nothing is written."""
+    (tmp_path / "dep.yaml").write_text(DEPLOYMENT)
+    out = ["-o", str(tmp_path / "out"), "--workload", str(tmp_path / "dep.yaml")]
+    assert main(["export", EKS, "--claim", PAIRS, *out, "-n", "other"]) == 2
+    assert ("'prod'" in capsys.readouterr().err, (tmp_path / "out").exists()) == (True, False)
+
+
+def test_a_namespace_is_a_name_that_the_api_takes(tmp_path, capsys):
+    """The rule is that of the API server, and nothing is written."""
+    assert main(["export", EKS, "--claim", PAIRS, "-o", str(tmp_path / "out"), "-n", "Bad_NS"]) == 2
+    assert ("'Bad_NS'" in capsys.readouterr().err, (tmp_path / "out").exists()) == (True, False)
+
+
+def test_nothing_is_captured_when_who_is_who_cannot_be_written(tmp_path, capsys):
+    """An anonymous snapshot without its mapping would have lost the names."""
+    (tmp_path / "file").touch()
+    mapping = ["--anonymise", "--mapping", str(tmp_path / "file" / "who.json")]
+    assert main(["capture", EKS, str(tmp_path / "out"), *mapping]) == 2
+    assert ("--mapping" in capsys.readouterr().err, (tmp_path / "out").exists()) == (True, False)
+
+
+@pytest.mark.parametrize("name", ["cluster.zip", "cluster.tar", "cluster.json"])
+def test_a_snapshot_is_no_folder_of_an_archives_name(tmp_path, name):
+    """Who writes cluster.zip means a file."""
+    assert main(["capture", EKS, str(tmp_path / name)]) == 2
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+def test_a_migrated_json_file_is_json(tmp_path, indent):
+    """A text that begins with a brace is read as JSON by kubectl, so that YAML in it would be refused."""
+    containers = [{"name": "a", "image": "b", "resources": {"limits": {"nvidia.com/gpu": 1}}}]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers}}
+    (tmp_path / "pod.json").write_text(json.dumps(pod, indent=indent))
+    assert main(["migrate", EKS, str(tmp_path / "pod.json"), "-o", str(tmp_path / "out")]) == 0
+    text = (tmp_path / "out" / "pod.json").read_text()
+    found = json.loads(text)["spec"]["resourceClaims"]
+    assert (found[0]["resourceClaimTemplateName"], text.startswith('{\n    "')) == ("p-devices", indent == 4)
+
+
+def test_all_or_none_does_not_contradict_itself(capsys):
+    """Where every claim alone fits, no reason is given why one replica would not."""
+    claims = ["--claim", PAIRS, "--replicas", "3", "--claim", f"{EKS}/any-nic-pairs", "--replicas", "2"]
+    assert main(["plan", EKS, *claims, "--objective", "nodes"]) == 1
+    assert "Why one replica does not fit" not in capsys.readouterr().out
