@@ -143,11 +143,17 @@ def _some(names: list[str] | set[str]) -> str:
     return ", ".join(shown) + (f" and {rest} more" if rest else "")
 
 
-_RULES_OF_HARDWARE: tuple[Rule, ...] = (check_pools, check_identities, check_places, check_lists, check_classes)
+_RULES_OF_HARDWARE: tuple[Rule, ...] = (
+    check_pools,
+    check_identities,
+    check_taints,
+    check_places,
+    check_lists,
+    check_classes,
+)
 """Those that look at slices, nodes and classes alone: what they find stays while these do."""
 
 _RULES: tuple[Rule, ...] = (
-    check_taints,
     check_unused,
     check_counters,
     check_health,

@@ -35,6 +35,8 @@ def device_health(cluster: Cluster) -> Mapping[DeviceID, str]:
 
 def check_health(cluster: Cluster) -> Iterator[Finding]:
     """Yield devices that are in use and not healthy, with the pods that use them."""
+    if UNHEALTHY not in device_health(cluster).values():
+        return
     users: dict[DeviceID, list[str]] = defaultdict(list)
     for claim in cluster.claims:
         for result in claim.status.allocation.devices.results if claim.status.allocation else ():

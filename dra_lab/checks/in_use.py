@@ -68,8 +68,8 @@ class CounterInUse:
 
 
 def published_devices(cluster: Cluster) -> Mapping[DeviceID, tuple[Device, ResourceSlice]]:
-    """Return every device of the newest generation of its pool, with its slice; remembered with the cluster."""
-    found: dict[DeviceID, tuple[Device, ResourceSlice]] | None = cluster.__dict__.get("_published_devices")
+    """Return every device of the newest generation of its pool, with its slice; remembered with the hardware."""
+    found: dict[DeviceID, tuple[Device, ResourceSlice]] | None = cluster.hardware.get("_published_devices")
     if found is None:
         found = {}
         for (driver, pool), slices in cluster.slices_by_pool.items():
@@ -78,7 +78,7 @@ def published_devices(cluster: Cluster) -> Mapping[DeviceID, tuple[Device, Resou
                 if item.spec.pool.generation == newest:
                     for device in item.spec.devices or ():
                         found[DeviceID(driver, pool, device.name)] = (device, item)
-        cluster.__dict__["_published_devices"] = found
+        cluster.hardware["_published_devices"] = found
     return found
 
 
@@ -145,6 +145,9 @@ def _with_device(cluster: Cluster, row: DeviceInUse, device: Device, item: Resou
 
 def counters_in_use(cluster: Cluster) -> tuple[CounterInUse, ...]:
     """Return the shared counters of all pools that have some, with what the devices in use draw (KEP-4815)."""
+    totals = _counter_totals(cluster)
+    if not totals:
+        return ()
     drawn: dict[tuple[str, str, str, str], Fraction] = defaultdict(Fraction)
     published = published_devices(cluster)
     for device_id in {*cluster.allocated.exclusive, *cluster.allocated.shares}:
@@ -154,9 +157,23 @@ def counters_in_use(cluster: Cluster) -> tuple[CounterInUse, ...]:
                 drawn[device_id.driver, device_id.pool, use.counter_set, name] += parse_quantity(counter.value)
     return tuple(
         CounterInUse(driver, pool, *counter, Amount(total, drawn[driver, pool, *counter]))
-        for (driver, pool), slices in sorted(cluster.slices_by_pool.items())
-        for counter, total in _counters(slices)
+        for driver, pool, counter, total in totals
     )
+
+
+_Total = tuple[str, str, tuple[str, str], Fraction]
+
+
+def _counter_totals(cluster: Cluster) -> tuple[_Total, ...]:
+    """Return driver, pool, counter and how much there is of it, sorted by pool; remembered with the hardware."""
+    found: tuple[_Total, ...] | None = cluster.hardware.get("_counter_totals")
+    if found is None:
+        found = cluster.hardware["_counter_totals"] = tuple(
+            (driver, pool, counter, total)
+            for (driver, pool), slices in sorted(cluster.slices_by_pool.items())
+            for counter, total in _counters(slices)
+        )
+    return found
 
 
 def _counters(slices: tuple[ResourceSlice, ...]) -> Iterator[tuple[tuple[str, str], Fraction]]:

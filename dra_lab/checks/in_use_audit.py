@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dra_lab.checks.in_use import claim_name
 from dra_lab.checks.in_use_rules import Held, broken_constraint, device_reasons, results_of
@@ -15,6 +15,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, node_matches
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
+from dra_lab.model.slices import DeviceTaintRule
 
 MAX_FINDINGS = 20
 """Claims told one by one of a rule; more are counted in one finding (`audit_claims` has all)."""
@@ -49,14 +50,41 @@ def audit_claims(cluster: Cluster) -> tuple[AuditRow, ...]:
     rows: tuple[AuditRow, ...] | None = cluster.__dict__.get(_MEMO)
     if rows is None:
         held = Held(cluster, KubernetesRelease(cluster.default_release))
-        allocated = [claim for claim in cluster.claims if claim.status.allocation is not None]
-        for claim in allocated:
+        allocated = [(claim_name(claim), claim) for claim in cluster.claims if claim.status.allocation is not None]
+        for name, claim in allocated:
             for result in results_of(claim):
                 if not result.admin_access and result.share_id is None:
-                    held.holders[result.id].append(claim_name(claim))
-        rows = tuple(row for claim in allocated for row in _audit(held, claim))
+                    held.holders[result.id].append(name)
+        rows = tuple(_all_rows(held, allocated))
         cluster.__dict__[_MEMO] = rows
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Audited:
+    """What the latest audit found of claims that share no device with another, by name."""
+
+    taint_rules: tuple[DeviceTaintRule, ...] = ()
+    known: dict[str, tuple[ResourceClaim, tuple[AuditRow, ...]]] = field(default_factory=dict)
+
+
+def _all_rows(held: Held, allocated: list[tuple[str, ResourceClaim]]) -> Iterator[AuditRow]:
+    """Yield the rows; a claim that did not change and meets no other one is not looked at again on the same hardware.
+
+    A followed cluster is audited with every change of a claim.
+    """
+    before: _Audited = held.cluster.hardware.get(_MEMO) or _Audited()
+    known = before.known if before.taint_rules is held.cluster.taint_rules else {}
+    kept: dict[str, tuple[ResourceClaim, tuple[AuditRow, ...]]] = {}
+    shares = held.cluster.allocated.shares
+    for name, claim in allocated:
+        meets = any(len(held.holders.get(r.id, ())) > 1 or r.id in shares for r in results_of(claim))
+        last = known.get(name)
+        rows = last[1] if last is not None and last[0] is claim and not meets else tuple(_audit(held, claim))
+        yield from rows
+        if not meets:
+            kept[name] = claim, rows
+    held.cluster.hardware[_MEMO] = _Audited(held.cluster.taint_rules, kept)
 
 
 def check_audit(cluster: Cluster) -> Iterator[Finding]:

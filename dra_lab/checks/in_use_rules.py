@@ -43,7 +43,10 @@ class Held:
 
     @cached_property
     def unusable(self) -> Mapping[tuple[str, str], str]:
-        """Return why kube-scheduler skips a pool, by (driver, pool)."""
+        """Return why kube-scheduler skips a pool, by (driver, pool); remembered with the hardware."""
+        found: dict[tuple[str, str], str] | None = self.cluster.hardware.get("_unusable_pools")
+        if found is not None:
+            return found
         found = {}
         for key, slices in self.cluster.slices_by_pool.items():
             newest = max(item.spec.pool.generation for item in slices)
@@ -53,6 +56,7 @@ class Held:
                 found[key] = f"incomplete ({len(current)} of {wanted} ResourceSlices)"
             elif invalid := why_invalid(current, current):
                 found[key] = f"invalid ({invalid})"
+        self.cluster.hardware["_unusable_pools"] = found
         return found
 
 
