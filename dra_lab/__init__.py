@@ -116,6 +116,7 @@ _SHOWN = {
     "dra_lab.model.fleet.Room": "fleet_displays.room",
     "dra_lab.model.fleet.Stranded": "fleet_displays.stranded",
     "dra_lab.model.plan.Plan": "displays.plan",
+    "dra_lab.model.sketch.ClaimSketch": "displays.sketch",
     "dra_lab.planner.scenarios.ScenarioAnswer": "fleet_displays.answer",
 }
 """Results, and where in `widgets` the functions stand that show them (`displays.plan_html`, `displays.plan_words`)."""

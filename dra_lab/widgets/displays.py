@@ -10,6 +10,7 @@ from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
 
 _CELL = ' style="text-align:left;padding:2px 14px 2px 0"'
@@ -17,7 +18,7 @@ _SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
 def register_displays(session: Session | None = None) -> None:
-    """Teach the running IPython, if there is one, to show a Plan and a Cluster; doing it again changes nothing.
+    """Teach the running IPython, if any, to show a Plan, a Cluster and a sketch; doing it again changes nothing.
 
     A plan does not hold its cluster: the answer of a `session` that is given here is shown with its picture.
     """
@@ -35,6 +36,8 @@ def register_displays(session: Session | None = None) -> None:
     rich.for_type(Cluster, cluster_html)
     plain.for_type(Plan, lambda plan, printer, _cycle: printer.text(plan_words(plan)))
     plain.for_type(Cluster, lambda cluster, printer, _cycle: printer.text(cluster_words(cluster)))
+    rich.for_type(ClaimSketch, sketch_html)
+    plain.for_type(ClaimSketch, lambda sketch, printer, _cycle: printer.text(sketch_words(sketch)))
 
 
 def plan_words(plan: Plan) -> str:
@@ -50,6 +53,26 @@ def cluster_words(cluster: Cluster) -> str:
     from dra_lab.widgets.cluster_rows import summary
 
     return f"{cluster.name or 'cluster'}: {summary(cluster, KubernetesRelease(cluster.default_release))}"
+
+
+def sketch_words(sketch: ClaimSketch) -> str:
+    """Return a sketch as it stands in the file of a drawing."""
+    import msgspec
+
+    from dra_lab.exports.sentences import printable
+    from dra_lab.manifests.yaml_text import dump_yaml
+
+    text = dump_yaml(msgspec.to_builtins(sketch))
+    return "\n".join(map(printable, text.splitlines()))
+
+
+def sketch_html(sketch: ClaimSketch) -> str:
+    """Return a sketch as it stands in the file of a drawing, as HTML."""
+    return f"<pre>{html.escape(sketch_words(sketch))}</pre>"
+
+
+def _span(smallest: int, largest: int) -> str:
+    return f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
 
 
 def _cluster_of(plan: Plan) -> Cluster | None:
@@ -115,7 +138,7 @@ def _fabric(cluster: Cluster) -> str:
     if not tree.levels:
         return ""
     rows = [
-        (row.level, row.label, row.writer, row.places, f"{row.smallest} to {row.largest}", row.without)
+        (row.level, row.label, row.writer, row.places, _span(row.smallest, row.largest), row.without)
         for row in fabric_rows(tree)
     ]
     head = ("fabric", "label", "written by", "places", "nodes in each", "nodes without")

@@ -88,3 +88,9 @@ def test_every_value_has_a_row_with_its_place(files):
     frame = inventory_frame(read_inventory(files / "dgx.xml"))
     assert list(frame.columns) == ["kind", "name", "fact", "value", "origin"]
     assert frame["origin"].str.contains(r"dgx\.xml:\d+").all()
+
+
+def test_a_mistyped_number_of_nodes_is_told_as_one(tmp_path, capsys):
+    """The star in the name that was not found is explained."""
+    assert main(["plan", f"topo:{tmp_path / 'topo.txt'}*x", "--claim", "sample:eks-p4d/gpu-nic-pairs"]) == 2
+    assert "behind * stands the number of nodes" in capsys.readouterr().err

@@ -12,9 +12,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import Plan, PlanStatus, Shortfall
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.session import Session
+from dra_lab.session import Session, read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.widgets.displays import cluster_html, plan_html, register_displays
+from dra_lab.widgets.displays import cluster_html, plan_html, register_displays, sketch_html, sketch_words
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
@@ -80,6 +80,13 @@ def test_text_from_a_cluster_is_escaped():
     for text in (plan_html(plan), cluster_html(cluster)):
         assert "<script" not in text
         assert "<img" not in text
+
+
+def test_a_sketch_is_shown_as_its_file_says_it():
+    """The lines of a drawing's file, with nothing of Python around them; text stays text."""
+    sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
+    assert sketch_words(sketch).endswith("  how: pairwise")
+    assert "<img" not in sketch_html(ClaimSketch(name=HOSTILE))
 
 
 def test_without_ipython_nothing_happens():

@@ -66,7 +66,11 @@ def with_overlay(cluster: Cluster, inventory: Inventory, *, nodes: Sequence[str]
         told[id(fitted)] = fitted
         taken.append(node)
     if not taken:
-        why = "no node has all its addresses in it" if by_address else "it holds no PCI addresses"
+        why = (
+            "no node has all its addresses in it"
+            if by_address
+            else "it holds no PCI addresses; give an hwloc XML of such a node"
+        )
         raise InputError(f"{inventory.source} fits no node of {cluster.name or 'the cluster'}: {why}")
     contradictions = [finding for fitted in told.values() for finding in fitted.contradictions]
     findings = (*cluster.findings, _named(inventory, taken), *_cut(contradictions), *inventory.findings)

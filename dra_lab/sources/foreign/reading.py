@@ -64,4 +64,6 @@ def _bytes(path: Path) -> bytes:
             raise SourceError(f"{str(path)!r} has {size:,} bytes; the limit is {MAX_BYTES:,}")
         return path.read_bytes()
     except OSError as error:
-        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
+        # a name with a star is rarely a file's: it is the number of nodes, mistyped
+        advice = "; behind * stands the number of nodes, for example *8" if "*" in path.name else ""
+        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}{advice}") from None
