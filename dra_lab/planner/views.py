@@ -58,6 +58,7 @@ class ClusterViews:
         self.cluster, self.release = cluster, release
         self.matching = Matching(cluster, release)
         self.gates = gates_of(release)
+        self._taint_rules = release.enabled("DRADeviceTaintRules")
         self._numbers: dict[Hashable, int] = {}
         self._answers: dict[tuple[str, tuple[str, ...]], Answers] = {}
         self._values: dict[str, dict[str, int]] = {}
@@ -119,14 +120,17 @@ class ClusterViews:
 
     def _device(self, item: PoolDevice) -> int:
         device, driver = item.device, item.driver
-        rules = self.release.enabled("DRADeviceTaintRules")
+        published = device.attributes
         return self._number(
             "device",
             (
                 driver,
-                tuple(device.lookup(name, driver) for name in _told_by(driver)),
+                # `Device.lookup` for many names at once
+                tuple(
+                    published.get(full) or (published.get(bare) if bare else None) for full, bare in _told_by(driver)
+                ),
                 tuple(device.capacity.items()),
-                self.cluster.taints_of(item.id, device, rules=rules),
+                self.cluster.taints_of(item.id, device, rules=self._taint_rules),
                 (bool(device.allow_multiple_allocations), bool(device.binding_conditions)),
                 tuple(use.compatibility_groups for use in device.consumes_counters),
                 Tie.NODE if item.slice.spec.node_name else tie_of(item),
@@ -150,12 +154,16 @@ def _counters(devices: Sequence[PoolDevice], counted: Sequence[Pool]) -> Hashabl
 
 
 @cache
-def _told_by(driver: str) -> tuple[str, ...]:
-    """Return the attributes that tell a device's kind and place, by what is known of its driver."""
+def _told_by(driver: str) -> tuple[tuple[str, str], ...]:
+    """Return the attributes that tell a device's kind and place, by what is known of its driver.
+
+    Each with the bare key that means the same for this driver, "" where there is none.
+    """
     names = [name for level in LEVELS for name in level_attributes(driver, level)]
     names += [name for rule in profile(driver).kinds for name in rule.when]
     names += [machine.attribute for machine in machines() if machine.driver == driver]
-    return tuple(dict.fromkeys(names))
+    split = ((name, *name.partition("/")) for name in dict.fromkeys(names))
+    return tuple((name, bare if domain == driver else "") for name, domain, _, bare in split)
 
 
 def views_of(cluster: Cluster, release: KubernetesRelease) -> ClusterViews:

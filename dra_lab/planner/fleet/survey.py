@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import gcd, lcm
@@ -67,6 +67,7 @@ def survey(rules: Rules, limits: Limits) -> Survey:
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     shapes: dict[tuple[int, ...], int] = {}
     seen = Survey(scan)
+    known: _Left = {}
     for number, name in enumerate(rules.cluster.node_names):
         if limits.reached:
             break
@@ -78,12 +79,16 @@ def survey(rules: Rules, limits: Limits) -> Survey:
             scan.layouts.append(_layout(scan, name))
             if any(group.tie is Tie.TERMS for group in scan.layouts[-1].problem.groups):
                 return Survey(scan_nodes(rules, limits))
-        seen.states[name] = _state(scan, shapes[shape], name)
+        seen.states[name] = _state(scan, shapes[shape], name, known)
         if number % 500 == 499:
             limits.tell("nodes", f"looked at {number + 1} of {len(rules.cluster.node_names)} nodes")
     scan.complete = len(seen.states) == len(rules.cluster.node_names)
     scan.unseen = tuple(name for name in rules.cluster.node_names if name not in seen.states)
     return seen
+
+
+_Left = dict[Hashable, tuple[tuple[str, Fraction], ...]]
+"""What is left of a group, by layout, group, and what is taken."""
 
 
 def _layout(scan: Scan, name: str) -> Layout:
@@ -92,7 +97,7 @@ def _layout(scan: Scan, name: str) -> Layout:
     return layout_of(scan.build(idle), [item.id for item in scan.views.view(name).devices])
 
 
-def _state(scan: Scan, number: int, name: str) -> NodeState:
+def _state(scan: Scan, number: int, name: str, known: _Left) -> NodeState:
     held, layout = scan.rules.allocated, scan.layouts[number]
     consumable = scan.rules.gates.consumable_capacity
     alone: list[int] = []
@@ -104,7 +109,11 @@ def _state(scan: Scan, number: int, name: str) -> NodeState:
             if not consumable:
                 alone.append(at)
             else:
-                left.append((group, _left_of(layout.problem.groups[group], held.consumed.get(item.id, {}))))
+                taken = held.consumed.get(item.id, {})
+                key = (number, group, *taken.items())
+                if key not in known:
+                    known[key] = _left_of(layout.problem.groups[group], taken)
+                left.append((group, known[key]))
     return NodeState(number, thinned(layout, alone), tuple(left))
 
 
