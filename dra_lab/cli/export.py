@@ -44,6 +44,8 @@ def add(commands: Commands) -> None:
         help="alpha features that the cluster has on, for example DRADerivedAttributes=true (1.37)",
     )
     target.add_argument("--tighten", action="store_true", help="add the pins that make first fit take what is planned")
+    text = "with --tighten and replicas: several templates for a claim where one cannot serve every planned node"
+    target.add_argument("--split", action="store_true", help=text)
     use = parser.add_argument_group("who uses it")
     text = "an example beside the claim; default: pod, with replicas deployment"
     use.add_argument("--example", choices=_EXAMPLES, help=text)
@@ -66,6 +68,10 @@ def run(options: argparse.Namespace) -> int:
 
     if options.patch and options.workload is None:
         raise InputError("--patch needs --workload FILE, the workload that the patch is for")
+    if options.split and not (options.tighten and is_fleet(options)):
+        raise InputError("--split needs --tighten, and --replicas behind the claim whose replicas may be split")
+    if options.split and options.workload:
+        raise InputError("--split writes a workload for each group of replicas; leave --workload out, or --split")
     workload = read_workload(options.workload) if options.workload else None
     example = options.example or ("deployment" if is_fleet(options) else "pod")
     wanted = Wanted(
@@ -108,7 +114,7 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     plan = plan_fleet(
         cluster, workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
-    made = fleet_bundle(cluster, plan, target, wanted, tighten=options.tighten)
+    made = fleet_bundle(cluster, plan, target, wanted, tighten=options.tighten, split=options.split)
     for finding in made.findings:
         print(finding, file=sys.stderr)
     for path in write_bundle(options.output, made, overwrite=options.overwrite):

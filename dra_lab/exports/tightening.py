@@ -25,6 +25,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 
 _QUICK = 3
+_SEARCHED = 0.7
+"""Share of the time in which pins are looked for; the rest is for running and pricing what was found."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def tighten(
     if not expected:
         loop = Loop(0, 0, not_run="nothing is planned")
         return Tightened(base.sketches, base.affinity, (), loop, loop)
-    search = _Search(on, plan, release, expected, time.monotonic() + time_limit, cancel)
+    search = _Search(on, plan, release, expected, time_limit, cancel)
     before = search.run(base, seeds)
     if before.as_planned:
         return Tightened(base.sketches, base.affinity, (), before, before)
@@ -123,11 +125,13 @@ class _Search:
         plan: Plan | FleetPlan,
         release: KubernetesRelease,
         expected: Sequence[Expected],
-        end: float,
+        time_limit: float,
         cancel: threading.Event | None,
     ) -> None:
         self._cluster, self._plan, self._release = cluster, plan, release
-        self._expected, self._end, self._cancel = expected, end, cancel
+        self._expected, self._cancel = expected, cancel
+        now = time.monotonic()
+        self._enough, self._end = now + _SEARCHED * time_limit, now + time_limit
         self._base = _sketches(plan)
         self._order = tuple(goal.goal for goal in expected[0].goals)
 
@@ -240,8 +244,8 @@ class _Search:
 
     @property
     def over(self) -> bool:
-        """Say whether no time is left."""
-        return time.monotonic() >= self._end or (self._cancel is not None and self._cancel.is_set())
+        """Say whether no time is left to look for further pins."""
+        return time.monotonic() >= self._enough or (self._cancel is not None and self._cancel.is_set())
 
     def price(self, base: Draft, piece: Piece) -> str:
         """Return what a piece costs: the nodes that could serve the claim with nothing in use, and no longer can."""

@@ -92,21 +92,32 @@ def bundle(session: Session, target: Target, wanted: Wanted | None = None, *, ti
 
 
 def fleet_bundle(
-    cluster: Cluster, plan: FleetPlan, target: Target, wanted: Wanted | None = None, *, tighten: bool = False
+    cluster: Cluster,
+    plan: FleetPlan,
+    target: Target,
+    wanted: Wanted | None = None,
+    *,
+    tighten: bool = False,
+    split: bool = False,
 ) -> Bundle:
     """Return the files of several workloads of a plan, with what running first fit on them gave; see `export`.
 
+    `split` (with `tighten`) lets a workload become several where one template cannot serve every replica as planned.
     Where a pod has several claims its node states are searched claim by claim, and all of them together in the run.
     Raises InputError for what cannot be written.
     """
     from dra_lab.exports.fleet_bundle import make_fleet_bundle
     from dra_lab.exports.loop import Loop, close_loop
+    from dra_lab.exports.split import tighten_in_groups
     from dra_lab.exports.step_guard import Guarded, guard_steps
     from dra_lab.exports.tightening import tighten as tighten_plan
 
     release, tightened, guarded = target.release, None, []
     try:
-        if tighten and plan.replicas:
+        if tighten and split and plan.replicas:
+            parts = tighten_in_groups(cluster, plan, release, time_limit=FLEET_SECONDS)
+            plan, tightened = parts.plan, parts.tightened
+        elif tighten and plan.replicas:
             tightened = tighten_plan(cluster, plan, release, time_limit=FLEET_SECONDS)
         for number, workload in enumerate(plan.workloads):
             affinity = tightened.affinities[number] if tightened else ()

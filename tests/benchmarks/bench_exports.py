@@ -1,6 +1,9 @@
 """Exports: the share of planned replicas that first fit serves as planned, as compiled and tightened (target 95 %).
 
-`DRA_LAB_BENCH_SEEDS` is the number of random clusters of each kind, 300 unless told.
+`DRA_LAB_BENCH_SEEDS` is the number of random clusters of each kind, 300 unless told; `DRA_LAB_BENCH_FIRST` the first
+seed, 10,000 unless told: the search was looked at on seeds below 1,000 only. Served as planned in groups (one template
+for each kind of node that a plan uses) shows what is possible at all: a replica that is served there can be served, the
+others may or may not be possible.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from exhaustive_plans import random_cluster, random_fleet, random_sketch
 from small_claims import request
 
 from dra_lab.errors import DraLabError
+from dra_lab.exports.split import tighten_in_groups
 from dra_lab.exports.tightening import tighten
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
@@ -30,7 +34,8 @@ from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")
-SEEDS = int(os.environ.get("DRA_LAB_BENCH_SEEDS", "300"))
+FIRST = int(os.environ.get("DRA_LAB_BENCH_FIRST", "10000"))
+SEEDS = range(FIRST, FIRST + int(os.environ.get("DRA_LAB_BENCH_SEEDS", "300")))
 SAMPLES = ("eks-p4d/gpu-nic-pairs", "eks-p4d/any-nic-pairs", "dgx-h100/gpu-nic-cpu", "mi300x/gpu-nic-pairs")
 MIG = ClaimSketch(name="slices", requests=(request("part", "mig.nvidia.com", 2),))
 Planned = tuple[Cluster, Plan | FleetPlan]
@@ -54,7 +59,7 @@ def of_samples() -> Iterator[Planned]:
 
 def of_random_nodes() -> Iterator[Planned]:
     """Yield plans of one random claim on one random node."""
-    for seed in range(SEEDS):
+    for seed in SEEDS:
         rng = random.Random(seed)
         cluster, sketch = random_cluster(rng), random_sketch(rng)
         try:
@@ -65,7 +70,7 @@ def of_random_nodes() -> Iterator[Planned]:
 
 def of_random_fleets() -> Iterator[Planned]:
     """Yield plans of two to four replicas of one random claim on five nodes of two random kinds."""
-    for seed in range(SEEDS):
+    for seed in SEEDS:
         rng = random.Random(seed)
         cluster, sketch = random_fleet(rng), random_sketch(rng)
         try:
@@ -76,7 +81,7 @@ def of_random_fleets() -> Iterator[Planned]:
 
 def measure(name: str, plans: Iterator[Planned]) -> None:
     """Print the share of replicas as planned before and after tightening, and how long a plan takes."""
-    wanted = before = after = pins = 0
+    wanted = before = after = grouped = split = pins = 0
     times = []
     for cluster, plan in plans:
         began = time.perf_counter()
@@ -87,10 +92,14 @@ def measure(name: str, plans: Iterator[Planned]) -> None:
             before += found.before.kept
             after += found.loop.kept
             pins += len(found.pins)
+            parts = None if isinstance(plan, Plan) else tighten_in_groups(cluster, plan, RELEASE, seeds=5)
+            grouped += parts.tightened.loop.kept if parts else found.loop.kept
+            split += parts is not None and parts.changed
     print(f"{name}: {len(times)} plans, {wanted} replicas")
     print(
         f"  as planned as compiled {100 * before / wanted:.1f} %, tightened {100 * after / wanted:.1f} % (target 95 %)"
     )
+    print(f"  in groups {100 * grouped / wanted:.1f} % (target 95 %); {split} plans are split")
     print(f"  {pins / len(times):.1f} pins a plan; {1000 * sum(times) / len(times):.0f} ms a plan")
 
 

@@ -1,0 +1,79 @@
+"""Replicas of a workload in groups, a template for each: where one cannot serve all nodes of a plan as planned."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+from dra_lab.exports.arrivals import Arrivals
+from dra_lab.exports.loop import expected_of
+from dra_lab.exports.tightening import Tightened, tighten
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, Replica, Workload
+from dra_lab.model.release import KubernetesRelease
+
+MOST_GROUPS = 16
+"""Most templates that are written in place of those of a plan: each is a workload that a person must run."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """A plan whose workloads are the groups (`NAME-1`, `NAME-2`, ...), or the plan as it was; and the pins."""
+
+    plan: FleetPlan
+    tightened: Tightened
+    changed: bool = False
+
+
+def tighten_in_groups(
+    cluster: Cluster, plan: FleetPlan, release: KubernetesRelease, *, time_limit: float = 30.0, seeds: int = 20
+) -> Split:
+    """Return the pins of a plan, or of its groups where one template a workload does not serve every replica.
+
+    A group are the replicas of one workload on equal nodes: what is pinned for it need not suit the other nodes, and
+    node affinity keeps its pods on its own. The groups are taken only where a run shows that more replicas are served
+    as planned. `time_limit` in seconds holds for each of the two searches. Raises as `tighten` does.
+    """
+    whole = tighten(cluster, plan, release, time_limit=time_limit, seeds=seeds)
+    if whole.loop.as_planned or not whole.loop.wanted:
+        return Split(plan, whole)
+    groups = groups_of(cluster, plan, release)
+    if not len(plan.workloads) < len(groups.workloads) <= MOST_GROUPS:
+        return Split(plan, whole)
+    parts = tighten(cluster, groups, release, time_limit=time_limit, seeds=seeds)
+    if parts.loop.kept <= whole.loop.kept:
+        return Split(plan, whole)
+    return Split(groups, parts, changed=True)
+
+
+def groups_of(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> FleetPlan:
+    """Return a plan with a workload for each kind of node that a workload's replicas are on, in the nodes' order.
+
+    Workloads on equal nodes only stay as they are; replicas without a place go with the first group.
+    """
+    pods, _ = expected_of(cluster, plan, release)
+    kinds = Arrivals(cluster, pods, release).kind_of
+    workloads: list[Workload] = []
+    replicas: list[Replica] = []
+    taken = {workload.name for workload in plan.workloads}
+    for workload in plan.workloads:
+        by_kind: dict[object, list[Replica]] = defaultdict(list)
+        for replica in sorted((r for r in plan.replicas if r.workload == workload.name), key=lambda r: r.node):
+            by_kind[kinds.get(replica.node, replica.node)].append(replica)
+        if len(by_kind) < 2:
+            workloads.append(workload)
+            replicas += [replica for own in by_kind.values() for replica in own]
+            continue
+        left = workload.replicas - sum(map(len, by_kind.values()))
+        for number, own in enumerate(by_kind.values(), 1):
+            name = _free(f"{workload.name}-{number}", taken)
+            workloads.append(Workload(name, workload.claims, len(own) + (left if number == 1 else 0)))
+            replicas += [replace(replica, workload=name, number=n) for n, replica in enumerate(own)]
+    return replace(plan, workloads=tuple(workloads), replicas=tuple(replicas), first_fit=None)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name = f"{name}-x"
+    taken.add(name)
+    return name

@@ -1,0 +1,56 @@
+"""One template a group of equal nodes, where one template for all cannot serve every planned replica."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from exhaustive_plans import random_fleet, random_sketch
+
+from dra_lab.cli import main
+from dra_lab.exports.split import groups_of, tighten_in_groups
+from dra_lab.model.fleet import Workload
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.fleet import plan_fleet
+
+R136 = KubernetesRelease("1.36")
+
+
+def planned(seed):
+    rng = random.Random(seed)
+    on, sketch = random_fleet(rng), random_sketch(rng)
+    workloads = [Workload("w", (sketch,), rng.randint(2, 4))]
+    return on, plan_fleet(on, workloads, release=R136, first_fit=False)
+
+
+def test_groups_serve_what_one_template_cannot():
+    """A recorded fleet on which equal texts select other devices on other nodes."""
+    on, plan = planned(63)
+    found = tighten_in_groups(on, plan, R136, seeds=3)
+    assert found.changed
+    assert found.tightened.loop.as_planned
+    assert [workload.name for workload in found.plan.workloads] == ["w-1", "w-2"]
+
+
+def test_groups_hold_every_replica_once_and_nothing_else_is_changed():
+    for seed in range(20):
+        on, plan = planned(seed)
+        parts = groups_of(on, plan, R136)
+        held = sorted((r.node, tuple(p.device for p in r.placements)) for r in parts.replicas)
+        assert held == sorted((r.node, tuple(p.device for p in r.placements)) for r in plan.replicas), seed
+        assert sum(w.replicas for w in parts.workloads) == sum(w.replicas for w in plan.workloads), seed
+        assert all(parts.placed[w.name] <= w.replicas for w in parts.workloads), seed
+
+
+def test_nothing_is_split_where_one_template_does():
+    on, plan = planned(3)
+    found = tighten_in_groups(on, plan, R136, seeds=3)
+    assert found.tightened.loop.as_planned
+    assert found.plan is plan
+
+
+@pytest.mark.parametrize("options", [["--split"], ["--split", "--tighten"]])
+def test_a_split_without_replicas_is_refused(tmp_path, options):
+    claim = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
+    assert main(["export", *claim, "-o", str(tmp_path / "new"), *options]) == 2
+    assert not (tmp_path / "new").exists()
