@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections import Counter
 from itertools import product
 
-from exhaustive_plans import CPU, Exhaustive, random_fleet, random_sketch
+from exhaustive_plans import CPU, FABRIC, GPU, NIC, Exhaustive, random_fleet, random_sketch
 from exhaustive_sharing import ExhaustiveSharing, sharing_cluster, sharing_sketch
 from msgspec.structs import replace
 
+from dra_lab.model.allocation import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaimStatus,
+)
+from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import NODES, UNPLACED, Workload
+from dra_lab.model.names import DeviceID
+from dra_lab.model.nodes import ObjectMeta
 
 MOST = 30_000
 
@@ -31,23 +41,98 @@ def a_fleet(rng: random.Random, *, sharing: bool) -> Cluster:
     return sharing_cluster(rng, nodes) if sharing else random_fleet(rng, nodes)
 
 
+def a_coupled_fleet(rng: random.Random, *, sharing: bool) -> Cluster:
+    """Make a cluster of two or three nodes that share a pool: seen by all of them, or each device by all or one."""
+    nodes = rng.randint(2, 3)
+    cluster = sharing_cluster(rng, nodes) if sharing else random_fleet(rng, nodes)
+    driver = GPU if sharing else rng.choice([GPU, NIC])
+    mine = [s for s in cluster.slices if s.spec.driver == driver]
+    first = [s for s in mine if s.spec.pool.name == mine[0].spec.pool.name]
+    others = [s for s in cluster.slices if s.spec.driver != driver]
+    # Local devices beside the shared ones; counters are known by their driver, so that there those are the only ones.
+    kept = others if sharing else [*others, *rng.sample(mine, rng.randint(0, len(mine)))]
+    each = rng.random() < 0.5
+    fabric = [_shared(rng, published, cluster.node_names, each=each) for published in first]
+    claims = [c for c in cluster.claims if not sharing or _held(c).driver != driver]
+    for device in [d for s in fabric for d in s.spec.devices or ()]:
+        if rng.random() < 0.15:
+            held = DeviceID(driver, FABRIC, device.name)
+            result = DeviceRequestAllocationResult(request="r", **held._asdict())
+            allocation = AllocationResult(devices=DeviceAllocationResult(results=(result,)))
+            claims.append(
+                ResourceClaim(
+                    metadata=ObjectMeta(name=f"far-{device.name}", namespace="default"),
+                    status=ResourceClaimStatus(allocation=allocation),
+                )
+            )
+    return dataclasses.replace(cluster, slices=(*kept, *fabric), claims=tuple(claims))
+
+
+def _held(claim: ResourceClaim):
+    return claim.status.allocation.devices.results[0]
+
+
+def _shared(rng: random.Random, published, nodes, *, each: bool):
+    spec = replace(published.spec, pool=replace(published.spec.pool, name=FABRIC), node_name=None)
+    name = replace(published.metadata, name=f"far-{published.metadata.name}")
+    if spec.devices is None or not each:
+        return replace(published, metadata=name, spec=replace(spec, all_nodes=True))
+    devices = tuple(
+        replace(d, all_nodes=True) if rng.random() < 0.5 else replace(d, node_name=rng.choice(nodes))
+        for d in spec.devices
+    )
+    return replace(published, metadata=name, spec=replace(spec, devices=devices, per_device_node_selection=True))
+
+
+class Held:
+    """What pods keep of devices (`alone`, `shares`, `touched`), or what one looks into for a moment (admin access)."""
+
+    def __init__(self, alone=frozenset(), shares=None, touched=frozenset(), paid=None) -> None:
+        self.alone, self.shares, self.touched = alone, Counter(shares or {}), touched
+        self.paid = Counter(paid or {})
+
+    def plus(self, other: Held) -> Held:
+        both = Counter(self.shares)
+        both.update(other.shares)
+        paid = Counter(self.paid)
+        paid.update(other.paid)
+        return Held(self.alone | other.alone, both, self.touched | other.touched, paid)
+
+    def take(self, model, ask, device) -> None:
+        if shareable(model, device):
+            self.touched |= {device}
+            for key, amount in used(model, ask, device).items():
+                self.shares[device, key] += amount
+        else:
+            # A device is kept by one pod, and pays each time that somebody takes it.
+            self.alone |= {device}
+            self.paid[device] += 1
+
+    def far(self) -> Held:
+        """Return the part that is of devices which several nodes see."""
+        return Held(
+            frozenset(d for d in self.alone if d.pool == FABRIC),
+            {key: amount for key, amount in self.shares.items() if key[0].pool == FABRIC},
+            frozenset(d for d in self.touched if d.pool == FABRIC),
+            {d: times for d, times in self.paid.items() if d.pool == FABRIC},
+        )
+
+    @property
+    def key(self):
+        return (self.alone, frozenset(self.shares.items()), self.touched, frozenset(self.paid.items()))
+
+
 class Way:
-    """One allocation for one replica: what it holds alone, what it takes of shared devices, what it is worth."""
+    """One allocation for one replica: what it keeps, what it looks into, what it is worth."""
 
     def __init__(self, model: Exhaustive, picked, order: tuple[str, ...]) -> None:
         goals = model.goals(picked)
         self.value = tuple(goals[goal] for goal in order)
-        self.alone: frozenset = frozenset(
-            device for ask, taken in picked for device in taken if not ask.admin_access and not shareable(model, device)
-        )
-        self.shares: Counter = Counter()
+        self.kept, self.seen = Held(), Held()
         for ask, taken in picked:
             for device in taken:
-                if shareable(model, device):
-                    for key, amount in used(model, ask, device).items():
-                        self.shares[device, key] += amount
-        self.touched = frozenset(d for _, taken in picked for d in taken if shareable(model, d))
-        self.key = (self.alone, frozenset(self.shares.items()), self.touched)
+                (self.seen if ask.admin_access else self.kept).take(model, ask, device)
+        self.key = (self.kept.key, self.seen.key)
 
 
 def shareable(model: Exhaustive, device) -> bool:
@@ -60,8 +145,26 @@ def used(model: Exhaustive, ask, device):
     return {"dra.cpu/cpu": int(ask.capacity["dra.cpu/cpu"])}
 
 
+def holds(model: Exhaustive, held: Held) -> bool:
+    """Say whether capacity and counters last for what pods hold at once."""
+    for (device, key), amount in held.shares.items():
+        left = model.room(device)[key] if isinstance(model, ExhaustiveSharing) else model.left(device)
+        if amount > left:
+            return False
+    if not isinstance(model, ExhaustiveSharing):
+        return True
+    counters, pools = model.counters, set()
+    for device, times in (*held.paid.items(), *((device, 1) for device in held.touched)):
+        paid = model.shareable(device) and device in model.cluster.allocated.shares
+        if model.published[device].consumes_counters and not paid:
+            pools.add(device.driver)
+            for _ in range(times):
+                counters = model.drawn(counters, device)
+    return all(left >= 0 for (driver, _, _), left in counters.items() if driver in pools)
+
+
 class ExhaustiveNode:
-    """The least values of every combination of replicas on one node."""
+    """The least values of every combination of replicas on one node, for each use of devices that others see."""
 
     def __init__(self, cluster, workloads, node, order, *, sharing: bool, version: str) -> None:
         make = (lambda s: ExhaustiveSharing(cluster, s, node, version=version)) if sharing else None
@@ -76,48 +179,34 @@ class ExhaustiveNode:
             self.ways.append(list(best.values()))
         self.workloads, self.order = workloads, order
         self.steps = 0
-        self.best: dict[tuple[int, ...], tuple[int, ...]] = {}
-        self._extend([], [0] * len(workloads), 0, 0, (0,) * len(order))
+        self.best: dict = {}
+        self._extend([], Held(), [0] * len(workloads), 0, 0, (0,) * len(order))
 
-    def _extend(self, taken, counts, workload, first, value) -> None:
+    def _extend(self, taken, kept, counts, workload, first, value) -> None:
         self.steps += 1
         if self.steps > MOST:
             raise TooLarge
-        key = tuple(counts)
-        if key not in self.best or value < self.best[key]:
-            self.best[key] = value
+        far, looks = kept.far(), [way.seen.far() for way in taken if way.seen.far().key != Held().key]
+        key = (tuple(counts), far.key, frozenset(look.key for look in looks))
+        if key not in self.best or value < self.best[key][0]:
+            self.best[key] = (value, far, looks)
         for w in range(workload, len(self.workloads)):
             if counts[w] == self.workloads[w].replicas:
                 continue
             for at in range(first if w == workload else 0, len(self.ways[w])):
                 way = self.ways[w][at]
-                if not any(way.alone & other.alone for other in taken) and self._holds([*taken, way]):
+                if way.kept.alone & kept.alone:
+                    continue
+                following, pods = kept.plus(way.kept), [*taken, way]
+                if self._holds(following, pods):
                     counts[w] += 1
                     summed = tuple(a + b for a, b in zip(value, way.value, strict=True))
-                    self._extend([*taken, way], counts, w, at, summed)
+                    self._extend(pods, following, counts, w, at, summed)
                     counts[w] -= 1
 
-    def _holds(self, ways) -> bool:
-        model = self.models[0]
-        shares: Counter = Counter()
-        for way in ways:
-            shares.update(way.shares)
-        for (device, key), amount in shares.items():
-            left = model.room(device)[key] if isinstance(model, ExhaustiveSharing) else model.left(device)
-            if amount > left:
-                return False
-        return not isinstance(model, ExhaustiveSharing) or self._counted(model, ways)
-
-    @staticmethod
-    def _counted(model, ways) -> bool:
-        counters, pools = model.counters, set()
-        devices = {device for way in ways for device in way.alone | way.touched}
-        for device in devices:
-            paid = model.shareable(device) and device in model.cluster.allocated.shares
-            if model.devices[device].consumes_counters and not paid:
-                counters = model.drawn(counters, device)
-                pools.add(device.driver)
-        return all(left >= 0 for (driver, _, _), left in counters.items() if driver in pools)
+    def _holds(self, kept, pods) -> bool:
+        """Each pod has room for what it looks into beside what all keep, in whichever order they come."""
+        return all(holds(self.models[0], kept.plus(way.seen)) for way in pods)
 
 
 class TooLarge(Exception):
@@ -128,25 +217,33 @@ def best_fleet(cluster, workloads, order, *, sharing=False, version="1.37", all_
     """Return the least values of all goals in `order`, None where no plan places anything (or all, where asked)."""
     device = tuple(goal for goal in order if goal not in (UNPLACED, NODES))
     nodes = [
-        ExhaustiveNode(cluster, workloads, node, device, sharing=sharing, version=version).best
+        ExhaustiveNode(cluster, workloads, node, device, sharing=sharing, version=version)
         for node in cluster.node_names
     ]
     wanted = [w.replicas for w in workloads]
     # Node by node: of equal numbers of replicas and nodes so far only the best values can lead to the best plan.
-    reached: dict = {((0,) * len(wanted), 0): (0,) * len(device)}
-    for best in nodes:
+    reached: dict = {((0,) * len(wanted), 0, Held().key, frozenset()): ((0,) * len(device), Held(), [])}
+    for node in nodes:
         following: dict = {}
-        for ((counts, used_nodes), value), (more, added) in product(reached.items(), best.items()):
-            summed = tuple(a + b for a, b in zip(counts, more, strict=True))
-            if any(have > want for have, want in zip(summed, wanted, strict=True)):
+        for (key, (value, far, looks)), (more, (added, farther, further)) in product(
+            reached.items(), node.best.items()
+        ):
+            counts, used_nodes = key[:2]
+            summed = tuple(a + b for a, b in zip(counts, more[0], strict=True))
+            if any(have > want for have, want in zip(summed, wanted, strict=True)) or far.alone & farther.alone:
                 continue
-            key = (summed, used_nodes + any(more))
+            both, every = far.plus(farther), [*looks, *further]
+            if both.key != Held().key and not all(holds(node.models[0], both.plus(look)) for look in [Held(), *every]):
+                continue
+            new = (summed, used_nodes + any(more[0]), both.key, frozenset(look.key for look in every))
             total = tuple(a + b for a, b in zip(value, added, strict=True))
-            if key not in following or total < following[key]:
-                following[key] = total
+            if new not in following or total < following[new][0]:
+                following[new] = (total, both, every)
+        if len(following) > MOST:
+            raise TooLarge
         reached = following
     plans = []
-    for (counts, used_nodes), value in reached.items():
+    for (counts, used_nodes, *_), (value, *_) in reached.items():
         values = dict(zip(device, value, strict=True)) | {UNPLACED: sum(wanted) - sum(counts), NODES: used_nodes}
         if any(counts) and not (all_placed and values[UNPLACED]):
             plans.append(tuple(values[goal] for goal in order))

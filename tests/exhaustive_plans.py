@@ -39,6 +39,9 @@ from dra_lab.topology.locality import localities
 
 GPU, NIC, CPU = "gpu.nvidia.com", "dra.net", "dra.cpu"
 ROOT, NUMA, TAG = "resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode", "x.example/tag"
+FABRIC = "fabric"
+"""The pool whose devices several nodes see."""
+
 RDMA = 'device.attributes["dra.net"].rdma == true'
 KINDS = {GPU: "gpu", NIC: "nic", CPU: "cpu"}
 COUNTED = ("alternatives", "preferences", "numa", "unpaired", "roots")
@@ -220,6 +223,11 @@ def _part(rng: random.Random) -> dict[str, object]:
     return part
 
 
+def sees(node: str, device: DeviceID, published: Device) -> bool:
+    """Say whether a node sees a device: of its own pool, or of the pool that nodes share."""
+    return device.pool == node or (device.pool == FABRIC and published.node_name in (None, node))
+
+
 @dataclass(frozen=True)
 class Best:
     """The least values of the goals, in order, over all allocations that keep every rule; None where there is none."""
@@ -236,7 +244,7 @@ class Exhaustive:
         everything = {
             DeviceID(s.spec.driver, s.spec.pool.name, d.name): d for s in cluster.slices for d in s.spec.devices or ()
         }
-        self.devices = {device: d for device, d in everything.items() if device.pool == node}
+        self.devices = {device: d for device, d in everything.items() if sees(node, device, d)}
         self.ways = [ask for request in sketch.requests for ask in asks(request)]
         kinds = {
             KINDS[device.driver]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, product
 
-from exhaustive_plans import CPU, GPU, NIC, NUMA, RDMA, ROOT, TAG, Exhaustive, device_class, selector, text
+from exhaustive_plans import CPU, FABRIC, GPU, NIC, NUMA, RDMA, ROOT, TAG, Exhaustive, device_class, selector, text
 from msgspec.structs import replace
 
 from dra_lab.model.allocation import (
@@ -242,24 +242,30 @@ class ExhaustiveSharing(Exhaustive):
         self.counters = {
             (s.spec.driver, found.name, name): int(counter.value)
             for s in cluster.slices
-            if s.spec.pool.name == node
+            if s.spec.pool.name in (node, FABRIC)
             for found in s.spec.shared_counters or ()
             for name, counter in found.counters.items()
         }
-        for device in self.devices:
+        self.published = {
+            DeviceID(s.spec.driver, s.spec.pool.name, d.name): d
+            for s in cluster.slices
+            if s.spec.pool.name in (node, FABRIC)
+            for d in s.spec.devices or ()
+        }
+        for device in self.published:
             if device in cluster.allocated.exclusive or device in cluster.allocated.shares:
                 self.counters = self.drawn(self.counters, device)
 
     def drawn(self, counters, device: DeviceID):
         """Return counters less what a device draws."""
         left = dict(counters)
-        for use in self.devices[device].consumes_counters:
+        for use in self.published[device].consumes_counters:
             for name, amount in use.counters.items():
                 left[device.driver, use.counter_set, name] -= int(amount.value)
         return left
 
     def shareable(self, device: DeviceID) -> bool:
-        return bool(self.devices[device].allow_multiple_allocations)
+        return bool(self.published[device].allow_multiple_allocations)
 
     def uses(self, ask, device: DeviceID):
         """Return what an ask takes of each capacity, None where it cannot be served."""
@@ -288,7 +294,7 @@ class ExhaustiveSharing(Exhaustive):
 
     def room(self, device: DeviceID, *, now: bool = True) -> dict[str, int]:
         taken = self.cluster.allocated.consumed.get(device, {}) if now else {}
-        return {key: int(c.value) - int(taken.get(key, 0)) for key, c in self.devices[device].capacity.items()}
+        return {key: int(c.value) - int(taken.get(key, 0)) for key, c in self.published[device].capacity.items()}
 
     def fits(self, ask, device: DeviceID, *, now: bool = True) -> bool:
         uses = self.uses(ask, device)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.counters import COARSE
 from dra_lab.planner.link_constraints import add_links
+from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.variables import Model, total
 
@@ -83,8 +84,24 @@ def add_shared_capacity(model: Model) -> None:
             limit = float(_SCALE) if left > 0 else 0.0
             scaled = {a: float(amount / left * _SCALE if left > 0 else amount > left) for a, amount in use.items()}
             # Shares of what is left: no large numbers, and what the solver lets pass is recounted exactly afterwards.
-            row = total(scaled[ask] * model.take[ask, number] for ask in use if (ask, number) in model.take)
-            model.require(row <= limit, "capacity", f"{group.devices[0]} {key}")
+            for asks in takers_at_once(model.problem, number):
+                row = total(
+                    scaled[ask] * model.take[ask, number] for ask in asks if ask in use and (ask, number) in model.take
+                )
+                model.require(row <= limit, "capacity", f"{group.devices[0]} {key}")
+
+
+def takers_at_once(problem: AllocationProblem, number: int) -> list[tuple[int, ...]]:
+    """Return the asks whose shares of a device have to find room beside one another.
+
+    What `adminAccess` takes allocates nothing (3.14): of several pods each has room for it beside what all keep.
+    """
+    asks = problem.groups[number].asks
+    admin = [ask for ask in asks if problem.asks[ask].admin_access]
+    if not problem.pods or not admin:
+        return [asks]
+    pods = dict.fromkeys(problem.pod_of(ask) for ask in admin)
+    return [tuple(a for a in asks if a not in admin or problem.pod_of(a) == pod) for pod in pods]
 
 
 def add_shared_counters(model: Model) -> None:
@@ -98,8 +115,8 @@ def add_shared_counters(model: Model) -> None:
         most = max(drawn.values(), default=0)
         # Large amounts become shares of what is left; what the solver then lets pass is recounted exactly.
         scale = 1.0 if most <= COARSE else _SCALE / left
-        row = total(amount * scale * model.paid[number] for number, amount in drawn.items())
-        if drawn:
+        for paid in model.payers if drawn else ():
+            row = total(amount * scale * paid[number] for number, amount in drawn.items())
             model.require(row <= left * scale, "counter", f"{counter[1]}/{counter[2]}")
 
 

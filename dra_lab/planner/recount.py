@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 import pulp
 
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.constraints import takers_at_once
 from dra_lab.planner.variables import Model
 
 Taken = tuple[tuple[int, DeviceID], ...]
@@ -18,12 +20,13 @@ def overbooked(model: Model) -> list[list[Any]]:
     """Return, for each shared device whose capacity is exceeded in exact arithmetic, the takes that exceed it."""
     excess = []
     for number, group in enumerate(model.problem.groups):
-        takers = [ask for ask in group.asks if (ask, number) in model.take and model.take[ask, number].varValue]
         uses = dict(group.uses)
-        for key, left in group.remaining:
-            if len(takers) > 1 and sum((dict(uses[ask]).get(key, Fraction()) for ask in takers), Fraction()) > left:
-                excess.append([model.take[ask, number] for ask in takers])
-                break
+        for asks in takers_at_once(model.problem, number) if group.remaining else ():
+            takers = [ask for ask in asks if (ask, number) in model.take and model.take[ask, number].varValue]
+            for key, left in group.remaining:
+                if len(takers) > 1 and sum((dict(uses[ask]).get(key, Fraction()) for ask in takers), Fraction()) > left:
+                    excess.append([model.take[ask, number] for ask in takers])
+                    break
     return [*excess, *_overdrawn(model)]
 
 
@@ -37,17 +40,22 @@ def _overdrawn(model: Model) -> list[list[Any]]:
         drawn = {
             n: amount for n, group in enumerate(model.problem.groups) for key, amount in group.draws if key == counter
         }
-        used = {n: round(pulp.value(model.paid[n]) or 0) for n in drawn}
-        if sum(drawn[n] * count for n, count in used.items()) > left:
-            excess.append([variable for n, count in used.items() if count for variable in _paying(model, n)])
+        for paid in model.payers:
+            used = {n: round(pulp.value(paid[n]) or 0) for n in drawn}
+            if sum(drawn[n] * count for n, count in used.items()) > left:
+                excess.append([v for n, count in used.items() if count for v in _paying(model, n, paid)])
     return excess
 
 
-def _paying(model: Model, group: int) -> list[Any]:
+def _paying(model: Model, group: int, paid: Mapping[int, Any]) -> list[Any]:
     """Return the 0/1 of each time that a group of one device pays now."""
     if model.problem.groups[group].shareable or not model.problem.overlaps(group):
-        return [model.paid[group]]
-    return [variable for variable in model.takes(group) if variable.varValue]
+        return [paid[group]]
+    return [variable for variable in model.takes(group) if variable.varValue and _is_in(variable, paid[group])]
+
+
+def _is_in(variable: Any, paid: Any) -> bool:
+    return variable is paid or variable in getattr(paid, "keys", tuple)()
 
 
 def read_taken(model: Model) -> Taken:

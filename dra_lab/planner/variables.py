@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import cached_property
 from typing import Any
 
 import pulp
@@ -61,6 +62,34 @@ class Model:
         self.require(seen <= total(mine), "seen", str(number))
         # Shares pay with the first of them, a device that is not shareable each time it is taken (rules 60, 61).
         self.paid[number] = seen if self.problem.groups[number].shareable else total(mine)
+
+    @cached_property
+    def payers(self) -> list[dict[int, Expression]]:
+        """Return who pays shared counters at once: how often each group is paid, for each that has to find room.
+
+        What `adminAccess` takes allocates nothing (dra-semantics 3.14): of several pods each pays for that beside what
+        all take to keep, and no other pod does.
+        """
+        problem = self.problem
+        admin = {ask for ask in self.chosen if problem.asks[ask].admin_access}
+        drawing = {ask for group in problem.groups if group.draws for ask in group.asks} & admin
+        pods = dict.fromkeys(problem.pod_of(ask) for ask in sorted(drawing))
+        if not problem.pods or not pods:
+            return [self.paid]
+        found = []
+        for pod in pods:
+            able = [ask for ask in self.chosen if ask not in admin or problem.pod_of(ask) == pod]
+            found.append({number: self._paid(number, able) for number in range(len(problem.groups))})
+        return found
+
+    def _paid(self, number: int, able: Collection[int]) -> Expression:
+        mine = self.takes(number, [ask for ask in self.problem.groups[number].asks if ask in able])
+        if not self.problem.groups[number].shareable or len(mine) < 2:
+            return total(mine)
+        seen = self.integer("seen", str(self.problem.groups[number].devices[0]), 1)
+        for variable in mine:
+            self.require(variable <= seen, "seen", str(number))
+        return seen
 
     def possible(self, ask: int) -> bool:
         """Say whether an ask can be served at all."""

@@ -62,7 +62,7 @@ def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[in
         if len(rows) * len(whole) > MOST_ROWS * 20:
             return None
         options = np.array(rows, np.int8).reshape(len(rows), len(pairs))
-        whole = (whole[:, None, :] + options[None, :, :]).reshape(-1, len(pairs))
+        whole = (whole[:, None, :] + options[None, :, :]).reshape(len(whole) * len(rows), len(pairs))
         for number, group in enumerate(problem.groups):
             mine = [at for at, pair in enumerate(pairs) if pair[1] == number]
             if not group.shareable and len(mine) > 1:

@@ -9,6 +9,7 @@ from dataclasses import replace as changed
 from msgspec.structs import replace
 
 from dra_lab.model.sketch import Ask, Link
+from dra_lab.planner.places import PlaceValue
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.variables import Model
 
@@ -107,6 +108,27 @@ def _group(group: DeviceGroup, moved: dict[int, list[int]], places_from: Sequenc
     )
 
 
+Where = tuple[tuple[int, str, PlaceValue | None, PlaceValue | None], ...]
+"""How nodes see a group: (position of the node, kind, NUMA node, PCIe root)."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointProblem(AllocationProblem):
+    """One problem for several `nodes`; `wheres` says of each group how they see it, as its own fields hold for one."""
+
+    nodes: tuple[str, ...] = ()
+    wheres: tuple[Where, ...] = ()
+
+    def seen_from(self, node: str) -> tuple[DeviceGroup, ...]:
+        """Return the groups as a node sees them."""
+        position = self.nodes.index(node)
+        found = []
+        for group, where in zip(self.groups, self.wheres, strict=True):
+            mine = next((row for row in where if row[0] == position), None)
+            found.append(group if mine is None else changed(group, kind=mine[1], numa=mine[2], root=mine[3]))
+        return tuple(found)
+
+
 class OneOf(Model):
     """The variables of one copy in a model of many, for the goals of that copy; what is added goes into the model."""
 
@@ -116,9 +138,10 @@ class OneOf(Model):
         part = copies.parts[copy.part]
         mine = range(copy.first, copy.first + part.asks[1] - part.asks[0])
         problem = copies.problem
+        groups = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
         self.problem = changed(
             problem,
-            groups=tuple(changed(g, asks=tuple(a for a in g.asks if a in mine)) for g in problem.groups),
+            groups=tuple(changed(g, asks=tuple(a for a in g.asks if a in mine)) for g in groups),
             requests=problem.requests[slice(*copy.requests)],
             paired=part.paired,
         )

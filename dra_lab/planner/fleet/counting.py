@@ -169,7 +169,7 @@ def _capacity_rows(site: Site) -> Iterator[Row]:
 def _least_use(problem: AllocationProblem, part: Part, shared: frozenset[int], key: str) -> Fraction:
     total = Fraction()
     for indices in problem.requests[slice(*part.requests)]:
-        uses = []
+        uses = [Fraction() for ask in indices if problem.asks[ask].admin_access]
         for ask in (index for index in indices if index not in problem.impossible):
             mine = [n for n, group in enumerate(problem.groups) if ask in group.asks]
             amounts = [dict(dict(problem.groups[n].uses)[ask]).get(key, Fraction()) for n in mine if n in shared]

@@ -11,7 +11,9 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
 from dra_lab.planner.fleet.bounds import Answer
+from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.coupled_tables import CoupledTable
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.joined import MARK
@@ -39,7 +41,8 @@ def stands_of(answer: Answer) -> list[Stand]:
         for counts, times in sorted(chosen.items(), key=lambda row: (-sum(row[0]), row[0])):
             for _ in range(times):
                 table, node = next(members)
-                stands.append(Stand(table.site, node, counts, table.takes(counts)))
+                spread = table.spread(counts) if isinstance(table, CoupledTable) else counts
+                stands.append(Stand(table.site, node, spread, table.takes(counts)))
     return sorted(stands, key=lambda stand: stand.node)
 
 
@@ -49,11 +52,12 @@ def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> 
     valued = _Valued(fleet, tuple(order))
     found = []
     for stand in stands:
-        for number, inner in _placed(fleet, stand):
+        for part, inner in _placed(fleet, stand):
+            number, node = part.pod, stand.site.node(stand.node, part)
             pod = fleet.pods[number]
             placements = tuple(_drawn(pod, placement) for placement in inner)
-            goals = valued.goals(number, stand.node, inner)
-            found.append(Replica(pod.workload.name, numbers[number], stand.node, placements, goals))
+            goals = valued.goals(number, node, inner)
+            found.append(Replica(pod.workload.name, numbers[number], node, placements, goals))
             numbers[number] += 1
     return tuple(sorted(found, key=lambda replica: (_position(fleet, replica.workload), replica.number)))
 
@@ -88,8 +92,8 @@ class _Valued:
         return value_placements(scale_on(self._fleet, self._fleet.pods[number], node), inner, self._order)
 
 
-def _placed(fleet: Fleet, stand: Stand) -> Iterator[tuple[int, tuple[Placement, ...]]]:
-    """Yield (workload, placements for the pod's expanded drawing) of each replica on a node."""
+def _placed(fleet: Fleet, stand: Stand) -> Iterator[tuple[Part, tuple[Placement, ...]]]:
+    """Yield (kind of pod, placements for the pod's expanded drawing) of each replica on a node."""
     left = {at: list(devices) for at, devices in devices_of(fleet, stand.site, stand.node).items()}
     problem = stand.site.problem
     parts = [part for part, count in zip(stand.site.parts, stand.counts, strict=True) for _ in range(count)]
@@ -107,7 +111,7 @@ def _placed(fleet: Fleet, stand: Stand) -> Iterator[tuple[int, tuple[Placement, 
             consumed = {key: format_quantity(amount) for key, amount in sorted(uses.items())}
             reference = _reference(fleet, part.pod, problem.asks[ask].reference)
             placements.extend(Placement(reference, device, consumed=dict(consumed)) for device in devices)
-        yield part.pod, tuple(placements)
+        yield part, tuple(placements)
 
 
 def _reference(fleet: Fleet, pod: int, joint: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.expand import Expansion, expand
-from dra_lab.errors import InputError, UnsupportedFeature
+from dra_lab.errors import InputError
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.names import split_request
@@ -97,7 +97,6 @@ def look_at(
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     seen = survey(rules, limits)
-    _refuse_admin_counters(seen.scan)
     return Fleet(cluster, _pods(workloads, grown, seen), seen)
 
 
@@ -158,20 +157,3 @@ def _asks_for_pairs(found: Survey, pod: Pod) -> bool:
         if {"gpu", "nic"} <= kinds:
             return True
     return False
-
-
-def _refuse_admin_counters(scan: Scan) -> None:
-    """Refuse admin access to devices with counters: what it draws counts only until its pod has its devices (3.14)."""
-    if not any(ask.admin_access for ask in scan.rules.asks):
-        return
-    for equal in scan.classes:
-        problem = scan.problem(equal.nodes[0])
-        for group in problem.groups:
-            for ask in (a for a in group.asks if problem.asks[a].admin_access and group.draws):
-                request = problem.asks[ask].reference.partition(MARK)[2]
-                raise UnsupportedFeature(
-                    "adminAccess",
-                    f"request {request!r} may look into {group.devices[0]}, which draws on shared counters, so that it "
-                    "depends on the order of the pods whether it gets it; plan that claim alone, or add a selector "
-                    "that leaves such devices out",
-                )

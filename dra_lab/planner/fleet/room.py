@@ -19,7 +19,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, asks
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import look_at
-from dra_lab.planner.fleet.sites import sites_of
+from dra_lab.planner.fleet.sites import each_alone, sites_of
 from dra_lab.planner.progress import Limits, Progress
 
 MOST = 10_000
@@ -57,21 +57,27 @@ def _room(
     limits: Limits,
     solver: str,
 ) -> Room:
+    from dra_lab.planner.fleet.coupled_tables import most_together
     from dra_lab.planner.fleet.tables import tables_of
 
     fleet = look_at(cluster, [replace(workload, replicas=MOST)], release, limits, held)
-    classes = []
-    tables = tables_of(sites_of(fleet), fleet.demand, (), solver)
+    sites = sites_of(fleet)
+    classes, together = [], []
+    for site in (site for site in sites if site.nodes):
+        classes.append(RoomOnNodes(site.all_nodes, *most_together(fleet, site, solver, limits)))
+        together.append(site.all_nodes)
+    tables = tables_of([site for site in sites if not site.nodes], fleet.demand, (), solver)
     for number, table in enumerate(tables):
-        least, most = table.most_alone(limits)
-        classes.append(RoomOnNodes(table.site.members, least, most))
+        classes.append(RoomOnNodes(table.site.members, *table.most_alone(limits)))
         if number % 20 == 0:
             limits.tell("nodes", f"counted on {number + 1} of {len(tables)} kinds of node states")
     if fleet.scan.unseen:
         classes.append(RoomOnNodes(fleet.scan.unseen, 0, MOST))
-    count = sum(found.each * len(found.nodes) for found in classes)
-    bound = sum(found.bound * len(found.nodes) for found in classes)
-    return Room(workload.name, count, bound, tuple(sorted(classes, key=lambda c: (-c.each, c.nodes))))
+    times = [1 if found.nodes in together else len(found.nodes) for found in classes]
+    count = sum(found.each * size for found, size in zip(classes, times, strict=True))
+    bound = sum(found.bound * size for found, size in zip(classes, times, strict=True))
+    ordered = tuple(sorted(classes, key=lambda c: (-c.each, c.nodes)))
+    return Room(workload.name, count, bound, ordered, tuple(together))
 
 
 def largest_job(
@@ -173,7 +179,8 @@ def _node_for(
 
     fleet = look_at(cluster, [Workload(claim.name, (claim,), 1)], release, limits, held)
     decided = fleet.scan.complete
-    tables = tables_of(sites_of(fleet), fleet.demand, (), solver)
+    # One pod stands on one node: what others may take does not matter.
+    tables = tables_of(tuple(each_alone(fleet, sites_of(fleet))), fleet.demand, (), solver)
     for table in sorted(tables, key=lambda table: table.site.members[0]):
         if not table.room.caps[0]:
             continue

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 
-from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.survey import NodeState, ordered, state_problem
+from dra_lab.planner.fleet.together import joint, joint_parts, shared_nodes, taken_by
 from dra_lab.planner.node_classes import Layout, canonical
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.stages import Tie
 
-MERGED = 600
+MERGED = 150
 """States up to here are compared with one another; of more, only those with equal numbers are put together."""
 
 
@@ -26,7 +26,9 @@ class Site:
 
     `problem` is that of a member; its groups are in one order for all members. `parts` are the kinds of pods that may
     stand there. `state` is that of the first member where the nodes' states are known, and `kept` the group of its
-    layout behind each group of the problem.
+    layout behind each group of the problem. Where nodes share devices, a member is a set of them under the name of the
+    first, `nodes` holds these sets, and a part is a kind of pod on one node of the first set; `devices` finds the
+    devices of a member where nothing else tells them.
     """
 
     members: tuple[str, ...]
@@ -34,6 +36,8 @@ class Site:
     make: Callable[[], AllocationProblem] = field(repr=False, compare=False)
     state: NodeState | None = None
     kept: tuple[int, ...] = ()
+    nodes: tuple[tuple[str, ...], ...] = ()
+    devices: Callable[[str], Mapping[int, Sequence[DeviceID]]] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def problem(self) -> AllocationProblem:
@@ -50,13 +54,20 @@ class Site:
         """Return the counts of an empty site."""
         return (0,) * len(self.parts)
 
+    def node(self, member: str, part: Part) -> str:
+        """Return the node of a member on which pods of a part stand."""
+        if not self.nodes:
+            return member
+        return self.nodes[self.members.index(member)][self.nodes[0].index(part.node)]
+
+    @property
+    def all_nodes(self) -> tuple[str, ...]:
+        """Return the nodes of all members."""
+        return tuple(node for nodes in self.nodes for node in nodes) if self.nodes else self.members
+
 
 def sites_of(fleet: Fleet) -> tuple[Site, ...]:
-    """Return the classes of nodes with equal state, most members first.
-
-    Raises UnsupportedFeature where pods on different nodes may take the same device.
-    """
-    _refuse_shared_nodes(fleet)
+    """Return the classes of nodes with equal state, most members first; nodes that share devices are one place."""
     sites = _by_state(fleet) if fleet.survey.plain else _by_problem(fleet)
     return tuple(sorted(sites, key=lambda site: (-site.count, site.members[0])))
 
@@ -115,14 +126,55 @@ def _any_able(layout: Layout, at: int, left: tuple[tuple[str, Fraction], ...]) -
 
 
 def _by_problem(fleet: Fleet) -> list[Site]:
+    together = shared_nodes(fleet)
+    coupled = {node for nodes in together for node in nodes}
     alike: dict[object, list[str]] = {}
     for equal in fleet.scan.classes:
-        alike.setdefault(equal.now, []).extend(equal.nodes)
-    sites = []
+        if alone := [node for node in equal.nodes if node not in coupled]:
+            alike.setdefault(equal.now, []).extend(alone)
+    sites = [_together(fleet, nodes) for nodes in together]
     for nodes in alike.values():
         members = tuple(sorted(nodes))
         sites.append(Site(members, _parts(fleet, members[0]), partial(table, fleet, members[0])))
     return sites
+
+
+def _together(fleet: Fleet, nodes: tuple[str, ...]) -> Site:
+    """Return nodes that share devices as one place, without looking at them yet."""
+    parts = tuple(part for at, node in enumerate(nodes) for part in joint_parts(fleet, at, node))
+
+    def make() -> AllocationProblem:
+        return joint(fleet, nodes)
+
+    def devices(_: str) -> Mapping[int, Sequence[DeviceID]]:
+        return {at: group.devices for at, group in enumerate(site.problem.groups)}
+
+    site = Site((nodes[0],), parts, make, nodes=(nodes,), devices=devices)
+    return site
+
+
+def dealt_site(fleet: Fleet, node: str, dealt: Mapping[DeviceID, str]) -> Site:
+    """Return a node that shares devices with others, having those that were dealt to it alone."""
+    problem = taken_by(dealt, table(fleet, node))
+
+    def devices(_: str) -> Mapping[int, Sequence[DeviceID]]:
+        return {at: group.devices for at, group in enumerate(problem.groups)}
+
+    return Site((node,), _parts(fleet, node), partial(_given, problem), devices=devices)
+
+
+def whole_site(fleet: Fleet, node: str) -> Site:
+    """Return a node that shares devices with others, as if nobody else took them."""
+    return Site((node,), _parts(fleet, node), partial(table, fleet, node))
+
+
+def each_alone(fleet: Fleet, sites: Iterable[Site]) -> Iterator[Site]:
+    """Yield the sites, and of nodes that share devices each by itself, as if nobody else took them."""
+    for site in sites:
+        if site.nodes:
+            yield from (whole_site(fleet, node) for node in site.all_nodes)
+        else:
+            yield site
 
 
 def table(fleet: Fleet, node: str) -> AllocationProblem:
@@ -148,25 +200,11 @@ def _told_apart(problem: AllocationProblem) -> AllocationProblem:
 
 def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, Sequence[DeviceID]]:
     """Return the free devices of a member by the position of their group in the site's problem."""
+    if site.devices is not None:
+        return site.devices(node)
     if site.state is None:
         return {at: group.devices for at, group in enumerate(table(fleet, node).groups)}
     state = fleet.survey.states[node]
     kept = site.kept if state == site.state else _ordered(fleet, state)[2]
     found = fleet.survey.devices(node)
     return {at: found.get(group, ()) for at, group in enumerate(kept)}
-
-
-def _refuse_shared_nodes(fleet: Fleet) -> None:
-    if not fleet.scan.cluster.network_slices:
-        return
-    seen: dict[DeviceID, str] = {}
-    for equal in fleet.scan.classes:
-        for node in equal.nodes:
-            for group in fleet.scan.problem(node).groups:
-                for device in group.devices:
-                    if seen.setdefault(device, node) != node:
-                        raise UnsupportedFeature(
-                            "network-attached devices",
-                            f"{device} can be reached from {seen[device]} and from {node}, and a plan for many pods "
-                            "does not know that yet; add a selector that leaves such devices out",
-                        )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as changed
 
+from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Stranded, StrandedKind, StrandedNodes, Workload
 from dra_lab.model.quantity import parse_quantity
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from dra_lab.planner.fleet.counting import Counts
     from dra_lab.planner.fleet.tables import Table
 
-_MOST = 64
+_MOST = 10_000
+"""More pods of one claim than this are not told apart on one node."""
+
 _NAMED = ("gpu", "nic", "cpu")
 
 
@@ -61,7 +64,15 @@ def stranded(
     rows = []
     from dra_lab.planner.fleet.tables import tables_of
 
-    for table in tables_of(sites_of(fleet), fleet.demand, (), solver):
+    sites = tuple(sites_of(fleet))
+    shared = next((site for site in sites if site.nodes), None)
+    if shared is not None:
+        raise UnsupportedFeature(
+            "network-attached devices",
+            f"nodes {', '.join(shared.all_nodes[:3])} share devices, so that what is free on one is free on the others "
+            "too and cannot be told node by node; give claims that leave such devices out",
+        )
+    for table in tables_of(sites, fleet.demand, (), solver):
         rows.extend(_on_site(fleet, table, limits))
         limits.tell("patterns", f"looked at {len(rows)} kinds of node states")
     if fleet.scan.unseen:

@@ -6,44 +6,54 @@ import os
 import random
 
 import pytest
-from exhaustive_fleets import TooLarge, a_fleet, best_fleet, random_workloads
+from exhaustive_fleets import TooLarge, a_coupled_fleet, a_fleet, best_fleet, random_workloads
 
 from dra_lab.checks.fleets import check_fleet
-from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
-FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "200"))
-"""How many random fleets are tried, half of them with shared devices; 500 take a minute of one core."""
+FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "520"))
+"""How many random fleets are compared in all: a quarter each with and without shared devices, on nodes that share
+devices and on nodes that do not; more of them with the environment variable."""
 
-STEP = 20
-ORDERS = ((), ("nodes",), ("roots", "numa"), ("unpaired", "nodes"))
+STEP = 26
+ORDERS = ((), ("nodes",), ("roots", "numa"), ("unpaired", "nodes"), ("nodes", "roots"), ("numa",))
 
 
-@pytest.mark.parametrize("start", range(0, FLEETS, STEP))
+@pytest.mark.parametrize("block", range(-(-FLEETS // (4 * STEP))))
 @pytest.mark.parametrize("sharing", [False, True])
-def test_fleet_is_brute_force(start, sharing):
+@pytest.mark.parametrize("coupled", [False, True])
+def test_fleet_is_brute_force(block, sharing, coupled):
     """Every goal has the value that trying everything finds, proven; and every plan keeps every rule."""
-    for seed in range(start // 2, (start + STEP) // 2):
-        rng = random.Random(f"fleet {seed} {sharing}")
-        cluster = a_fleet(rng, sharing=sharing)
-        workloads = random_workloads(rng, cluster, sharing=sharing)
-        objective = "nodes" if seed % 3 == 2 else "replicas"
-        goals = ORDERS[seed % len(ORDERS)]
-        version = "1.37" if sharing or seed % 2 else "1.36"
-        release = KubernetesRelease(version, {"DRAListTypeAttributes": True} if sharing else {})
-        order = fleet_order(goals, objective)
-        every = {"sharing": sharing, "version": version, "all_placed": objective == "nodes"}
-        try:
-            expected = best_fleet(cluster, workloads, order, **every)
-            plan = plan_fleet(cluster, workloads, release=release, goals=goals, objective=objective, first_fit=False)
-        except (TooLarge, UnsupportedFeature):
-            # More than can be tried, or admin access to devices with counters (tested by itself).
-            continue
-        found = tuple(goal.value for goal in plan.goals) if plan.replicas else None
-        assert found == expected, f"seed {seed}: {found} instead of {expected}"
-        assert plan.proven, f"seed {seed}"
-        assert (plan.status is PlanStatus.INFEASIBLE) == (expected is None), f"seed {seed}"
-        assert check_fleet(cluster, plan, release) == (), f"seed {seed}"
+    compared = drawn = 0
+    while compared < STEP:
+        drawn += 1
+        seed = f"fleet {block} {drawn} {sharing} {coupled}"
+        compared += is_brute_force(seed, drawn, sharing=sharing, coupled=coupled)
+    assert drawn <= 2 * STEP, "too many fleets were too large to try everything"
+
+
+def is_brute_force(seed, number, *, sharing, coupled):
+    """Compare one fleet; say whether everything could be tried."""
+    rng = random.Random(seed)
+    cluster = (a_coupled_fleet if coupled else a_fleet)(rng, sharing=sharing)
+    workloads = random_workloads(rng, cluster, sharing=sharing)
+    objective = "nodes" if number % 3 == 2 else "replicas"
+    goals = ORDERS[number % len(ORDERS)]
+    version = "1.37" if sharing or number % 2 else "1.36"
+    release = KubernetesRelease(version, {"DRAListTypeAttributes": True} if sharing else {})
+    order = fleet_order(goals, objective)
+    every = {"sharing": sharing, "version": version, "all_placed": objective == "nodes"}
+    try:
+        expected = best_fleet(cluster, workloads, order, **every)
+    except TooLarge:
+        return False
+    plan = plan_fleet(cluster, workloads, release=release, goals=goals, objective=objective, first_fit=False)
+    found = tuple(goal.value for goal in plan.goals) if plan.replicas else None
+    assert found == expected, f"seed {seed}: {found} instead of {expected}"
+    assert plan.proven, f"seed {seed}"
+    assert (plan.status is PlanStatus.INFEASIBLE) == (expected is None), f"seed {seed}"
+    assert check_fleet(cluster, plan, release) == (), f"seed {seed}"
+    return True

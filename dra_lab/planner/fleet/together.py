@@ -1,0 +1,234 @@
+"""Nodes that share devices or counters: one problem for all of them, in which a device that several see is one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+
+from msgspec.structs import replace as changed
+
+from dra_lab.errors import UnsupportedFeature
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import Pool
+from dra_lab.model.sketch import Ask
+from dra_lab.planner.counters import CounterBooks, counter_books
+from dra_lab.planner.coupling import coupled_devices, coupled_pools
+from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
+from dra_lab.planner.fleet.copies import JointProblem, Part, Where
+from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.stages import Tie
+
+
+def shared_nodes(fleet: Fleet) -> tuple[tuple[str, ...], ...]:
+    """Return the sets of nodes between which pods may take each other's devices or counters, sorted; nobody twice."""
+    root: dict[str, str] = {}
+
+    def find(name: str) -> str:
+        while root.setdefault(name, name) != name:
+            name = root[name]
+        return name
+
+    for nodes in (*coupled_devices(fleet.scan).values(), *coupled_pools(fleet.scan).values()):
+        for node in nodes[1:]:
+            root[find(node)] = find(nodes[0])
+    found: dict[str, list[str]] = {}
+    for node in sorted(root):
+        found.setdefault(find(node), []).append(node)
+    return tuple(tuple(nodes) for nodes in found.values())
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A device as the nodes see it: by position of the node, the group of that node's problem that it is in."""
+
+    device: DeviceID
+    groups: tuple[tuple[int, DeviceGroup], ...]
+
+
+def joint(fleet: Fleet, nodes: Sequence[str]) -> AllocationProblem:
+    """Return one problem for nodes, with the asks of all pods once for each node (`joint_parts`).
+
+    Raises UnsupportedFeature where nodes do not agree on the order of devices where it decides.
+    """
+    found = [eligibility(fleet.scan.rules, node) for node in nodes]
+    problems = [fleet.scan.build(each) for each in found]
+    first = problems[0]
+    asks, claims = len(first.asks), max(first.claims, default=0) + 1
+    books = _books(fleet, found)
+    groups = _groups(problems, books)
+    return JointProblem(
+        nodes[0],
+        tuple(_on(k, ask) for k, problem in enumerate(problems) for ask in problem.asks),
+        tuple(tuple(k * asks + at for at in row) for k, problem in enumerate(problems) for row in problem.requests),
+        tuple(
+            changed(link, name=f"{k}~{link.name}", requests=tuple(f"{k}~{name}" for name in link.requests))
+            for k, problem in enumerate(problems)
+            for link in problem.links
+        ),
+        tuple(group for group, _ in groups),
+        frozenset(k * asks + at for k, problem in enumerate(problems) for at in problem.impossible),
+        first.paired,
+        tuple(sorted(books.left.items())),
+        tuple(k * claims + problem.claim_of(at) for k, problem in enumerate(problems) for at in range(asks)),
+        nodes=tuple(nodes),
+        wheres=tuple(where for _, where in groups),
+    )
+
+
+def _on(position: int, ask: Ask) -> Ask:
+    return replace(ask, reference=f"{position}~{ask.reference}")
+
+
+def joint_parts(fleet: Fleet, position: int, node: str) -> tuple[Part, ...]:
+    """Return the kinds of pods on one node of several, which has a position among them."""
+    last = fleet.pods[-1]
+
+    def moved(ends: tuple[int, int], size: int) -> tuple[int, int]:
+        return ends[0] + position * size, ends[1] + position * size
+
+    return tuple(
+        Part(
+            number,
+            node,
+            moved(pod.asks, last.asks[1]),
+            moved(pod.requests, last.requests[1]),
+            moved(pod.links, last.links[1]),
+            pod.paired,
+        )
+        for number, pod in enumerate(fleet.pods)
+    )
+
+
+def _books(fleet: Fleet, found: Sequence[NodeEligibility]) -> CounterBooks:
+    """Return the counters of all pools that the nodes see, each pool once."""
+    rules = fleet.scan.rules
+    pools: dict[tuple[str, str], Pool] = {}
+    for pool in (pool for each in found for pool in each.pools):
+        known = pools.get((pool.driver, pool.name))
+        pools[pool.driver, pool.name] = pool if known is None else _merged(known, pool)
+    shared = frozenset(
+        item.id
+        for pool in pools.values()
+        for item in pool.devices
+        if item.id in rules.allocated.shares and is_shareable(item.device, rules)
+    )
+    every = tuple(pools[key] for key in sorted(pools))
+    return counter_books(rules.cluster, every, rules.allocated, shared, rules.claims * rules.replicas)
+
+
+def _merged(one: Pool, other: Pool) -> Pool:
+    """Return a pool as two nodes see it together."""
+    devices = {item.id: item for item in one.devices}
+    for item in other.devices:
+        known = devices.setdefault(item.id, item)
+        if item.on_node and not known.on_node:
+            devices[item.id] = item
+    sets = {found.name: found for found in (*other.counter_sets, *one.counter_sets)}
+    return replace(one, devices=tuple(devices.values()), counter_sets=tuple(sets.values()))
+
+
+def _groups(problems: Sequence[AllocationProblem], books: CounterBooks) -> tuple[tuple[DeviceGroup, Where], ...]:
+    tied = any(group.tie is Tie.TERMS for problem in problems for group in problem.groups)
+    alike: dict[object, tuple[DeviceGroup, Where]] = {}
+    for seen in _in_order(problems, tied=tied):
+        group = _group(problems, seen, books)
+        inspected = any(problems[k].asks[ask].admin_access for k, own in seen.groups for ask in own.asks)
+        alone = tied or inspected or group.shareable or seen.device in books.coarse
+        where = tuple((k, own.kind, own.numa, own.root) for k, own in seen.groups)
+        key = (replace(group, devices=()), where, seen.device if alone else None)
+        known = alike.get(key)
+        if known is not None:
+            group = replace(known[0], devices=(*known[0].devices, seen.device))
+        alike[key] = (group, where)
+    return tuple(alike.values())
+
+
+def _group(problems: Sequence[AllocationProblem], seen: _Seen, books: CounterBooks) -> DeviceGroup:
+    """Return the group of one device, as all nodes see it."""
+    asks, links = len(problems[0].asks), len(problems[0].links)
+    mine = dict(seen.groups)
+    one = seen.groups[0][1]
+    return DeviceGroup(
+        (seen.device,),
+        tuple(k * asks + ask for k, group in mine.items() for ask in group.asks),
+        tuple(value for k in range(len(problems)) for value in (mine[k].places if k in mine else ((),) * links)),
+        one.kind,
+        one.numa,
+        one.root,
+        one.shareable,
+        one.remaining,
+        tuple((k * asks + ask, uses) for k, group in mine.items() for ask, uses in group.uses),
+        books.draws.get(seen.device, ()),
+        max(group.tie for group in mine.values()),
+    )
+
+
+def _in_order(problems: Sequence[AllocationProblem], *, tied: bool) -> Iterator[_Seen]:
+    """Yield every device that some ask of some node may take; where order decides, as every node has it."""
+    seen: dict[DeviceID, list[tuple[int, DeviceGroup]]] = {}
+    for k, problem in enumerate(problems):
+        for group in problem.groups:
+            for device in group.devices:
+                seen.setdefault(device, []).append((k, group))
+    order = _agreed(problems) if tied else seen
+    for device in order:
+        yield _Seen(device, tuple(seen[device]))
+
+
+def _agreed(problems: Sequence[AllocationProblem]) -> Sequence[DeviceID]:
+    before: dict[DeviceID, dict[DeviceID, None]] = {}
+    for problem in problems:
+        devices = [device for group in problem.groups for device in group.devices]
+        for device in devices:
+            before.setdefault(device, {})
+        if any(group.tie is Tie.TERMS for group in problem.groups):
+            for early, late in pairwise(devices):
+                before[late][early] = None
+    try:
+        return tuple(TopologicalSorter(before).static_order())
+    except CycleError as error:
+        raise UnsupportedFeature(
+            "nodeSelector",
+            "nodes that share devices whose node selector has several terms have them in different orders; "
+            "add a selector that leaves such devices out",
+        ) from error
+
+
+def taken_by(devices: Mapping[DeviceID, str], problem: AllocationProblem) -> AllocationProblem:
+    """Return a node's problem with only those shared devices that were dealt to it (`devices` names each one's node).
+
+    A request for all devices that needs another one cannot be served.
+    """
+    groups, lost = [], set(problem.impossible)
+    for group in problem.groups:
+        mine = tuple(device for device in group.devices if devices.get(device, problem.node) == problem.node)
+        if len(mine) < group.size:
+            lost.update(ask for ask in group.asks if problem.asks[ask].all_devices)
+        if mine:
+            groups.append(replace(group, devices=mine))
+    return replace(problem, groups=tuple(groups), impossible=frozenset(lost))
+
+
+def deal(fleet: Fleet, nodes: Sequence[str]) -> Mapping[DeviceID, str]:
+    """Give each shared device to one of the nodes that see it, in turn; devices that share counters go together."""
+    mine = set(nodes)
+    have: Counter[tuple[str, str]] = Counter()
+    dealt: dict[DeviceID, str] = {}
+    for pool, seen in coupled_pools(fleet.scan).items():
+        able = [node for node in seen if node in mine]
+        if able:
+            node = min(able, key=lambda name: (have[name, pool[0]], name))
+            for item in (item for name in able for item in fleet.scan.views.view(name).devices):
+                if item.id[:2] == pool and item.device.consumes_counters and item.id not in dealt:
+                    dealt[item.id] = node
+                    have[node, pool[0]] += 1
+    for device, seen in coupled_devices(fleet.scan).items():
+        able = [node for node in seen if node in mine]
+        if able and device not in dealt:
+            dealt[device] = min(able, key=lambda name: (have[name, device.driver], name))
+            have[dealt[device], device.driver] += 1
+    return dealt
