@@ -13,6 +13,7 @@ from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workloa
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet.pods import Fleet, look_at
+from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.progress import Limits, Progress
 
 _PLACING = 1e-4
@@ -67,6 +68,8 @@ def plan_fleet(
     clock.lap("scan")
     work = Work(fleet, order, objective == "nodes", limits, solver, clock)
     plan = _planned(work, plan)
+    if plan.replicas:
+        plan = replace(plan, shortfalls=unplaced(fleet, plan))
     if first_fit and plan.replicas and not limits.reached:
         from dra_lab.planner.fleet.regret import first_fit_of
 

@@ -1,0 +1,78 @@
+"""Why replicas have no place: too little is free in all, or what is free is scattered over the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import Shortfall
+from dra_lab.model.sketch import Ask, asks
+from dra_lab.planner.fleet.pods import Fleet, Pod
+
+
+def unplaced(fleet: Fleet, plan: FleetPlan) -> tuple[Shortfall, ...]:
+    """Return, for each workload with replicas that are not placed, what each of its requests lacks after the plan.
+
+    Devices that a request alone decides are counted (`count`): with fewer free than one replica takes there is a
+    shortage, with enough in all and too few on every node they are scattered. Where no request by itself is short, the
+    requests, links and capacities are so together. Where the plan is not proven, this is why no more were found.
+    """
+    taken = {placement.device for replica in plan.replicas for placement in replica.placements}
+    placed = plan.placed
+    found: list[Shortfall] = []
+    for pod in fleet.pods:
+        missing = pod.workload.replicas - placed[pod.workload.name]
+        if missing:
+            mine = list(_lacking(fleet, pod, taken, missing))
+            found.extend(mine or [_together(pod, missing)])
+    return tuple(found)
+
+
+def _lacking(fleet: Fleet, pod: Pod, taken: set[DeviceID], missing: int) -> Iterator[Shortfall]:
+    """Yield what single requests lack; requests with alternatives and for all devices are not told by counting."""
+    drawn = fleet.scan.rules.asks[slice(*pod.asks)]
+    inner = [ask for request in pod.sketch.requests for ask in asks(request)]
+    single = {request.name for request in pod.sketch.requests if len(asks(request)) == 1}
+    for joint, ask in zip(drawn, inner, strict=True):
+        if ask.request not in single or ask.all_devices or ask.capacity or ask.admin_access:
+            continue
+        free = _free(fleet, joint, taken)
+        most, every = max(free.values(), default=0), sum(free.values())
+        if most >= ask.count:
+            continue
+        name = pod.drawn(0, ask.reference) if not pod.several else ask.reference
+        short = every < ask.count
+        yield Shortfall(
+            "count",
+            f"{pod.workload.name}: {name}",
+            f"{missing:,} replicas of {pod.workload.name} have no place: {every:,} devices for request {name} are left "
+            f"free, " + (f"one replica takes {ask.count}" if short else f"no node has {ask.count}"),
+            ask.count,
+            most,
+            advice="Free or add devices." if short else "Free devices that are on one node, or ask for fewer a pod.",
+        )
+
+
+def _free(fleet: Fleet, ask: Ask, taken: set[DeviceID]) -> dict[str, int]:
+    """Return how many devices that match an ask nobody holds alone, by node, once the plan has come true."""
+    scan, held = fleet.scan, fleet.scan.rules.allocated
+    answers = scan.views.answers(ask)
+    found = {}
+    for node in scan.rules.nodes:
+        stages = answers.stages[answers.by_node[node]]
+        found[node] = sum(
+            stage == "match" and item.id not in taken and item.id not in held.exclusive
+            for item, stage in zip(scan.views.view(node).devices, stages, strict=True)
+        )
+    return found
+
+
+def _together(pod: Pod, missing: int) -> Shortfall:
+    return Shortfall(
+        "count",
+        pod.workload.name,
+        f"{missing:,} replicas of {pod.workload.name} have no place: for each request by itself some node has enough, "
+        "but not for all of them with their links, capacities and counters",
+        advice="Plan one of them alone to see what holds it up.",
+    )
