@@ -73,7 +73,12 @@ def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: s
             least = patterns.rank(equal)
             # The goals are told for the first node; the others only have to show that they can keep up.
             told = limits if best is None or name == pinned else replace(limits, report=None)
-            found = solve_problem(scan.problem(name), order, told, solver=solver, best=bar, least=least)
+            key = (name, scan.exact.get(name), order, solver, bar, least)
+            found = scan.solutions.get(key) if name in scan.exact else None
+            if found is None:
+                found = solve_problem(scan.problem(name), order, told, solver=solver, best=bar, least=least)
+                if name in scan.exact and (found.infeasible or found.worse or found.proven):
+                    scan.solutions[key] = found
         search.solutions.append((equal, name, found))
         if found.taken is not None and not found.worse and (best is None or found.values < best.values):
             best = found

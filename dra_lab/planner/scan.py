@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.device import Device
@@ -16,8 +17,12 @@ from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_devices
+from dra_lab.planner.remembered import NodeState, Remembered, recall, remember
 from dra_lab.planner.views import ClusterViews, Failure, shape_key, views_of
 from dra_lab.topology.locality import localities
+
+if TYPE_CHECKING:
+    from dra_lab.planner.solve import Solution
 
 _TELL_EVERY = 500
 
@@ -43,7 +48,8 @@ class Scan:
 
     `classes` are in the order of their first nodes; `idle_nodes` maps an idle fingerprint to a node that has it;
     `paired` says whether the claim asks for both GPUs and NICs; `complete` is False when the scan was ended early;
-    `states` holds the layout of each node and what is free of its groups, where a layout tells that (else -1, ()).
+    `states` holds the layout of each node and what is free of its groups, where a layout tells that (else -1, ());
+    `exact` what a node's problem depends on besides its hardware, and `solutions` what was proven of such problems.
     """
 
     rules: Rules
@@ -56,6 +62,8 @@ class Scan:
     complete: bool = True
     unseen: tuple[str, ...] = ()
     states: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+    exact: dict[str, Hashable] = field(default_factory=dict)
+    solutions: dict[Hashable, Solution] = field(default_factory=dict)
 
     @property
     def cluster(self) -> Cluster:
@@ -101,20 +109,19 @@ def scan_nodes(rules: Rules, limits: Limits) -> Scan:
     scan = Scan(rules, views_of(rules.cluster, rules.release))
     shapes = node_shapes(scan, limits)
     scan.paired = _asks_for_pairs(scan, shapes)
-    sorter = _Sorter(scan)
+    sorter = _Sorter(scan, recall(rules, scan.views, paired=scan.paired))
     for number, (shape, nodes) in enumerate(shapes.items()):
         for name in nodes:
             if limits.reached:
                 break
             sorter.add(shape, name)
         limits.tell("nodes", f"looked at {number + 1} of {len(shapes)} kinds of nodes")
-    seen = sorter.seen
+    seen = sorter.states
     names = rules.nodes
     scan.complete = len(seen) == len(names)
     scan.unseen = tuple(name for name in names if name not in seen)
-    scan.classes = tuple(
-        replace(equal, nodes=tuple(sorted(sorter.nodes[key]))) for key, equal in sorter.classes.items()
-    )
+    scan.classes = sorter.equal_nodes()
+    sorter.keep()
     return scan
 
 
@@ -150,38 +157,54 @@ def _asks_for_pairs(scan: Scan, shapes: Mapping[tuple[int, ...], list[str]]) -> 
 
 
 class _Sorter:
-    """Puts nodes into classes: by hardware and shares once, then by what is held alone."""
+    """Puts nodes into classes: by hardware and shares once, then by what is held alone.
 
-    def __init__(self, scan: Scan) -> None:
-        self.scan = scan
-        self.seen: set[str] = set()
-        self.classes: dict[tuple[Hashable, Hashable], EqualNodes] = {}
-        self.nodes: dict[tuple[Hashable, Hashable], list[str]] = {}
-        self._layouts: dict[Hashable, int] = {}
-        self._prints: dict[tuple[int, tuple[int, ...]], Hashable] = {}
-        self._idle: dict[tuple[int, ...], Hashable] = {}
-        self._states: dict[Hashable, Hashable] = {}
+    Nodes on which nothing changed since the latest look are not looked at again.
+    """
+
+    def __init__(self, scan: Scan, known: Remembered) -> None:
+        self.scan, self.known = scan, known
+        scan.layouts, scan.solutions = known.layouts, known.solutions
+        self.states: dict[str, NodeState] = {}
+        self._nodes: dict[tuple[int, int], list[str]] = {}
+        self._unchanged = known.unchanged(scan.rules.allocated, scan.views, scan.rules.nodes)
         self._replicas = scan.rules.replicas
         self._each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
 
     def add(self, shape: tuple[int, ...], name: str) -> None:
         """Put one node into its class."""
-        self.seen.add(name)
-        if shape not in self._idle:
-            self._idle[shape] = fingerprint(self.scan.problem(name, idle=True), replicas=self._replicas)
-            self.scan.idle_nodes.setdefault(self._idle[shape], name)
-        now, layout, free = self._now(shape, name)
-        self.scan.states[name] = (layout, free)
-        key = (now, self._idle[shape])
-        self.nodes.setdefault(key, []).append(name)
-        known = self.classes.get(key)
-        if known is None or name < known.nodes[0]:
-            self.classes[key] = EqualNodes((name,), *key, layout, free)
+        state = self._unchanged.get(name)
+        if state is None or state.shape != shape:
+            state = self._look(shape, name)
+        self.states[name] = state
+        self.scan.states[name] = (state.layout, state.free)
+        self._nodes.setdefault((state.now, state.idle), []).append(name)
 
-    def _now(self, shape: tuple[int, ...], name: str) -> tuple[Hashable, int, tuple[int, ...]]:
+    def equal_nodes(self) -> tuple[EqualNodes, ...]:
+        """Return the classes, sorted inside; the first node of each tells its layout."""
+        found = []
+        for (now, idle), names in self._nodes.items():
+            nodes = tuple(sorted(names))
+            first = self.states[nodes[0]]
+            self.scan.idle_nodes.setdefault(self.known.prints[idle], nodes[0])
+            prints = self.known.prints[now], self.known.prints[idle]
+            found.append(EqualNodes(nodes, *prints, first.layout, first.free))
+        return tuple(found)
+
+    def keep(self) -> None:
+        """Remember what was found for the next look; after a look that was ended early, only what it is made of."""
+        if self.scan.complete:
+            self.known.states, self.known.held = self.states, self.scan.rules.allocated
+            self.scan.exact = {name: state.exact for name, state in self.states.items()}
+            if len(self.known.solutions) > 4 * len(self.states) + 1000:
+                self.known.solutions.clear()
+        remember(self.scan.cluster, self.scan.views, self.known)
+
+    def _look(self, shape: tuple[int, ...], name: str) -> NodeState:
+        idle = self._number(("idle", shape), lambda: self.scan.problem(name, idle=True))
         devices = self.scan.views.view(name).devices
         held = self.scan.rules.allocated
-        alone = {at for at, item in enumerate(devices) if item.id in held.exclusive}
+        alone = frozenset(at for at, item in enumerate(devices) if item.id in held.exclusive)
         shared = tuple(
             (at, tuple(sorted(held.consumed.get(item.id, {}).items())))
             for at, item in enumerate(devices)
@@ -191,19 +214,30 @@ class _Sorter:
         if self._each or counted:
             # With All, admin access or counters a device in use does more than to be missing: every state for itself.
             left = tuple(sorted(left_of(self.scan.cluster, counted, held).items()))
-            state = (shape, frozenset(alone), shared, left)
-            if state not in self._states:
-                self._states[state] = fingerprint(self.scan.problem(name), replicas=self._replicas)
-            return self._states[state], -1, ()
-        layout = self._layouts.get((shape, shared))
+            exact = (shape, alone, shared, left)
+            now = self._number(("each", exact), lambda: self.scan.problem(name))
+            return NodeState(shape, exact, now, idle, -1, ())
+        layout = self.known.layout_of.get((shape, shared))
         if layout is None:
-            layout = self._layouts[shape, shared] = len(self.scan.layouts)
-            self.scan.layouts.append(self._layout(name))
-        free = thinned(self.scan.layouts[layout], alone)
-        if (layout, free) not in self._prints:
-            problem = self.scan.layouts[layout].problem
-            self._prints[layout, free] = fingerprint(problem, free, self._replicas, self.scan.layouts[layout].prepared)
-        return self._prints[layout, free], layout, free
+            layout = self.known.layout_of[shape, shared] = len(self.known.layouts)
+            self.known.layouts.append(self._layout(name))
+        laid = self.known.layouts[layout]
+        free = thinned(laid, alone)
+        now = self._thinned_number(laid, layout, free)
+        return NodeState(shape, (shape, alone, shared), now, idle, layout, free)
+
+    def _number(self, key: Hashable, problem: Callable[[], AllocationProblem]) -> int:
+        number = self.known.numbers.get(key)
+        if number is None:
+            number = self.known.numbers[key] = self.known.print_number(fingerprint(problem(), replicas=self._replicas))
+        return number
+
+    def _thinned_number(self, laid: Layout, layout: int, free: tuple[int, ...]) -> int:
+        number = self.known.numbers.get((layout, free))
+        if number is None:
+            value = fingerprint(laid.problem, free, self._replicas, laid.prepared)
+            number = self.known.numbers[layout, free] = self.known.print_number(value)
+        return number
 
     def _layout(self, name: str) -> Layout:
         """Return a node's groups of equal devices as if no claim held a device alone."""
