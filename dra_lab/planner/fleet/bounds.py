@@ -161,6 +161,8 @@ def _floors(tables: Sequence[AnyTable], racks: Sequence[Rack], demand: Sequence[
     more replicas than the fullest; so it holds whichever replicas are placed.
     """
     order = tuple(goal.goal for goal in answer.goals)
+    if not order:
+        return []
     device = device_goals(order)
     missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), sum(demand))
     cheapest = np.full((len(demand), len(device)), np.inf)
