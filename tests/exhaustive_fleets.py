@@ -23,7 +23,7 @@ from dra_lab.model.fleet import NODES, UNPLACED, Workload
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
 
-MOST = 30_000
+MOST = 10_000
 
 
 def random_workloads(rng: random.Random, cluster: Cluster, *, sharing: bool) -> tuple[Workload, ...]:
@@ -225,6 +225,8 @@ def best_fleet(cluster, workloads, order, *, sharing=False, version="1.37", all_
     reached: dict = {((0,) * len(wanted), 0, Held().key, frozenset()): ((0,) * len(device), Held(), [])}
     for node in nodes:
         following: dict = {}
+        if len(reached) * len(node.best) > 10 * MOST:
+            raise TooLarge
         for (key, (value, far, looks)), (more, (added, farther, further)) in product(
             reached.items(), node.best.items()
         ):
@@ -239,8 +241,6 @@ def best_fleet(cluster, workloads, order, *, sharing=False, version="1.37", all_
             total = tuple(a + b for a, b in zip(value, added, strict=True))
             if new not in following or total < following[new][0]:
                 following[new] = (total, both, every)
-        if len(following) > MOST:
-            raise TooLarge
         reached = following
     plans = []
     for (counts, used_nodes, *_), (value, *_) in reached.items():
