@@ -166,8 +166,8 @@ def _wide(work: Work, sites: Sequence[Site]) -> list[AnyTable] | None:
 
 
 def _unproven(answer: Answer) -> Answer:
-    """Return an answer without any proof: not all node states were looked at."""
-    answer.goals = tuple(replace(goal, bound=None) for goal in answer.goals)
+    """Return an answer whose goals may all be 0, which no goal is below: not all node states were looked at."""
+    answer.goals = tuple(replace(goal, bound=0) for goal in answer.goals)
     answer.infeasible = False
     return answer
 

@@ -17,10 +17,14 @@ def unplaced(fleet: Fleet, plan: FleetPlan) -> tuple[Shortfall, ...]:
     Devices that a request alone decides are counted (`count`): with fewer free than one replica takes there is a
     shortage, with enough in all and too few on every node they are scattered. Where no request by itself is short, the
     requests, links and capacities are so together. Where the plan is not proven, this is why no more were found.
+    Nothing is told where not all nodes were looked at.
     """
     taken = {placement.device for replica in plan.replicas for placement in replica.placements}
     placed = plan.placed
     found: list[Shortfall] = []
+    if not fleet.scan.complete:
+        # What is free on nodes that nobody looked at is not known.
+        return ()
     for pod in fleet.pods:
         missing = pod.workload.replicas - placed[pod.workload.name]
         if missing:
