@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.exports.files import write_files
-from dra_lab.exports.loop import Loop
+from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.readme import readme_text

@@ -9,7 +9,7 @@ from dra_lab.authoring.names import Names, object_name
 from dra_lab.errors import InputError
 from dra_lab.exports.bundle import KUSTOMIZATION, Bundle, Wanted, kustomization, make_bundle, run_record, target_record
 from dra_lab.exports.fleet_values import fleet_json
-from dra_lab.exports.loop import Loop
+from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.objects import Affinity, example
 from dra_lab.exports.readme import fleet_readme

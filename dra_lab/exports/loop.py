@@ -6,101 +6,21 @@ import random
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from dra_lab.exports.arrivals import Arrivals, History, PodKind, Taken, pod_kind
+from dra_lab.exports.arrivals import Arrivals, History, Taken
+from dra_lab.exports.loop_result import Expected, Loop, Miss
 from dra_lab.exports.objects import Affinity
+from dra_lab.exports.pod_kinds import PodKind, pod_kind
 from dra_lab.exports.shortcomings import shortcoming
-from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.plan import FirstFitStatus, GoalValue, Plan
+from dra_lab.model.plan import FirstFitStatus, Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 
 SEEDS = 20
 MOST_HISTORIES = 400
 """States of one node that are gone through when every order and every choice of nodes is looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """A planned replica: its workload, its number there (from 0), and the goals' values that it was planned with."""
-
-    workload: int
-    number: int
-    goals: tuple[GoalValue, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Miss:
-    """A replica that was not served as well as planned in the worst run: where, and what is worse."""
-
-    workload: str
-    number: int
-    node: str
-    why: str
-
-
-@dataclass(frozen=True)
-class Loop:
-    """What running the manifests gave.
-
-    `kept` of `wanted` replicas were served as well as planned in the worst of the runs; `misses` are the others of that
-    run. `runs` says which orders and choices of nodes were run; `always` that every order and every choice of nodes
-    was gone through. `not_run` says what was not, "" where nothing is missing. `recorded` is False for releases whose
-    scheduler is reproduced from documentation. `most_steps` is the longest search of one node.
-    """
-
-    wanted: int
-    kept: int
-    misses: tuple[Miss, ...] = ()
-    runs: str = ""
-    always: bool = False
-    not_run: str = ""
-    recorded: bool = True
-    most_steps: int = 0
-
-    @property
-    def as_planned(self) -> bool:
-        """Say whether every replica was served as well as planned in every run, and none is missing."""
-        return self.kept == self.wanted and not self.not_run
-
-    @property
-    def sentence(self) -> str:
-        """Return the result in one sentence."""
-        if not self.runs:
-            return f"Not run on kube-scheduler's first fit: {self.not_run}."
-        first = f"{self.kept} of {self.wanted} as planned"
-        more = [f"replica {miss.number + 1} of {miss.workload} {miss.why}" for miss in self.misses[:3]]
-        more += [f"{len(self.misses) - 3} more"] if len(self.misses) > 3 else []
-        rest = f"; not run: {self.not_run}" if self.not_run else ""
-        source = "" if self.recorded else "; from documentation, not recorded"
-        return f"{first}{': ' if more else ''}{'; '.join(more)} ({self.runs}{rest}{source})."
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Return the result as a Finding: a note where the manifests do what was planned, else a warning."""
-        severity = Severity.NOTE if self.as_planned else Severity.WARNING
-        advice = "" if self.as_planned or not self.misses else "Tighten the manifests, or take another order of goals."
-        return (Finding("loop", severity, "kube-scheduler", self.sentence.rstrip("."), advice),)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as plain values."""
-        return {
-            "asPlanned": self.as_planned,
-            "kept": self.kept,
-            "wanted": self.wanted,
-            "runs": self.runs,
-            "everyOrderAndNode": self.always,
-            "notRun": self.not_run,
-            "recorded": self.recorded,
-            "mostSteps": self.most_steps,
-            "misses": [
-                {"workload": m.workload, "replica": m.number + 1, "node": m.node, "why": m.why} for m in self.misses
-            ],
-        }
 
 
 def close_loop(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from dra_lab.authoring.candidates import all_devices
@@ -90,6 +90,26 @@ def narrower_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str])
             if 1 < len(values) <= _FEW_VALUES:
                 for value in sorted(values, key=str):
                     yield {name: _test(attribute, items[0].driver, (value,))}
+
+
+def place_alternatives(
+    cluster: Cluster, planned: Devices, nodes: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield a request and a text for each value that its planned devices have, the most frequent first.
+
+    As alternatives they keep all devices of a request at one value and try the values in this order, without a
+    constraint: kube-scheduler 1.36 may find nothing behind a constraint where counters ran out (dra-semantics 3.10).
+    """
+    there, chosen = _look(cluster, planned, nodes)
+    for name, items in chosen.items():
+        every = there[items[0].driver]
+        for attribute in sorted(_published(every)):
+            if _each_its_own(attribute, every) or any(_unfit(item, attribute) for item in every):
+                continue
+            counted = Counter(value for item in items if (value := _value(item, attribute)) is not None)
+            if 1 < len(counted) <= _FEW_VALUES:
+                order = sorted(counted, key=lambda value: (-counted[value], str(value)))
+                yield name, tuple(_test(attribute, items[0].driver, (value,)) for value in order)
 
 
 def exact_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dra_lab.exports.loop import Loop
+from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.sentences import answer_sentence, printable
 from dra_lab.exports.targets import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.exports.tightening import Tightened

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dra_lab.exports.arrivals import PodKind, Taken
+from dra_lab.exports.arrivals import Taken
+from dra_lab.exports.pod_kinds import PodKind
 
 _WORDS = {
     "numa": ("spans {} NUMA nodes instead of {}", "no constraint of the claim ties its devices to one NUMA node"),

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from dra_lab.authoring.classes import with_documented_classes
-from dra_lab.exports.arrivals import Arrivals, pod_kind
-from dra_lab.exports.loop import SEEDS, Expected, Loop, expected_of, planned_values, run_loop
-from dra_lab.exports.node_pins import node_requirements
+from dra_lab.exports.loop import SEEDS, expected_of
+from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.objects import Affinity
-from dra_lab.exports.tightening_pieces import Draft, Piece, Planned, pieces_for
+from dra_lab.exports.tightening_pieces import Draft
+from dra_lab.exports.tightening_plan import sketches_of
+from dra_lab.exports.tightening_search import Search, with_pieces
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.names import DeviceID, split_request
-from dra_lab.model.plan import FirstFitStatus, Placement, Plan
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-
-_QUICK = 3
-_SEARCHED = 0.7
-"""Share of the time in which pins are looked for; the rest is for running and pricing what was found."""
 
 
 @dataclass(frozen=True)
@@ -101,267 +93,16 @@ def tighten(
     """
     on = with_documented_classes(cluster)
     pods, expected = expected_of(on, plan, release)
-    base = Draft(_sketches(plan), tuple(() for _ in pods))
+    base = Draft(sketches_of(plan), tuple(() for _ in pods))
     if not expected:
         loop = Loop(0, 0, not_run="nothing is planned")
         return Tightened(base.sketches, base.affinity, (), loop, loop)
-    search = _Search(on, plan, release, expected, time_limit, cancel)
+    search = Search(on, plan, release, expected, time_limit, cancel)
     before = search.run(base, seeds)
     if before.as_planned:
         return Tightened(base.sketches, base.affinity, (), before, before)
     chosen = search.find(base, before)
-    draft = _with(base, chosen)
+    draft = with_pieces(base, chosen)
     loop = search.run(draft, seeds) if chosen else before
     pins = tuple(Pin(piece.text, piece.reason, search.price(base, piece), piece.workload) for piece in chosen)
     return Tightened(draft.sketches, draft.affinity, pins, before, loop)
-
-
-class _Search:
-    """Tries pieces on the copy of the scheduler; every draft is run once."""
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        plan: Plan | FleetPlan,
-        release: KubernetesRelease,
-        expected: Sequence[Expected],
-        time_limit: float,
-        cancel: threading.Event | None,
-    ) -> None:
-        self._cluster, self._plan, self._release = cluster, plan, release
-        self._expected, self._cancel = expected, cancel
-        now = time.monotonic()
-        self._enough, self._end = now + _SEARCHED * time_limit, now + time_limit
-        self._base = _sketches(plan)
-        self._order = tuple(goal.goal for goal in expected[0].goals)
-
-    def arrivals(self, draft: Draft, *, idle: bool = False) -> Arrivals:
-        """Return a scheduler that is given the manifests of a draft."""
-        pods = [
-            pod_kind(self._cluster, self._release, name, planned, exported, self._order)
-            for name, planned, exported in zip(_names(self._plan), self._base, draft.sketches, strict=True)
-        ]
-        left = max(0.0, self._end - time.monotonic())
-        return Arrivals(
-            self._cluster, pods, self._release, affinity=draft.affinity, seconds=left, idle=idle, cancel=self._cancel
-        )
-
-    def run(self, draft: Draft, seeds: int = _QUICK) -> Loop:
-        """Run all replicas on a draft."""
-        return run_loop(self.arrivals(draft), self._expected, seeds=seeds)
-
-    def find(self, base: Draft, before: Loop) -> tuple[Piece, ...]:
-        """Return the fewest pieces found that serve every replica as planned, or the most replicas.
-
-        What the claim says comes first, then requirements on nodes, then selectors that name places.
-        """
-        pieces = list(self._pieces(base))
-        weak = [piece for piece in pieces if not piece.selectors]
-        strong = [piece for piece in pieces if piece.selectors]
-        chosen, best = self._add(base, (), before, weak)
-        if not best.as_planned:
-            chosen, best = self._at_nodes(base, chosen, best)
-        if not best.as_planned:
-            chosen, best = self._add(base, chosen, best, strong)
-        if not best.as_planned:
-            # what the claim may say without harm can be what a selector was missing
-            whole = self._harmless(base, chosen, best, weak)
-            rest = [piece for piece in strong if piece not in whole]
-            fuller, found = self._add(base, whole, self.run(_with(base, whole)), rest)
-            if found.kept > best.kept:
-                chosen, best = fuller, found
-        if not best.as_planned:
-            chosen, best = self._at_nodes(base, chosen, best)
-        if not best.as_planned:
-            chosen, best = self._on_planned_nodes(base, chosen, best, pieces)
-        return self._fewest(base, chosen, best)
-
-    def _on_planned_nodes(
-        self, base: Draft, chosen: tuple[Piece, ...], best: Loop, pieces: Sequence[Piece]
-    ) -> tuple[tuple[Piece, ...], Loop]:
-        """Try again on the planned nodes alone: from what was chosen, from nothing, from the planned devices."""
-        nodes = tuple(self._planned_nodes(base))
-        exact = tuple(piece for piece in pieces if piece.exact)
-        kept = tuple(piece for piece in chosen if not piece.affinity)
-        weak = [piece for piece in pieces if not piece.selectors]
-        fuller = self._harmless(base, (), self.run(base), weak)
-        for start in ((*kept, *nodes), nodes, (*nodes, *exact), (*fuller, *nodes, *exact)):
-            if self.over or best.as_planned:
-                break
-            trial = self.run(_with(base, start))
-            pinned, found = self._add(base, start, trial, [piece for piece in pieces if piece not in start])
-            if found.kept > best.kept:
-                chosen, best = pinned, found
-        return chosen, best
-
-    def _harmless(
-        self, base: Draft, chosen: tuple[Piece, ...], best: Loop, pieces: Sequence[Piece]
-    ) -> tuple[Piece, ...]:
-        """Return the pieces with all further ones that cost no replica."""
-        for piece in pieces:
-            if self.over:
-                break
-            if piece not in chosen and self.run(_with(base, (*chosen, piece))).kept >= best.kept:
-                chosen = (*chosen, piece)
-        return chosen
-
-    def _planned_nodes(self, base: Draft) -> Iterator[Piece]:
-        reason = (
-            "the plan uses these nodes, and on others first fit takes worse devices, or none are known to be as good"
-        )
-        seen: set[int] = set()
-        for planned in _planned(self._plan, base):
-            if planned.workload in seen:
-                continue
-            seen.add(planned.workload)
-            others = [name for name in self._cluster.node_names if name not in planned.nodes]
-            affinity = node_requirements(self._cluster, planned.nodes, others)
-            if affinity:
-                text = f"node affinity of {_names(self._plan)[planned.workload]}: {_words(affinity)}"
-                yield Piece(text, reason, planned.workload, 0, affinity=affinity)
-
-    def _add(
-        self, base: Draft, chosen: tuple[Piece, ...], best: Loop, pieces: Sequence[Piece]
-    ) -> tuple[tuple[Piece, ...], Loop]:
-        """Add the pieces that help, each by itself; then those that only help together with others."""
-        rest = []
-        for piece in pieces:
-            if self.over or best.as_planned:
-                return chosen, best
-            trial = self.run(_with(base, (*chosen, piece)))
-            if trial.kept > best.kept:
-                chosen, best = (*chosen, piece), trial
-            else:
-                rest.append(piece)
-        together, found = chosen, best
-        for piece in rest:
-            if self.over or found.as_planned:
-                break
-            trial = self.run(_with(base, (*together, piece)))
-            if trial.kept >= found.kept:
-                together, found = (*together, piece), trial
-        return (together, found) if found.kept > best.kept else (chosen, best)
-
-    @property
-    def over(self) -> bool:
-        """Say whether no time is left to look for further pins."""
-        return time.monotonic() >= self._enough or (self._cancel is not None and self._cancel.is_set())
-
-    def price(self, base: Draft, piece: Piece) -> str:
-        """Return what a piece costs: the nodes that could serve the claim with nothing in use, and no longer can."""
-        before, after = (self._fitting(draft, piece.workload) for draft in (base, piece.add_to(base)))
-        lost = sorted(before - after)
-        if not lost:
-            return f"it still fits on all {len(before)} nodes that could serve it"
-        some = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
-        return f"it no longer fits on {len(lost)} of {len(before)} nodes: {some}"
-
-    def _fitting(self, draft: Draft, workload: int) -> frozenset[str]:
-        arrivals = self.arrivals(draft, idle=True)
-        return frozenset(
-            name
-            for names in arrivals.kinds.values()
-            for name in names
-            if arrivals.admits(workload, name) and arrivals.taken(name, (), workload).status is FirstFitStatus.ALLOCATED
-        )
-
-    def _at_nodes(self, base: Draft, chosen: tuple[Piece, ...], best: Loop) -> tuple[tuple[Piece, ...], Loop]:
-        """Try to keep pods on the nodes where first fit takes as good devices as planned."""
-        if any(piece.affinity for piece in chosen):
-            return chosen, best
-        draft = _with(base, chosen)
-        arrivals = self.arrivals(draft)
-        added: list[Piece] = []
-        for workload, pod in enumerate(arrivals.pods):
-            own = [planned_values(r, pod) for r in self._expected if r.workload == workload]
-            if not own:
-                continue
-            good, bad = _by_worth(arrivals, workload, max(own))
-            affinity = node_requirements(self._cluster, good, bad) if good and bad else ()
-            if affinity:
-                reason = f"on {len(bad)} other nodes first fit takes worse devices, or none"
-                added.append(
-                    Piece(f"node affinity of {pod.name}: {_words(affinity)}", reason, workload, 0, affinity=affinity)
-                )
-        if not added:
-            return chosen, best
-        trial = self.run(_with(base, (*chosen, *added)))
-        return ((*chosen, *added), trial) if trial.kept > best.kept else (chosen, best)
-
-    def _fewest(self, base: Draft, chosen: tuple[Piece, ...], best: Loop) -> tuple[Piece, ...]:
-        for piece in reversed(chosen):
-            without = tuple(other for other in chosen if other is not piece)
-            if self.over:
-                break
-            trial = self.run(_with(base, without))
-            if trial.kept >= best.kept and trial.as_planned >= best.as_planned:
-                chosen = without
-        return chosen
-
-    def _pieces(self, base: Draft) -> Iterator[Piece]:
-        for planned in _planned(self._plan, base):
-            yield from pieces_for(self._cluster, self._release, base, planned)
-
-
-def _by_worth(arrivals: Arrivals, workload: int, planned: tuple[int, ...]) -> tuple[list[str], list[str]]:
-    """Return the admitted nodes on which the first pod is served as planned, and those where it is served worse."""
-    good, bad = [], []
-    for names in arrivals.kinds.values():
-        own = [name for name in names if arrivals.admits(workload, name)]
-        if not own:
-            continue
-        taken = arrivals.taken(own[0], (), workload)
-        if taken.status is FirstFitStatus.ALLOCATED and taken.values <= planned:
-            good += own
-        elif taken.status is not FirstFitStatus.NONE:
-            bad += own
-    return good, bad
-
-
-def _words(affinity: Affinity) -> str:
-    return "; ".join(f"{r['key']} {r['operator']} {', '.join(r['values'])}" for r in affinity)
-
-
-def _with(base: Draft, pieces: Sequence[Piece]) -> Draft:
-    for piece in pieces:
-        base = piece.add_to(base)
-    return base
-
-
-def _sketches(plan: Plan | FleetPlan) -> tuple[tuple[ClaimSketch, ...], ...]:
-    if isinstance(plan, Plan):
-        return (tuple(plan.claims.values()) or (plan.sketch,),)
-    return tuple(workload.claims for workload in plan.workloads)
-
-
-def _names(plan: Plan | FleetPlan) -> tuple[str, ...]:
-    return (plan.sketch.name,) if isinstance(plan, Plan) else tuple(workload.name for workload in plan.workloads)
-
-
-def _planned(plan: Plan | FleetPlan, base: Draft) -> Iterator[Planned]:
-    """Yield the planned devices of every claim of every workload."""
-    names = _names(plan)
-    for workload, sketches in enumerate(base.sketches):
-        if isinstance(plan, Plan):
-            replicas = [(plan.node, plan.placements, plan.goals)]
-        else:
-            replicas = [(r.node, r.placements, r.goals) for r in plan.replicas if r.workload == names[workload]]
-        for claim, sketch in enumerate(sketches):
-            of_claim = partial(_is_of, sketches=sketches, claim=claim)
-            devices: dict[str, list[DeviceID]] = defaultdict(list)
-            alternatives: dict[str, set[str]] = defaultdict(set)
-            for placement in (p for _, placements, _ in replicas for p in placements if of_claim(p)):
-                request, sub = split_request(placement.request)
-                devices[request].append(placement.device)
-                alternatives[request].add(sub)
-            known: Mapping[str, tuple[DeviceID, ...]] = {
-                request.name: tuple(dict.fromkeys(devices[request.name])) for request in sketch.requests
-            }
-            nodes = tuple(dict.fromkeys(node for node, _, _ in replicas))
-            used = {name: frozenset(subs) for name, subs in alternatives.items()}
-            if nodes:
-                yield Planned(workload, claim, known, nodes, used, [goals for _, _, goals in replicas])
-
-
-def _is_of(placement: Placement, *, sketches: Sequence[ClaimSketch], claim: int) -> bool:
-    return len(sketches) == 1 or placement.claim in (sketches[claim].name, str(claim))

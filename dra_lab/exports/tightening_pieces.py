@@ -12,11 +12,17 @@ from dra_lab.authoring.candidates import candidates, kind_of
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.authoring.names import Names
 from dra_lab.exports.objects import Affinity
-from dra_lab.exports.place_selectors import attribute_selectors, exact_selectors, narrower_selectors, numa_selectors
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
+from dra_lab.exports.place_selectors import (
+    attribute_selectors,
+    exact_selectors,
+    narrower_selectors,
+    numa_selectors,
+    place_alternatives,
+)
+from dra_lab.exports.tightening_plan import Planned
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import DeviceID, split_request
-from dra_lab.model.plan import GoalValue
+from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link, asks
 
@@ -41,23 +47,6 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Planned:
-    """The planned devices of one claim: by drawn request, over all replicas; and what holds for all of them."""
-
-    workload: int
-    claim: int
-    devices: Mapping[str, tuple[DeviceID, ...]]
-    nodes: tuple[str, ...]
-    alternatives: Mapping[str, frozenset[str]]
-    goals: Sequence[Sequence[GoalValue]]
-
-    def always(self, goal: str, value: int) -> bool:
-        """Say whether a goal has a value in every planned replica, no device being of unknown place."""
-        found = [g for goals in self.goals for g in goals if g.goal == goal]
-        return bool(found) and all(g.value == value and not g.unknown for g in found)
-
-
-@dataclass(frozen=True)
 class Piece:
     """One piece of pinning: what it says, why it is there, and the draft with it."""
 
@@ -72,6 +61,7 @@ class Piece:
     order: tuple[str, ...] = ()
     affinity: Affinity = ()
     exact: bool = False
+    places: Mapping[str, tuple[str, ...]] | None = None
 
     def add_to(self, draft: Draft) -> Draft:
         """Return the draft with this piece."""
@@ -106,6 +96,9 @@ class Piece:
         keep = (self.keep or {}).get(request.name)
         if keep is not None:
             request = replace(request, first_available=tuple(s for s in request.first_available if s.name == keep))
+        texts = (self.places or {}).get(request.name, ())
+        if texts and request.exactly is not None:
+            request = _at_places(request, request.exactly, texts)
         text = (self.selectors or {}).get(request.name)
         if text is None:
             return request
@@ -115,6 +108,24 @@ class Piece:
             return replace(request, exactly=replace(part, selectors=(*part.selectors, selector)))
         subs = tuple(replace(sub, selectors=(*sub.selectors, selector)) for sub in request.first_available)
         return replace(request, first_available=subs)
+
+
+def _at_places(request: DeviceRequest, part: ExactDeviceRequest, texts: Sequence[str]) -> DeviceRequest:
+    """Return a request with an alternative for each of some texts."""
+    subs = []
+    for number, text in enumerate(texts):
+        selector = DeviceSelector(cel=CELDeviceSelector(expression=text))
+        sub = DeviceSubRequest(
+            name=f"place-{number}",
+            device_class_name=part.device_class_name,
+            selectors=(*part.selectors, selector),
+            allocation_mode=part.allocation_mode,
+            count=part.count,
+            tolerations=part.tolerations,
+            capacity=part.capacity,
+        )
+        subs.append(sub)
+    return replace(request, exactly=None, first_available=tuple(subs))
 
 
 def pieces_for(cluster: Cluster, release: KubernetesRelease, draft: Draft, planned: Planned) -> Iterator[Piece]:
@@ -128,6 +139,7 @@ def pieces_for(cluster: Cluster, release: KubernetesRelease, draft: Draft, plann
     yield from _links(cluster, release, sketch, planned)
     yield from _alternatives(sketch, planned)
     yield from _selectors(cluster, planned)
+    yield from _places(cluster, sketch, planned)
 
 
 def _order(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
@@ -212,6 +224,16 @@ def _selectors(cluster: Cluster, planned: Planned) -> Iterator[Piece]:
     if exact:
         text = "; ".join(f"{name}: {expression}" for name, expression in exact.items())
         yield Piece(text, reason, planned.workload, planned.claim, selectors=exact, exact=True)
+
+
+def _places(cluster: Cluster, sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
+    exact = {r.name for r in sketch.requests if r.exactly is not None and not r.exactly.admin_access}
+    tied = {split_request(end)[0] for link in sketch.links if not link.must for end in link.requests}
+    for name, texts in place_alternatives(cluster, planned.devices, planned.nodes):
+        if name in exact - tied:
+            text = f"{name}: alternatives by place: {'; '.join(texts)}"
+            reason = "first fit otherwise mixes places, or gives up where the first of them is full"
+            yield Piece(text, reason, planned.workload, planned.claim, places={name: texts})
 
 
 def _kinds(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch) -> dict[str, str]:

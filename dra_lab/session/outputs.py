@@ -65,7 +65,8 @@ def export(
 
 def bundle(session: Session, target: Target, wanted: Wanted | None = None, *, tighten: bool = False) -> Bundle:
     """Return the files of an export, with what running first fit on them gave; see `export`."""
-    from dra_lab.exports.loop import Loop, close_loop
+    from dra_lab.exports.loop import close_loop
+    from dra_lab.exports.loop_result import Loop
     from dra_lab.exports.step_guard import guard_steps
     from dra_lab.exports.tightening import tighten as tighten_plan
 
@@ -107,7 +108,8 @@ def fleet_bundle(
     Raises InputError for what cannot be written.
     """
     from dra_lab.exports.fleet_bundle import make_fleet_bundle
-    from dra_lab.exports.loop import Loop, close_loop
+    from dra_lab.exports.loop import close_loop
+    from dra_lab.exports.loop_result import Loop
     from dra_lab.exports.split import tighten_in_groups
     from dra_lab.exports.step_guard import Guarded, guard_steps
     from dra_lab.exports.tightening import tighten as tighten_plan

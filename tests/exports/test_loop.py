@@ -13,9 +13,10 @@ from small_nodes import a_slice, cluster, gpu, nic
 
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.errors import DraLabError
-from dra_lab.exports.arrivals import Arrivals, pod_kind
+from dra_lab.exports.arrivals import Arrivals
 from dra_lab.exports.loop import close_loop
 from dra_lab.exports.node_pins import admitted_nodes
+from dra_lab.exports.pod_kinds import pod_kind
 from dra_lab.exports.tightening import tighten
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.fleet import Workload

@@ -6,12 +6,16 @@ import random
 
 import pytest
 from exhaustive_plans import random_fleet, random_sketch
+from small_claims import request
 
 from dra_lab.cli import main
 from dra_lab.exports.split import groups_of, tighten_in_groups
+from dra_lab.exports.tightening import tighten
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.fleet import plan_fleet
+from dra_lab.sources import load_cluster
 
 R136 = KubernetesRelease("1.36")
 
@@ -25,7 +29,7 @@ def planned(seed):
 
 def test_groups_serve_what_one_template_cannot():
     """A recorded fleet on which equal texts select other devices on other nodes."""
-    on, plan = planned(63)
+    on, plan = planned(10148)
     found = tighten_in_groups(on, plan, R136, seeds=3)
     assert found.changed
     assert found.tightened.loop.as_planned
@@ -47,6 +51,16 @@ def test_nothing_is_split_where_one_template_does():
     found = tighten_in_groups(on, plan, R136, seeds=3)
     assert found.tightened.loop.as_planned
     assert found.plan is plan
+
+
+def test_partitions_of_two_gpus_are_taken_from_one_gpu_each():
+    """Four pods of two MIG partitions: alternatives by place, where a constraint finds nothing once a GPU is full."""
+    on = load_cluster("sample:mig")
+    two = ClaimSketch(name="slices", requests=(request("part", "mig.nvidia.com", 2),))
+    plan = plan_fleet(on, [Workload("slices", (two,), 4)], release=R136, first_fit=False)
+    found = tighten(on, plan, R136, seeds=3)
+    assert found.loop.as_planned, found.loop.sentence
+    assert [sub.name for sub in found.sketch.request("part").first_available] == ["place-0", "place-1"]
 
 
 @pytest.mark.parametrize("options", [["--split"], ["--split", "--tighten"]])

@@ -1,0 +1,83 @@
+"""The pods of a workload: their claims as exported, and the drawing by which their devices are valued."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dra_lab.authoring.candidates import candidates, kind_of
+from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.authoring.compile import compile_claim
+from dra_lab.authoring.expand import expand
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import goal_order
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.planner.joined import join_sketches
+
+TOO_MANY_STEPS = 5_000_000
+"""Ten seconds, kube-scheduler's limit for one node, are 5 to 9 million candidates (measured on the real allocator)."""
+
+COUNTED = ("alternatives", "preferences", "numa", "unpaired", "roots")
+"""The goals of the devices that are taken; `damage` is about other replicas."""
+
+
+@dataclass(frozen=True)
+class PodKind:
+    """Pods of one workload: the claims as exported, and the drawing by which their devices are valued.
+
+    `origin` maps, per claim, a reference of the manifest to the reference in `drawn`.
+    """
+
+    name: str
+    claims: tuple[ResourceClaim, ...]
+    origin: tuple[Mapping[str, str], ...]
+    drawn: ClaimSketch
+    paired: bool
+    order: tuple[str, ...]
+
+
+def pod_kind(
+    cluster: Cluster,
+    release: KubernetesRelease,
+    name: str,
+    planned: Sequence[ClaimSketch],
+    exported: Sequence[ClaimSketch] = (),
+    order: Sequence[str] = (),
+) -> PodKind:
+    """Return the pods of a workload from its drawings as planned, and as they are exported where that is tighter."""
+    on = with_documented_classes(cluster)
+    compiled = [compile_claim(sketch, on, release) for sketch in exported or planned]
+    claims = tuple(
+        ResourceClaim(metadata=ObjectMeta(name=f"{name}-{number}"), spec=one.spec)
+        for number, one in enumerate(compiled)
+    )
+    expanded = [expand(sketch, on, release) for sketch in planned]
+    origin = tuple(
+        _to_expanded(one.origin, made.origin, made.sketch) for one, made in zip(compiled, expanded, strict=True)
+    )
+    parts = {str(number): one.sketch for number, one in enumerate(expanded)}
+    drawn = expanded[0].sketch if len(expanded) == 1 else join_sketches(parts, name)
+    ways = [ask for one in expanded for request in one.sketch.requests for ask in asks(request)]
+    kinds = {kind_of(item) for ask in ways for item in candidates(on, ask, release).devices}
+    goals = tuple(goal for goal in order or goal_order(()) if goal in COUNTED)
+    return PodKind(name, claims, origin, drawn, {"gpu", "nic"} <= kinds, goals)
+
+
+def _to_expanded(origin: Mapping[str, str], planned: Mapping[str, str], sketch: ClaimSketch) -> dict[str, str]:
+    """Map a manifest's references to the expanded drawing: all parts of one request are worth the same.
+
+    Alternatives that only the manifest has are worth the request.
+    """
+    plain = {request.name for request in sketch.requests if request.exactly is not None}
+    first: dict[str, str] = {}
+    for part, drawn in planned.items():
+        first.setdefault(drawn, part)
+    found = {}
+    for written, drawn in origin.items():
+        request, slash, sub = drawn.partition("/")
+        part = first.get(request, request)
+        found[written] = part if part in plain else f"{part}{slash}{sub}"
+    return found
