@@ -80,7 +80,7 @@ def test_goals_are_put_in_another_order_by_keyboard(planner):
 
 
 def test_a_half_written_selector_keeps_the_last_answer(planner):
-    """The strip stays, dimmed, with the error beside it; the picture stays; finishing the selector brings the answer."""
+    """Strip and picture stay, dimmed, with the error beside them; finishing the selector brings the answer."""
     planner.lab.run(
         "from msgspec.structs import replace\n"
         "from dra_lab.model.claims import CELDeviceSelector, DeviceSelector\n"
