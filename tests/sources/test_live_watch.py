@@ -292,9 +292,9 @@ def test_old_snapshots_are_let_go(server, watched):
         gc.collect()
         return sum(isinstance(item, Cluster) and item.name == "context:test" for item in gc.get_objects())
 
-    for number in range(2000):
-        server.store.put(claim(f"c{number % 5}", "gpu-x" if number % 2 else ""))
-    server.store.put(claim("last"))
-    watched.until(lambda w: any(c.metadata.name == "last" for c in w.latest.claims))
-    assert watched.count > 3
+    for last in ("last-0", "last-1", "last-2", "last-3", "last-4"):
+        for number in range(400):
+            server.store.put(claim(f"c{number % 5}", "gpu-x" if number % 2 else ""))
+        server.store.put(claim(last))
+        watched.until(lambda w, last=last: any(c.metadata.name == last for c in w.latest.claims))
     assert snapshots() <= 3
