@@ -7,6 +7,7 @@ import yaml
 from gitops.manifests_written import write
 
 from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.cel.selector import compile_selector
 from dra_lab.checks.documents import check_text
 from dra_lab.drivers.device_plugins import plugin_resource, plugin_resources
 from dra_lab.findings import Severity
@@ -15,6 +16,7 @@ from dra_lab.gitops.keep_names import keep_names
 from dra_lab.gitops.migrate import migrate
 from dra_lab.gitops.plugin_requests import plugin_requests
 from dra_lab.gitops.pods import containers, pod_templates
+from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import load_cluster
 
@@ -166,6 +168,18 @@ def test_a_profile_gets_a_class_of_its_own(tmp_path):
     (document,) = [yaml.safe_load(text) for text in found.texts.values()]
     assert document["metadata"]["name"] == "mig-1g-5gb.mig.nvidia.com"
     assert len(document["spec"]["selectors"]) == 2
+
+
+@pytest.mark.parametrize("name", ["openshift.io/mlxnics", "intel.com/intel_sriov_dpdk", "mellanox.com/mlnx_sriov_rdma"])
+def test_virtual_functions_are_asked_for_by_the_name_of_their_policy(name):
+    """The SR-IOV driver publishes the resource name; with or without its prefix, and never failing where it is not."""
+    (text,) = plugin_resource(name).selectors
+    selector = compile_selector(text)
+    driver = "sriovnetwork.k8snetworkplumbingwg.io"
+    for value, matches in ((name, True), (name.partition("/")[2], True), ("other", False)):
+        device = Device(name="vf", attributes={f"{driver}/resourceName": DeviceAttribute(string=value)})
+        assert selector.matches(driver, device) is matches
+    assert not selector.matches(driver, Device(name="vf"))
 
 
 def test_every_known_resource_has_its_source():
