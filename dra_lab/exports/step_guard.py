@@ -40,8 +40,9 @@ def guard_steps(
 
     Every state of the nodes that `affinity` admits is searched, fitting or not. Where a search takes more than five
     million steps, or did not end in ten seconds here so that it is not known, pods are kept on nodes that fit and where
-    it is short, by labels; where no label tells those apart, or there is none, the preferred links are left out one
-    after the other, from the last. What was done, and what could not be searched in `time_limit` seconds, is told.
+    it is known to be short, by labels; where no label tells those apart, or there is none, the preferred links are left
+    out one after the other, from the last. What was done, and what could not be searched in `time_limit` seconds, is
+    told.
     Raises UnsupportedFeature, and Cancelled when `cancel` is set.
     """
     found = search_states(sketch, cluster, release, affinity=affinity, time_limit=time_limit, cancel=cancel)
@@ -49,6 +50,10 @@ def guard_steps(
         return Guarded(sketch, affinity, findings=judged(found, sketch.name, release))
     fitting = [n for names, verdict in found.states if verdict.status is FirstFitStatus.ALLOCATED for n in names]
     heavy = [name for names in found.heavy for name in names]
+    if found.skipped:
+        # One search was too long: where none was made, it may be as long.
+        looked = {name for names, _ in found.states for name in names}
+        heavy += [name for name in cluster.node_names if name not in looked]
     light = [name for name in fitting if name not in set(heavy)]
     extra = node_requirements(cluster, light, heavy) if light else ()
     if extra:

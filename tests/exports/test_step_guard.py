@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
-from dra_lab.exports import replay
+from dra_lab.exports import replay, step_guard
 from dra_lab.exports.loop import close_loop
 from dra_lab.exports.node_pins import admitted_nodes
 from dra_lab.exports.replay import replay_findings, search_states
@@ -46,6 +48,18 @@ def test_pods_are_kept_off_nodes_on_which_the_search_is_too_long(small_limit):
     assert admitted_nodes(on, found.affinity) == {"full"}
     assert not search_states(found.sketch, on, R136, affinity=found.affinity).heavy
     assert [finding.rule for finding in found.findings] == ["kept-off-nodes"]
+
+
+def test_where_one_search_is_too_long_pods_go_only_where_it_is_known_to_be_short(small_limit, monkeypatch):
+    """A node that there was no time for is kept off as well once another one took too long."""
+    nodes = {"full": 8, "later": 4, "short": 3}
+    on = cluster(*(part for name, nics in nodes.items() for part in a_node(name, range(8), range(nics))))
+    whole = search_states(pairs(4), on, R136)
+    states = tuple((names, verdict) for names, verdict in whole.states if "later" not in names)
+    monkeypatch.setattr(step_guard, "search_states", lambda *_a, **_k: dataclasses.replace(whole, states=states))
+    found = guard_steps(pairs(4), on, R136)
+    assert admitted_nodes(on, found.affinity) == {"full"}
+    assert "manifest-not-replayed" in {finding.rule for finding in found.findings}
 
 
 def test_preferences_go_where_no_node_is_left(small_limit):
