@@ -178,7 +178,7 @@ def test_a_cluster_of_a_file_is_loaded_by_its_path(planner, server):
     (server.root / "slices.yaml").write_text(text, encoding="utf-8")
     shown = planner("file=None")
     shown.page.get_by_text("Load your cluster").click()
-    shown.page.get_by_label("Path of a file or folder").fill("slices.yaml")
+    shown.page.get_by_label("Path of a file, folder or .tar.gz").fill("slices.yaml")
     shown.page.keyboard.press("Enter")
     until(lambda: shown.lab.eval("lab.cluster.name") == "slices.yaml", "the file's cluster is in the kernel")
     assert "claims-missing" in shown.lab.eval("[f.rule for f in lab.findings]")
