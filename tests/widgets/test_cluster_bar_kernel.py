@@ -7,6 +7,7 @@ import threading
 
 import pytest
 from ipywidgets import Widget
+from widget_messages import say
 
 from dra_lab.errors import SourceError
 from dra_lab.session import Session
@@ -39,12 +40,6 @@ def session():
     yield made
     made.close()
     Widget.close_all()
-
-
-def say(widget, buffers=(), **message):
-    """Do what the browser's message does."""
-    content = {"data": {"method": "custom", "content": message}}
-    widget._handle_msg({"content": content, "buffers": list(buffers)})
 
 
 def test_files_arrive_in_pieces(session):

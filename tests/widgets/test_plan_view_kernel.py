@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
+from widget_messages import answered, say
 
 from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
-from dra_lab.session import Session, read_sketch
+from dra_lab.session import read_sketch
 from dra_lab.widgets.plan_view import PlanView
-
-
-@pytest.fixture
-def session():
-    """The example, solved."""
-    made = Session("sample:eks-p4d", sketch=read_sketch("sample:eks-p4d/gpu-nic-pairs"))
-    assert made.wait(30)
-    yield made
-    made.close()
-
-
-def answered(session: Session) -> None:
-    assert session.wait(30)
-
-
-def say(view: PlanView, **message: object) -> None:
-    view._on_message(view, message, [])
 
 
 def test_a_half_written_selector_keeps_the_last_answer(session):
