@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dra_lab.authoring.classes import with_documented_classes
-from dra_lab.drivers import Lookup, device_kind
+from dra_lab.drivers import Lookup, device_kind, profile
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device, DeviceAttribute
 from dra_lab.model.names import DeviceID, full_name
 from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
 
 _MEMO = "_authoring_catalogue"
+_TEXT = ("string", True)
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,14 @@ class Catalogue:
         return {kind: tuple(items) for kind, items in found.items()}
 
     @cached_property
+    def by_driver(self) -> Mapping[str, tuple[PoolDevice, ...]]:
+        """Return the devices by driver, in their order."""
+        found: dict[str, list[PoolDevice]] = {}
+        for item in self.devices:
+            found.setdefault(item.id.driver, []).append(item)
+        return {driver: tuple(items) for driver, items in found.items()}
+
+    @cached_property
     def tainted(self) -> tuple[PoolDevice, ...]:
         """Return the devices that publish a taint."""
         return tuple(item for item in self.devices if item.device.taints)
@@ -88,28 +97,42 @@ def _make(cluster: Cluster) -> Catalogue:
     for node_name in cluster.node_names:
         for item in devices_on(gather_pools(cluster, node_name)):
             seen.setdefault(item.id, item)
-    interned: dict[tuple[str, tuple[tuple[str, str, bool], ...]], Shape] = {}
+    interned: dict[tuple[object, ...], Shape] = {}
+    told: dict[tuple[object, ...], str] = {}
+    keys = {driver: _kind_keys(driver) for driver in cluster.drivers}
     shapes, kinds = {}, {}
     for device_id, item in seen.items():
-        key = (item.driver, tuple((name, *_type_of(a)) for name, a in item.device.attributes.items()))
+        driver, published = device_id.driver, item.device.attributes
+        types = [_TEXT if (text := a.string) and not text.isspace() else _type_of(a) for a in published.values()]
+        key = (driver, *published, *types)
         shape = interned.get(key)
         if shape is None:
-            shape = interned[key] = _shape(*key)
+            shape = interned[key] = _shape(driver, published)
         shapes[device_id] = shape
-        kinds[device_id] = kind_of(item)
+        values = (driver, *map(published.get, keys[driver]))
+        kind = told.get(values)
+        if kind is None:
+            kind = told[values] = kind_of(item)
+        kinds[device_id] = kind
     return Catalogue(tuple(seen.values()), shapes, kinds)
 
 
-def _shape(driver: str, attributes: tuple[tuple[str, str, bool], ...]) -> Shape:
-    named = {full_name(name, driver): (kind, known) for name, kind, known in attributes}
+def _kind_keys(driver: str) -> tuple[str, ...]:
+    """Return the keys of the attributes by which a driver's devices are of a kind, the bare ones too."""
+    names = [name for rule in profile(driver).kinds for name in rule.when]
+    return tuple(dict.fromkeys((*names, *(name.removeprefix(f"{driver}/") for name in names))))
+
+
+def _shape(driver: str, published: Mapping[str, DeviceAttribute]) -> Shape:
+    named = {full_name(name, driver): _type_of(attribute) for name, attribute in published.items()}
     # of `numaNode` and `driver/numaNode` the full key wins (dra-semantics 3.9, rule 50)
-    named.update({name: (kind, known) for name, kind, known in attributes if "/" in name})
+    named.update({name: _type_of(attribute) for name, attribute in published.items() if "/" in name})
     return Shape(driver, dict(sorted(named.items())))
 
 
 def _type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
     if attribute.string is not None:
-        return "string", bool(attribute.string.strip())
+        return _TEXT if attribute.string.strip() else ("string", False)
     if attribute.int_ is not None:
         return "int", attribute.int_ >= 0
     return attribute.kind, attribute.kind != "bool"

@@ -50,6 +50,8 @@ _WORKED_OUT_FROM: Mapping[str, tuple[str, ...]] = {
     "drivers": ("slices",),
     "allocated": ("claims",),
     "default_release": ("nodes",),
+    "partitioned": ("slices",),
+    "gathered": ("slices", "nodes"),
     "hardware": ("slices", "nodes", "classes", "overlays"),
 }
 """What is remembered of a Cluster, and the fields that it depends on."""
@@ -126,6 +128,16 @@ class Cluster:
         return tuple(s for s in self.slices if s.spec.node_name and s.spec.shared_counters is not None)
 
     @cached_property
+    def partitioned(self) -> bool:
+        """Say whether any slice has what the gate DRAPartitionableDevices is about: then it changes what nodes see."""
+        return any(s.spec.per_device_node_selection or s.spec.shared_counters is not None for s in self.slices)
+
+    @cached_property
+    def gathered(self) -> dict[tuple[str | bool, ...], Any]:
+        """Return where `pools.gather_pools` remembers what each node sees, by node name and gates."""
+        return {}
+
+    @cached_property
     def slices_by_pool(self) -> Mapping[tuple[str, str], tuple[ResourceSlice, ...]]:
         """Return all slices by (driver, pool name), whatever their generation."""
         found: dict[tuple[str, str], list[ResourceSlice]] = defaultdict(list)
@@ -162,6 +174,8 @@ class Cluster:
         For clusters that are followed: a claim that comes or goes costs nothing that was worked out from slices.
         """
         made = replace(self, **changes)
+        # made now, so that both write into one
+        _ = self.gathered
         changed = {name for name, value in changes.items() if value is not getattr(self, name)}
         for name, sources in _WORKED_OUT_FROM.items():
             if name in self.__dict__ and changed.isdisjoint(sources):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
@@ -12,9 +14,10 @@ from dra_lab.model.nodes import Node, node_matches
 from dra_lab.model.slices import CounterSet, ResourceSlice
 
 
-@dataclass(frozen=True, slots=True)
-class PoolDevice:
+class PoolDevice(Struct, frozen=True, gc=False):
     """A device of a pool as one node sees it; `on_node` is False for a per-device selection of another node."""
+
+    # A large cluster has 90,000 of them, in no cycle: the garbage collector need not go through them again and again.
 
     id: DeviceID
     device: Device
@@ -51,8 +54,24 @@ def gather_pools(
 
     Sorted by (driver, pool name) in byte order, pools with binding conditions after all others; slices inside a pool
     by object name, devices in list order. `partitionable_devices` is the gate DRAPartitionableDevices; with
-    `counters_everywhere` every node sees every slice with shared counters, which ends with 1.37 (G3).
+    `counters_everywhere` every node sees every slice with shared counters, which ends with 1.37 (G3). Remembered as
+    long as the cluster's slices and nodes stay.
     """
+    gates = (partitionable_devices, counters_everywhere) if cluster.partitioned else ()
+    found: tuple[Pool, ...] | None = cluster.gathered.get((node_name, *gates))
+    if found is None:
+        found = cluster.gathered[node_name, *gates] = _gather(
+            cluster, node_name, partitionable_devices, counters_everywhere
+        )
+    return found
+
+
+def _gather(
+    cluster: Cluster,
+    node_name: str,
+    partitionable_devices: bool,  # noqa: FBT001 - two gates, by position
+    counters_everywhere: bool,  # noqa: FBT001
+) -> tuple[Pool, ...]:
     node = cluster.node_by_name[node_name]
     counters = partitionable_devices and counters_everywhere
     relevant: dict[tuple[str, str], list[ResourceSlice]] = {}
