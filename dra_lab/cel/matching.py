@@ -67,6 +67,7 @@ class Matching:
         self._lists = knows_lists(release)
         self._compiled: dict[str, Selector | str] = {}
         self._chains: dict[tuple[str, tuple[str, ...]], _Chain | None] = {}
+        self._alike: dict[tuple[str, tuple[str, ...], str], str] = {}
 
     @cached_property
     def _decide(self) -> Callable[[Selector, str, Device], bool]:
@@ -99,6 +100,32 @@ class Matching:
             except CelRuntimeError as error:
                 return Match(ERROR, selector.expression, f"request {ask.reference!r}: {error.message}")
         return _MATCHED
+
+    def alike(self, ask: Ask, driver: str) -> str:
+        """Return the stage at which every device of a driver stops, "" where that depends on more than the driver.
+
+        So it is with selectors that read the driver alone, and with those that begin by comparing it with another one:
+        `&&` then looks no further.
+        """
+        key = (ask.device_class_name, ask.selectors, driver)
+        known = self._alike.get(key)
+        if known is None:
+            known = self._alike[key] = self._stage_of(key[:2], driver)
+        return known
+
+    def _stage_of(self, key: tuple[str, tuple[str, ...]], driver: str) -> str:
+        if key not in self._chains:
+            self._chains[key] = self._chain(*key)
+        chain = self._chains[key]
+        if chain is None or self._decide is not Selector.decide:
+            return ""
+        for selector, refusal in chain:
+            if isinstance(selector, str):
+                return ""
+            answer = selector.by_driver(driver)
+            if not answer:
+                return "" if answer is None else refusal.stage
+        return MATCH
 
     def problems(self, ask: Ask) -> tuple[CelError, ...]:
         """Return what the API server would refuse of an ask's own selectors (as new ones), in order."""

@@ -119,3 +119,16 @@ def reads(tree: Tree) -> Reads:
     reader = _Reader(tree)
     reader.walk(tree.root)
     return reader.reads
+
+
+def first_driver(tree: Tree) -> str | None:
+    """Return the driver that the first operand of a chain of `&&` compares `device.driver` with, None for others."""
+    node = tree.root
+    while node.HasField("call") and node.call.function == "_&&_":
+        node = node.call.args[0]
+    if not (node.HasField("call") and node.call.function == "_==_"):
+        return None
+    one, other = node.call.args
+    if tree.variable(one) == DRIVER:
+        return literal(other)
+    return literal(one) if tree.variable(other) == DRIVER else None

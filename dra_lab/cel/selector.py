@@ -13,7 +13,7 @@ from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRIVER, SHAREABLE, checker, runner
 from dra_lab.cel.literals import bad_literal
 from dra_lab.cel.nesting import restore, shallow
-from dra_lab.cel.reads import Reads, reads
+from dra_lab.cel.reads import Reads, first_driver, reads
 from dra_lab.cel.rewrite import hidden, prepare
 from dra_lab.cel.spelling import Spelling, respell
 from dra_lab.cel.tree import Tree, type_name
@@ -51,7 +51,11 @@ def _attribute_value(attribute: DeviceAttribute) -> Any:
 
 def has_lists(device: Device) -> bool:
     """Say whether a device publishes a list-typed attribute."""
-    return any(attribute.is_list for attribute in device.attributes.values())
+    # without `is_list`: this is asked of every attribute of a cluster
+    return any(
+        a.ints is not None or a.strings is not None or a.bools is not None or a.versions is not None
+        for a in device.attributes.values()
+    )
 
 
 class Selector:
@@ -71,13 +75,32 @@ class Selector:
         self.tree = tree
         self._program = program
         self._reads = found
-        self._keys: dict[str, tuple[tuple[str, str | None], ...]] = {}
+        self._keys: dict[str, tuple[str, ...]] = {}
         self._memo: dict[Hashable, bool | str] = {}
 
     @cached_property
     def max_cost(self) -> int:
         """Return the estimate in Kubernetes' units."""
         return cost.estimate(self.tree)
+
+    def by_driver(self, driver: str) -> bool | None:
+        """Say whether all devices of a driver match, None where more than the driver decides, or where it fails.
+
+        The first operand of a chain of `&&` decides alone when it is false: the others are not evaluated.
+        """
+        if self._only_driver not in (None, driver):
+            return False
+        read = self._reads
+        if read.whole or read.attributes or read.capacity or read.shareable:
+            return None
+        try:
+            return self.decide(driver, Device(name=""))
+        except CelRuntimeError:
+            return None
+
+    @cached_property
+    def _only_driver(self) -> str | None:
+        return first_driver(self.tree)
 
     def matches(self, driver: str, device: Device) -> bool:
         """Say whether a device of a driver matches.
@@ -118,18 +141,16 @@ class Selector:
         if names is None:
             names = self._keys[driver] = self._names(driver)
         attributes = device.attributes
-        values = tuple(
-            attributes.get(name) or (attributes.get(bare) if bare is not None else None) for name, bare in names
-        )
+        values = tuple(map(attributes.get, names))
         if not self._reads.capacity and not self._reads.shareable:
             return (driver, values)
         amounts = tuple((name, capacity.value) for name, capacity in device.capacity.items() if self._reads.capacity)
         return (driver, values, amounts, device.allow_multiple_allocations)
 
-    def _names(self, driver: str) -> tuple[tuple[str, str | None], ...]:
-        """Return, for each named attribute, its full key and the bare key that means the same for this driver."""
+    def _names(self, driver: str) -> tuple[str, ...]:
+        """Return the full key of each named attribute, and the bare key where that means the same for this driver."""
         split = ((name, *name.split("/", 1)) for name in sorted(self.attributes))
-        return tuple((full, bare if domain == driver else None) for full, domain, bare in split)
+        return tuple(key for full, domain, bare in split for key in ((full, bare) if domain == driver else (full,)))
 
     def _evaluate(self, driver: str, device: Device) -> bool | str:
         """Return the result, or the engine's error message."""

@@ -165,17 +165,16 @@ def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSli
 
     `slices` are those that the node sees, `published` all of the generation, whose counters count pool-wide.
     """
-    names: set[str] = set()
-    for device in (d for s in slices for d in s.spec.devices or ()):
-        if device.name in names:
-            return f"duplicate device name {device.name}"
-        names.add(device.name)
+    names = [device.name for slice_ in slices for device in slice_.spec.devices or ()]
+    if len(set(names)) < len(names):
+        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        return f"duplicate device name {twice}"
     sets: dict[str, CounterSet] = {}
     for counter_set in (c for s in published for c in s.spec.shared_counters or ()):
         if counter_set.name in sets:
             return f"duplicate counter set name {counter_set.name}"
         sets[counter_set.name] = counter_set
-    for device in (d for s in published for d in s.spec.devices or ()):
+    for device in (d for s in published for d in s.spec.devices or () if d.consumes_counters):
         for use in device.consumes_counters:
             declared = sets.get(use.counter_set)
             if declared is None:
@@ -187,4 +186,4 @@ def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSli
 
 
 def _binds(pool: Pool) -> bool:
-    return any(device.device.binding_conditions for device in pool.devices if device.on_node)
+    return any(item.device.binding_conditions and item.on_node for item in pool.devices)

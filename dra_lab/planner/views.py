@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import groupby, repeat
 
 from dra_lab.cel.matching import Matching
 from dra_lab.drivers import LEVELS, level_attributes, machines, profile
@@ -102,12 +103,18 @@ class ClusterViews:
         return number
 
     def _answer(self, found: Answers, ask: Ask, node_name: str) -> None:
-        stages = []
-        for item in self.view(node_name).devices:
-            match = self.matching.match(ask, item.driver, item.device)
-            stages.append(match.stage)
-            if match.stage == "error":
-                found.failures[item.id, match.expression, match.error] = None
+        stages: list[str] = []
+        # whole drivers at once where the driver alone decides, as it does for most devices and requests
+        for driver, items in groupby(self.view(node_name).devices, _driver):
+            alike = self.matching.alike(ask, driver)
+            if alike:
+                stages.extend(repeat(alike, len(tuple(items))))
+                continue
+            for item in items:
+                match = self.matching.match(ask, driver, item.device)
+                stages.append(match.stage)
+                if match.stage == "error":
+                    found.failures[item.id, match.expression, match.error] = None
         told = tuple(stages)
         number = found.numbers.get(told)
         if number is None:
@@ -125,10 +132,8 @@ class ClusterViews:
             "device",
             (
                 driver,
-                # `Device.lookup` for many names at once
-                tuple(
-                    published.get(full) or (published.get(bare) if bare else None) for full, bare in _told_by(driver)
-                ),
+                # what `Device.lookup` would look for, under both keys
+                tuple(map(published.get, _told_by(driver))),
                 tuple(device.capacity.items()),
                 self.cluster.taints_of(item.id, device, rules=self._taint_rules),
                 (bool(device.allow_multiple_allocations), bool(device.binding_conditions)),
@@ -136,6 +141,10 @@ class ClusterViews:
                 Tie.NODE if item.slice.spec.node_name else tie_of(item),
             ),
         )
+
+
+def _driver(item: PoolDevice) -> str:
+    return item.id.driver
 
 
 def _counters(devices: Sequence[PoolDevice], counted: Sequence[Pool]) -> Hashable:
@@ -154,16 +163,16 @@ def _counters(devices: Sequence[PoolDevice], counted: Sequence[Pool]) -> Hashabl
 
 
 @cache
-def _told_by(driver: str) -> tuple[tuple[str, str], ...]:
-    """Return the attributes that tell a device's kind and place, by what is known of its driver.
+def _told_by(driver: str) -> tuple[str, ...]:
+    """Return the keys of the attributes that tell a device's kind and place, by what is known of its driver.
 
-    Each with the bare key that means the same for this driver, "" where there is none.
+    An attribute of the driver's own domain stands there with its full and with its bare key.
     """
     names = [name for level in LEVELS for name in level_attributes(driver, level)]
     names += [name for rule in profile(driver).kinds for name in rule.when]
     names += [machine.attribute for machine in machines() if machine.driver == driver]
     split = ((name, *name.partition("/")) for name in dict.fromkeys(names))
-    return tuple((name, bare if domain == driver else "") for name, domain, _, bare in split)
+    return tuple(key for name, domain, _, bare in split for key in ((name, bare) if domain == driver else (name,)))
 
 
 def views_of(cluster: Cluster, release: KubernetesRelease) -> ClusterViews:

@@ -100,20 +100,21 @@ def _layout(scan: Scan, name: str) -> Layout:
 def _state(scan: Scan, number: int, name: str, known: _Left) -> NodeState:
     held, layout = scan.rules.allocated, scan.layouts[number]
     consumable = scan.rules.gates.consumable_capacity
-    alone: list[int] = []
+    ids = [item.id for item in scan.views.view(name).devices]
+    exclusive, shares = held.exclusive, held.shares
+    alone = [at for at, device in enumerate(ids) if device in exclusive]
+    shared = [at for at, device in enumerate(ids) if device in shares and device not in exclusive] if shares else []
+    if not consumable:
+        return NodeState(number, thinned(layout, alone + shared))
     left = []
-    for at, (item, group) in enumerate(zip(scan.views.view(name).devices, layout.group_of, strict=True)):
-        if item.id in held.exclusive:
-            alone.append(at)
-        elif group >= 0 and item.id in held.shares:
-            if not consumable:
-                alone.append(at)
-            else:
-                taken = held.consumed.get(item.id, {})
-                key = (number, group, *taken.items())
-                if key not in known:
-                    known[key] = _left_of(layout.problem.groups[group], taken)
-                left.append((group, known[key]))
+    for at in shared:
+        group = layout.group_of[at]
+        if group >= 0:
+            taken = held.consumed.get(ids[at], {})
+            key = (number, group, *taken.items())
+            if key not in known:
+                known[key] = _left_of(layout.problem.groups[group], taken)
+            left.append((group, known[key]))
     return NodeState(number, thinned(layout, alone), tuple(left))
 
 
