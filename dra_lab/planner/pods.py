@@ -117,6 +117,8 @@ def _unused(name: str, taken: Mapping[str, object]) -> str:
 
 def held_cluster(cluster: Cluster, pod: PodClaims) -> Cluster:
     """Return the cluster with the pod's allocated claims in it, the same object where they are there."""
+    if not pod.allocated:
+        return cluster
     known = {(claim.metadata.namespace, claim.metadata.name) for claim in cluster.claims}
     new = tuple(c for c in pod.allocated if (c.metadata.namespace, c.metadata.name) not in known)
     return changed(cluster, claims=(*cluster.claims, *new)) if new else cluster

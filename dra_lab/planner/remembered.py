@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import AllocatedDevices, Cluster
-from dra_lab.model.names import DeviceID
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.views import ClusterViews
@@ -69,27 +68,16 @@ class Remembered:
         Every node that sees a pool in which anything changed counts as changed; pools of one name are taken as one, as
         they may share counters (dra-semantics rule 62).
         """
-        if not self.states:
-            return {}
+        differing = self.held.differing(held) if self.states else set()
+        if not differing:
+            return dict(self.states)
         if not self._nodes:
             for name in nodes:
                 for item in views.view(name).devices:
                     self._nodes.setdefault(item.id.pool, set()).add(name)
-        changed = {device.pool for device in _differing(self.held, held)}
+        changed = {device.pool for device in differing}
         affected = set().union(*(self._nodes.get(pool, ()) for pool in changed))
         return {name: state for name, state in self.states.items() if name not in affected}
-
-
-def _differing(one: AllocatedDevices, other: AllocatedDevices) -> set[DeviceID]:
-    if one is other:
-        return set()
-    found = set(one.exclusive.keys() ^ other.exclusive.keys())
-    shared = {*one.shares, *other.shares, *one.consumed, *other.consumed}
-    return found | {
-        device
-        for device in shared
-        if one.shares.get(device) != other.shares.get(device) or one.consumed.get(device) != other.consumed.get(device)
-    }
 
 
 def recall(rules: Rules, views: ClusterViews, *, paired: bool) -> Remembered:
