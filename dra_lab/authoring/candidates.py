@@ -167,13 +167,20 @@ def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates
     failed: dict[DeviceID, str] = {}
     try:
         matching = Matching(cluster, release)
-        for item in catalogue(cluster).devices:
-            match = matching.match(ask, item.driver, item.device)
-            if match.stage == "error":
-                failed[item.id] = match.error
-            if match.stage in ("match", "selector", "error"):
+        by_driver = catalogue(cluster).by_driver
+        alike = {driver: matching.alike(ask, driver) for driver in by_driver}
+        able = [driver for driver, stage in alike.items() if stage != "class"]
+        for item in by_driver[able[0]] if len(able) == 1 else catalogue(cluster).devices:
+            driver = item.id.driver
+            stage = alike[driver]
+            if not stage:
+                match = matching.match(ask, driver, item.device)
+                stage = match.stage
+                if stage == "error":
+                    failed[item.id] = match.error
+            if stage in ("match", "selector", "error"):
                 in_class.append(item)
-            if match.stage == "match":
+            if stage == "match":
                 matched.append(item)
     except CelError as error:
         return Candidates(in_class=tuple(in_class), error=error.message)
