@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.compile import compile_claim
@@ -19,7 +19,7 @@ from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.scheduler.first_fit import Verdict, first_fit
-from dra_lab.scheduler.node_state import NodeStates
+from dra_lab.scheduler.node_state import node_states
 
 MANY_STEPS = 1_000_000
 """More candidates than this on one node are told: a busy scheduler may run into its limit."""
@@ -33,7 +33,10 @@ TOO_MANY_STEPS = 5_000_000
 
 @dataclass(frozen=True)
 class Searched:
-    """What searching the node states gave: (equal nodes, verdict) each, of `count` states in `time_limit` seconds."""
+    """What searching the node states gave: (equal nodes, verdict) each, of `count` states in `time_limit` seconds.
+
+    The verdicts hold no allocations: they may be those of an equal state of an earlier snapshot.
+    """
 
     states: tuple[tuple[tuple[str, ...], Verdict], ...]
     count: int
@@ -80,19 +83,19 @@ def search_states(
     """Search a compiled drawing on every state of the nodes that `affinity` admits; see `replay_findings`."""
     on = with_documented_classes(cluster)
     claim = ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=compile_claim(sketch, on, release).spec)
-    # on the instance, like a cached_property: another count over the same attributes does not look at the nodes again
-    known: dict[str, NodeStates] = on.__dict__.setdefault("_node_states", {})
-    every = known.setdefault(str(release), NodeStates(on, release)).groups([claim], cancel=cancel)
+    every, known = node_states(on, release).searched([claim], TOO_MANY_STEPS, cancel=cancel)
     admitted = admitted_nodes(on, affinity)
-    groups = [own for nodes in every if (own := tuple(name for name in nodes if name in admitted))]
+    groups = [(own, state) for nodes, state in every if (own := tuple(name for name in nodes if name in admitted))]
     end = time.monotonic() + time_limit
     states = []
-    for nodes in groups:
-        limit = min(NODE_LIMIT, end - time.monotonic())
-        verdict = _search(on, nodes[0], claim, release, limit, cancel) if limit > 0 else None
-        if verdict is None:
-            break
-        states.append((nodes, verdict))
+    for nodes, state in groups:
+        verdict = known.get(state)
+        if verdict is None and (limit := min(NODE_LIMIT, end - time.monotonic())) > 0:
+            verdict = _search(on, nodes[0], claim, release, limit, cancel)
+            if verdict is not None and _lasts(verdict):
+                known[state] = verdict
+        if verdict is not None:
+            states.append((nodes, verdict))
     return Searched(tuple(states), len(groups), time_limit)
 
 
@@ -116,7 +119,13 @@ def _search(
     """Search one node; None where our own limit cut it off, which says nothing about kube-scheduler's."""
     verdict = first_fit(cluster, node, [claim], release, step_limit=TOO_MANY_STEPS, time_limit=limit, cancel=cancel)
     stopped = verdict.status is FirstFitStatus.STOPPED and verdict.steps < TOO_MANY_STEPS
-    return None if stopped and limit < NODE_LIMIT else verdict
+    return None if stopped and limit < NODE_LIMIT else replace(verdict, allocations=None)
+
+
+def _lasts(verdict: Verdict) -> bool:
+    """Say whether a verdict is that of every equal state: time cuts off here and there, an error names the device."""
+    cut_off = verdict.status is FirstFitStatus.STOPPED and verdict.steps < TOO_MANY_STEPS
+    return not cut_off and verdict.status is not FirstFitStatus.ERROR
 
 
 def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease) -> Iterator[Finding]:

@@ -38,6 +38,19 @@ class AllocatedDevices:
         alone = self.exclusive.get(device)
         return (alone,) if alone is not None else self.shares.get(device, ())
 
+    def differing(self, other: AllocatedDevices) -> set[DeviceID]:
+        """Return the devices of which not the same is in use here and there, whoever holds it."""
+        if self is other:
+            return set()
+        found = set(self.exclusive.keys() ^ other.exclusive.keys())
+        shared = {*self.shares, *other.shares, *self.consumed, *other.consumed}
+        return found | {
+            device
+            for device in shared
+            if self.shares.get(device) != other.shares.get(device)
+            or self.consumed.get(device) != other.consumed.get(device)
+        }
+
 
 _WORKED_OUT_FROM: Mapping[str, tuple[str, ...]] = {
     "class_by_name": ("classes",),

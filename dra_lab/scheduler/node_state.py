@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, MutableMapping, Sequence
 from dataclasses import dataclass
+
+import msgspec
 
 from dra_lab.cel.selector import Selector, compile_selector, has_lists
 from dra_lab.errors import Cancelled, CelError
@@ -17,6 +19,7 @@ from dra_lab.scheduler.candidates import held_devices, pools_of
 from dra_lab.scheduler.counters import counters_left
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.scheduler.gates import gates_of
+from dra_lab.scheduler.kept_states import Kept, shorten, take_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,22 @@ class _Question:
 
     chains: tuple[tuple[Selector, ...], ...]
     attributes: tuple[str, ...]
+
+
+_MEMO = "_node_states"
+
+
+def node_states(cluster: Cluster, release: KubernetesRelease) -> NodeStates:
+    """Return the node states of a cluster, remembered with it.
+
+    Of a followed cluster, nodes on which nothing changed since the snapshot before keep their state, and what searches
+    found for a state is known on.
+    """
+    known: dict[str, NodeStates] = cluster.__dict__.setdefault(_MEMO, {})
+    found = known.get(str(release))
+    if found is None:
+        found = known[str(release)] = NodeStates(cluster, release, keep=True)
+    return found
 
 
 class NodeStates:
@@ -36,17 +55,18 @@ class NodeStates:
     that a change of counts or of constraints over the same attributes does not look at the devices again.
     """
 
-    def __init__(self, cluster: Cluster, release: KubernetesRelease, *, ignore_allocated: bool = False) -> None:
-        """Look at nothing yet; `ignore_allocated` groups nodes as if nothing were in use."""
+    def __init__(
+        self, cluster: Cluster, release: KubernetesRelease, *, ignore_allocated: bool = False, keep: bool = False
+    ) -> None:
+        """Look at nothing yet; `ignore_allocated` groups nodes as if nothing were in use; `keep`: see `node_states`."""
         self._cluster = cluster
         self._release = release
         self._ignore_allocated = ignore_allocated
         self._gates = gates_of(release)
         self._held = held_devices(cluster, self._gates, ignore=ignore_allocated)
-        self._pools: dict[str, tuple[Pool, ...]] = {}
-        self._groups: dict[_Question, tuple[tuple[str, ...], ...]] = {}
-        self._numbers: dict[Hashable, int] = {}
+        self._groups: dict[_Question, dict[Hashable, tuple[str, ...]]] = {}
         self._lists: bool | None = None
+        self._kept: Kept[_Question] = take_over(cluster, release, self._held, self._gates) if keep else Kept()
 
     def groups(
         self, claims: Sequence[ResourceClaim], *, cancel: threading.Event | None = None
@@ -58,15 +78,27 @@ class NodeStates:
         question = self._question(claims)
         if question is None:
             return (self._cluster.node_names,) if self._cluster.node_names else ()
-        found = self._groups.get(question)
-        if found is None:
-            by_state: dict[Hashable, list[str]] = {}
-            for name in self._cluster.node_names:
-                if cancel is not None and cancel.is_set():
-                    raise Cancelled("the grouping of nodes was cancelled")
-                by_state.setdefault(self._node_state(name, question), []).append(name)
-            found = self._groups[question] = tuple(map(tuple, by_state.values()))
-        return found
+        return tuple(self._by_state(question, cancel).values())
+
+    def searched(
+        self, claims: Sequence[ResourceClaim], step_limit: int, *, cancel: threading.Event | None = None
+    ) -> tuple[tuple[tuple[tuple[str, ...], Hashable], ...], MutableMapping[Hashable, Verdict]]:
+        """Return the groups, each with its state, and where to keep verdicts of searches of so many steps by state.
+
+        The state is None where claims are refused before any device is seen. A verdict that time cut off is none to be
+        kept. Raises Cancelled when `cancel` is set.
+        """
+        question = self._question(claims)
+        if question is None:
+            return tuple((nodes, None) for nodes in self.groups(claims)), {}
+        groups = tuple((nodes, state) for state, nodes in self._by_state(question, cancel).items())
+        key = question, msgspec.json.encode((step_limit, [claim.spec for claim in claims]))
+        verdicts = self._kept.verdicts.pop(key, None)
+        if verdicts is None or len(verdicts) > 4 * len(groups) + 1000:
+            verdicts = {}
+        self._kept.verdicts[key] = verdicts
+        shorten(self._kept.verdicts)
+        return groups, verdicts
 
     def first_fits(
         self,
@@ -119,17 +151,30 @@ class NodeStates:
         lists = self._gates.list_attributes
         return tuple(compile_selector(s.cel.expression, list_type_attributes=lists) for s in selectors if s.cel)
 
+    def _by_state(self, question: _Question, cancel: threading.Event | None) -> dict[Hashable, tuple[str, ...]]:
+        found = self._groups.get(question)
+        if found is not None:
+            return found
+        known = self._kept.states.get(question, {})
+        states: dict[str, Hashable] = {}
+        by_state: dict[Hashable, list[str]] = {}
+        for name in self._cluster.node_names:
+            if cancel is not None and cancel.is_set():
+                raise Cancelled("the grouping of nodes was cancelled")
+            state = known.get(name)
+            states[name] = state = self._node_state(name, question) if state is None else state
+            by_state.setdefault(state, []).append(name)
+        self._kept.states[question] = states
+        shorten(self._kept.states)
+        found = self._groups[question] = {state: tuple(names) for state, names in by_state.items()}
+        return found
+
     def _node_state(self, name: str, question: _Question) -> Hashable:
-        pools = self._pools.get(name)
-        if pools is None:
-            pools = self._pools[name] = pools_of(self._cluster, name, self._gates)
-        numbers = self._numbers
+        pools = pools_of(self._cluster, name, self._gates)
         state: list[Hashable] = []
         for pool in pools:
             state.append(self._pool_state(pool, pools))
-            for place in pool.devices:
-                device = self._device_state(place, question)
-                state.append(numbers.setdefault(device, len(numbers)))
+            state += [self._kept.number(self._device_state(place, question)) for place in pool.devices]
         return tuple(state)
 
     def _pool_state(self, pool: Pool, pools: tuple[Pool, ...]) -> Hashable:

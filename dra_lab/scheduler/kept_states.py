@@ -1,0 +1,82 @@
+"""States of nodes and what searches found for them, kept from one snapshot of a followed cluster to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Generic, TypeVar
+
+from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.slices import DeviceTaintRule
+from dra_lab.scheduler.candidates import pools_of
+from dra_lab.scheduler.first_fit import Verdict
+from dra_lab.scheduler.gates import Gates
+
+Q = TypeVar("Q", bound=Hashable)
+_MEMO = "_kept_states"
+_QUESTIONS = 4
+_MOST_KEPT = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[Q]):
+    """What was found of a cluster; it goes on while slices, nodes, classes and taint rules stay, and holds no cluster.
+
+    `numbers` stand for states of devices; `states` are those of the nodes, by question, while `held` was in use;
+    `verdicts` are what searches ended with, by question and claims, then by state; `nodes` are those that see a pool of
+    a name.
+    """
+
+    taint_rules: tuple[DeviceTaintRule, ...] = ()
+    held: AllocatedDevices = field(default_factory=AllocatedDevices)
+    numbers: dict[Hashable, int] = field(default_factory=dict)
+    next_number: Iterator[int] = field(default_factory=count)
+    states: dict[Q, dict[str, Hashable]] = field(default_factory=dict)
+    verdicts: dict[tuple[Q, bytes], dict[Hashable, Verdict]] = field(default_factory=dict)
+    nodes: dict[str, set[str]] = field(default_factory=dict)
+
+    def number(self, state: Hashable) -> int:
+        """Return the number of a device's state; two threads that ask at once get the same."""
+        known = self.numbers.get(state)
+        return self.numbers.setdefault(state, next(self.next_number)) if known is None else known
+
+
+def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevices, gates: Gates) -> Kept[Any]:
+    """Return what is known of an earlier snapshot, without the states of nodes on which something changed since."""
+    shelf: dict[str, Kept[Any]] = cluster.hardware.setdefault(_MEMO, {})
+    before = shelf.get(str(release))
+    if before is None or before.taint_rules is not cluster.taint_rules or len(before.numbers) > _MOST_KEPT:
+        found: Kept[Any] = Kept(cluster.taint_rules, held)
+    elif before.held is held:
+        found = before
+    else:
+        pools = {device.pool for device in held.differing(before.held)}
+        changed = _nodes_of(before.nodes, cluster, gates, pools)
+        states = {
+            question: {node: state for node, state in known.items() if node not in changed}
+            for question, known in tuple(before.states.items())
+        }
+        found = Kept(
+            cluster.taint_rules, held, before.numbers, before.next_number, states, before.verdicts, before.nodes
+        )
+    shelf[str(release)] = found
+    return found
+
+
+def _nodes_of(known: dict[str, set[str]], cluster: Cluster, gates: Gates, pools: set[str]) -> set[str]:
+    """Return the nodes that see a pool of these names; pools of one name may share their books (rule 62)."""
+    if not known:
+        found: dict[str, set[str]] = {}
+        for name in cluster.node_names:
+            for pool in pools_of(cluster, name, gates):
+                found.setdefault(pool.name, set()).add(name)
+        known.update(found)
+    return set().union(*(known.get(pool, ()) for pool in pools))
+
+
+def shorten(known: dict[Any, Any]) -> None:
+    """Forget what was asked longest ago."""
+    for key in tuple(known)[:-_QUESTIONS]:
+        known.pop(key, None)
