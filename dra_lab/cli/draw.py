@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from dra_lab.cli.options import FITS, Commands, add_claim, session_of, status_of, tell_misfit
+from dra_lab.cli.pods import plan_pod
 from dra_lab.model.plan import Plan
 
 
@@ -27,6 +28,14 @@ def run(options: argparse.Namespace) -> int:
         picture_page(load_cluster(options.cluster), None, options.node, options.output)
         print(f"wrote {options.output}", file=sys.stderr)
         return FITS
+    pod = plan_pod(options)
+    if pod is not None:
+        picture_page(pod.cluster, pod.plan, options.node, options.output, pod.manifests)
+        tell_misfit(pod.plan)
+        for finding in pod.pod.findings:
+            print(finding, file=sys.stderr)
+        print(f"wrote {options.output}", file=sys.stderr)
+        return status_of(pod.plan)
     session = session_of(options)
     plan: Plan = session.plan()
     picture_page(session.cluster, plan, options.node, options.output, manifest(session).text)

@@ -104,9 +104,9 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
 
     if options.node:
         raise InputError("--node is for one claim without --replicas; leave it out: replicas go where there is room")
-    workloads = workloads_of(options.asked)
     cluster = load_cluster(options.cluster)
     version = options.release or KubernetesRelease(cluster.default_release).version
+    workloads, cluster, told = workloads_of(options.asked, cluster, KubernetesRelease(version))
     target = Target(
         KubernetesRelease(version, _gates(options.feature_gates)), options.api_version, options.kind, options.namespace
     )
@@ -115,7 +115,7 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
         cluster, workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
     made = fleet_bundle(cluster, plan, target, wanted, tighten=options.tighten, split=options.split)
-    for finding in made.findings:
+    for finding in dict.fromkeys((*told, *made.findings)):
         print(finding, file=sys.stderr)
     for path in write_bundle(options.output, made, overwrite=options.overwrite):
         print(path)

@@ -19,7 +19,10 @@ CLUSTER_HELP = (
     "kubectl's JSON or YAML (or a .tar.gz), or - for standard input; "
     "topo:FILE,FILE*8 makes 8 nodes of topology files, CLUSTER+topo:FILE lays one over real slices"
 )
-CLAIM_HELP = "a drawing (*.dralab.yaml), a ResourceClaim or ResourceClaimTemplate, or sample:NAME/EXAMPLE"
+CLAIM_HELP = (
+    "a drawing (*.dralab.yaml), a ResourceClaim or ResourceClaimTemplate, a Pod or workload with its claim templates "
+    "(a file or folder), or sample:NAME/EXAMPLE"
+)
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from dra_lab.cli.options import Commands, add_claim, plan_with_bar, seconds, session_of, status_of
+from dra_lab.cli.pods import plan_pod, refuse_output
 from dra_lab.cli.workloads import add_workloads, is_fleet, run_fleet
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan
 
 
 def add(commands: Commands) -> None:
@@ -28,19 +33,30 @@ def run(options: argparse.Namespace) -> int:
     """Plan, print the answer, write the manifests where asked; replicas are the business of `workloads`."""
     if is_fleet(options):
         return run_fleet(options)
-    from dra_lab.exports.text import plan_json, plan_text
     from dra_lab.session.outputs import export
 
+    pod = plan_pod(options)
+    if pod is not None:
+        refuse_output(options)
+        _tell(options, pod.plan, pod.cluster, pod.findings)
+        return status_of(pod.plan)
     session = session_of(options)
     plan = plan_with_bar(session)
     session.wait()
-    if options.format == "json":
-        print(json.dumps(plan_json(plan), indent=2, ensure_ascii=False))
-    else:
-        print(plan_text(plan, session.cluster))
-    for finding in session.findings:
-        print(finding, file=sys.stderr)
+    _tell(options, plan, session.cluster, session.findings)
     if options.output:
         for path in export(session, options.output):
             print(f"wrote {path}", file=sys.stderr)
     return status_of(plan)
+
+
+def _tell(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: Iterable[Finding]) -> None:
+    """Print the answer, and on standard error what was noticed."""
+    from dra_lab.exports.text import plan_json, plan_text
+
+    if options.format == "json":
+        print(json.dumps(plan_json(plan), indent=2, ensure_ascii=False))
+    else:
+        print(plan_text(plan, cluster))
+    for finding in findings:
+        print(finding, file=sys.stderr)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from dra_lab.cli.options import CLAIM_HELP, FITS, NOT, UNANSWERED
 from dra_lab.errors import InputError
+from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import UNPLACED, FleetPlan, LargestJob, Room, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
 
 _AFTER_SECONDS = 30.0
 _MOST = 1_000_000
@@ -71,16 +70,17 @@ def run_fleet(options: argparse.Namespace) -> int:
     from dra_lab.exports.fleet_text import fleet_text
     from dra_lab.findings import sort_findings
     from dra_lab.planner.fleet import plan_fleet
+    from dra_lab.session.waiting import WaitingBar
     from dra_lab.sources import load_cluster
 
     if options.node or options.output:
         advice = "leave it out: replicas go where there is room" if options.node else "dra-lab export writes manifests"
         raise InputError(f"{'--node' if options.node else '--output'} is for one claim without --replicas; {advice}")
-    workloads = workloads_of(options.asked)
     cluster = load_cluster(options.cluster)
     release = KubernetesRelease(options.release or cluster.default_release)
+    workloads, cluster, told = workloads_of(options.asked, cluster, release)
     goals = tuple(goal.strip() for goal in options.goals.split(",") if goal.strip())
-    with _bar() as tell:
+    with WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = plan_fleet(
             cluster,
             workloads,
@@ -88,9 +88,9 @@ def run_fleet(options: argparse.Namespace) -> int:
             goals=goals,
             objective=options.objective,
             time_limit=options.time_limit,
-            progress=tell,
+            progress=waiting.tell,
         )
-        rooms, jobs, lost = _after(cluster, workloads, release, plan, options.time_limit, tell)
+        rooms, jobs, lost = _after(cluster, workloads, release, plan, options.time_limit, waiting.tell)
     if options.format == "json":
         print(json.dumps(_json(plan, rooms, jobs, lost), indent=2, ensure_ascii=False))
     else:
@@ -98,23 +98,47 @@ def run_fleet(options: argparse.Namespace) -> int:
         print(fleet_text(replace(plan, findings=()), rooms, lost, jobs), end="")
         if not plan.replicas and plan.status is PlanStatus.INFEASIBLE:
             print(_reasons(cluster, workloads, release))
-    for finding in sort_findings(dict.fromkeys((*cluster.findings, *check_cluster(cluster), *plan.findings))):
+    for finding in sort_findings(dict.fromkeys((*told, *cluster.findings, *check_cluster(cluster), *plan.findings))):
         print(finding, file=sys.stderr)
     return fleet_status(plan)
 
 
-def workloads_of(asked: Sequence[tuple[str, int | None]]) -> tuple[Workload, ...]:
-    """Return the workloads of claims and replicas; a name that comes again gets a number."""
+def workloads_of(
+    asked: Sequence[tuple[str, int | None]], cluster: Cluster, release: KubernetesRelease
+) -> tuple[tuple[Workload, ...], Cluster, tuple[Finding, ...]]:
+    """Return the workloads, the cluster to plan them on, and what is to be told; a name that comes again gets a number.
+
+    A file with a pod gives all its claims, and the replicas of its workload where none are given. Raises InputError for
+    what replicas cannot have: claims that are allocated already, or nodes of their own for some of the workloads.
+    """
+    from dra_lab.gitops.asked import AskedPod, read_pod
+    from dra_lab.gitops.node_filter import only_nodes
     from dra_lab.session import read_sketch
 
     found: list[Workload] = []
+    told: list[Finding] = []
+    places: set[frozenset[str] | None] = set()
     for claim, replicas in asked:
-        sketch: ClaimSketch = read_sketch(claim)
-        base = sketch.name or "claim"
-        same = sum(w.claims[0].name == sketch.name for w in found)
+        pod = read_pod(claim, cluster, release)
+        if pod is None:
+            sketch = read_sketch(claim)
+            pod = AskedPod("", {sketch.name: sketch}, cluster)
+        if pod.allocated:
+            names = ", ".join(c.metadata.name for c in pod.allocated)
+            raise InputError(f"{claim}: {names} is allocated already, and replicas cannot share it; plan one pod")
+        cluster = pod.cluster
+        told += pod.findings
+        places.add(pod.nodes)
+        base = pod.subject.partition("/")[2] or "-".join(pod.claims) or "claim"
+        same = sum(w.name.removesuffix(f"-{n}") == base for n, w in enumerate(found, 1))
         name = f"{base}-{same + 1}" if same else base
-        found.append(Workload(name, (sketch,), 1 if replicas is None else replicas))
-    return tuple(found)
+        found.append(Workload(name, tuple(pod.claims.values()), pod.replicas if replicas is None else replicas))
+    if len(places) > 1:
+        raise InputError(
+            "the pods of these workloads may run on different nodes by their own words; plan them one by one"
+        )
+    admitted = places.pop() if places else None
+    return tuple(found), cluster if admitted is None else only_nodes(cluster, sorted(admitted)), tuple(told)
 
 
 def fleet_status(plan: FleetPlan) -> int:
@@ -165,18 +189,8 @@ def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: Kubernete
     from dra_lab.exports.sentences import answer_sentence, printable
     from dra_lab.planner import make_plan
 
-    plans = {w.name: make_plan(cluster, w.claims[0], release=release, time_limit=10.0) for w in workloads}
+    plans = {w.name: make_plan(cluster, w, release=release, time_limit=10.0) for w in workloads}
     lines = [printable(f"  {name}: {answer_sentence(plan)}") for name, plan in plans.items() if not plan.fits]
     if not lines:
         return "\nOf each workload one replica fits. --objective replicas places as many as can be."
     return "\n".join(["", "Why one replica does not fit", *lines])
-
-
-@contextmanager
-def _bar() -> Iterator[Any]:
-    """Give a function that shows progress on a terminal; nothing is printed where standard error is none."""
-    from tqdm import tqdm
-
-    shown = sys.stderr.isatty()
-    with tqdm(disable=not shown, leave=False, bar_format="{desc} {elapsed}", delay=0.5) as bar:
-        yield lambda progress: bar.set_description_str(progress.text)

@@ -56,7 +56,7 @@ def check_manifests(
     open is told as not decided. Raises Cancelled once `cancel` is set.
     """
     target = release or KubernetesRelease(cluster.default_release)
-    read = _with_classes(cluster if now else replace(cluster, claims=(), claims_known=True), manifests)
+    read = with_classes(cluster if now else replace(cluster, claims=(), claims_known=True), manifests)
     complete, deadline = with_documented_classes(read), time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]
     findings += _version_findings(manifests)
@@ -130,7 +130,8 @@ def _snapshot_findings(cluster: Cluster, *, now: bool) -> Iterator[Finding]:
             yield replace(finding, severity=severity)
 
 
-def _with_classes(cluster: Cluster, manifests: Manifests) -> Cluster:
+def with_classes(cluster: Cluster, manifests: Manifests) -> Cluster:
+    """Return the cluster with the DeviceClasses among the manifests, which come before its own of the same name."""
     written: dict[str, DeviceClass] = {}
     for document in manifests.documents:
         if document.kind == "DeviceClass" and is_read("DeviceClass", document.value.get("apiVersion")):

@@ -35,7 +35,8 @@ class Fitting:
 class Trial:
     """Tries drawings on one cluster; `node` restricts it to one node ("" for all).
 
-    `cluster` has every class; `expanded` says that large CPU requests of the drawings are split already.
+    `cluster` has every class; `expanded` says that large CPU requests of the drawings are split already; `only` are the
+    nodes that are asked about, None for all.
     """
 
     cluster: Cluster
@@ -44,12 +45,13 @@ class Trial:
     solver: str = "HiGHS"
     node: str = ""
     expanded: bool = False
+    only: frozenset[str] | None = None
 
     def rules(self, sketch: ClaimSketch) -> Rules:
         """Return the rules of a drawing, as it is planned. Raises UnsupportedFeature."""
         refuse_claim(sketch)
         drawn = sketch if self.expanded else expand(sketch, self.cluster, self.release).sketch
-        return Rules(self.cluster, drawn, self.release, views_of(self.cluster, self.release).matching)
+        return Rules(self.cluster, drawn, self.release, views_of(self.cluster, self.release).matching, only=self.only)
 
     def fits_on(self, sketch: ClaimSketch, node: str) -> bool | None:
         """Say whether a drawing fits on one node; None where time ended the search."""
@@ -75,7 +77,7 @@ class Trial:
             return Fitting(int(fits is True), 1, int(fits is None), self.node if fits else "")
         rules = self.rules(sketch)
         if self._is_hopeless(rules):
-            return Fitting(0, len(self.cluster.node_names))
+            return Fitting(0, len(rules.nodes))
         scan = scan_nodes(rules, self.limits)
         known = _Known(scan, self.limits, self.solver)
         nodes, undecided, example = 0, len(scan.unseen), ""
@@ -87,7 +89,7 @@ class Trial:
                 example = min(example or equal.nodes[0], equal.nodes[0])
             if enough and nodes >= enough:
                 break
-        return Fitting(nodes, len(self.cluster.node_names), undecided, example)
+        return Fitting(nodes, len(rules.nodes), undecided, example)
 
     def _is_hopeless(self, rules: Rules) -> bool:
         """Say whether a drawing fits on no node even with nothing in use, which takes one look at each kind of node."""
@@ -97,7 +99,7 @@ class Trial:
         seen = node_shapes(scan, self.limits)
         idle = (scan.problem(nodes[0], idle=True) for nodes in seen.values())
         none = all(find_allocation(problem, self.limits, solver=self.solver).infeasible for problem in idle)
-        return none and sum(map(len, seen.values())) == len(self.cluster.node_names)
+        return none and sum(map(len, seen.values())) == len(rules.nodes)
 
 
 class _Known:

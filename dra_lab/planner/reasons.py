@@ -58,7 +58,7 @@ def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestion
     limits.tell("reasons", "looking for what cannot hold together")
     share = _CONFLICT_SHARE * max(0.0, end - time.monotonic())
     conflicts, tried = _conflicts(question, nearest, _until(limits, time.monotonic() + share))
-    trial = Trial(scan.cluster, scan.release, within, question.solver, question.pinned, question.expanded)
+    trial = _trial(question, within, question.pinned)
     relaxed = try_changes(trial, _all_changes(question, classes[0].nodes[0] if classes else "", nearest, suggestions))
     every = tried and all(change.fitting is not None for change in relaxed)
     return replace(found, conflicts=conflicts, relaxations=relaxed, complete=found.complete and every)
@@ -69,10 +69,14 @@ def _until(limits: Limits, end: float) -> Limits:
     return replace(limits, deadline=deadline)
 
 
+def _trial(question: Question, limits: Limits, node: str = "") -> Trial:
+    scan = question.scan
+    return Trial(scan.cluster, scan.release, limits, question.solver, node, question.expanded, scan.rules.only)
+
+
 def _conflicts(question: Question, nearest: str, limits: Limits) -> tuple[tuple[Conflict, ...], bool]:
     """Return what cannot hold together on the nearest node, and in the cluster where that is another set."""
-    scan = question.scan
-    trial = Trial(scan.cluster, scan.release, limits, question.solver, expanded=question.expanded)
+    trial = _trial(question, limits)
     here = find_conflict(question.sketch, lambda sketch: trial.fits_on(sketch, nearest), nearest) if nearest else None
     found = [here] if here is not None else []
     if not question.pinned and not limits.reached:
@@ -85,7 +89,7 @@ def _conflicts(question: Question, nearest: str, limits: Limits) -> tuple[tuple[
 def _all_changes(
     question: Question, first: str, nearest: str, suggestions: Sequence[Suggestion]
 ) -> tuple[Relaxation, ...]:
-    total = 1 if question.pinned else len(question.scan.cluster.node_names)
+    total = 1 if question.pinned else len(question.scan.rules.nodes)
     offered = [Relaxation("suggestion", "", s.title, sketch=s.sketch) for s in suggestions if s.sketch is not None]
     own = list(changes(question.sketch, _taints(question, nearest or first)))
     # A suggestion may be for the expanded drawing: the same words are the same change.

@@ -11,11 +11,11 @@ from statistics import median, quantiles
 from dra_lab.authoring.palette import with_documented_classes
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner import make_plan
 from dra_lab.planner.eligible import Rules
-from dra_lab.planner.plan_claim import goal_order
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.replay import replay_feasibility
 from dra_lab.planner.scan import scan_nodes

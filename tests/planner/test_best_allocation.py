@@ -11,10 +11,9 @@ from exhaustive_plans import Exhaustive, counted, proven, random_cluster, random
 from msgspec.structs import replace
 
 from dra_lab.checks.plans import check_plan
-from dra_lab.model.plan import NodeFit
+from dra_lab.model.plan import NodeFit, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
-from dra_lab.planner.plan_claim import goal_order
 
 RELEASE = KubernetesRelease("1.36")
 CASES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "360"))

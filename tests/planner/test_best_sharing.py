@@ -11,10 +11,9 @@ from exhaustive_plans import counted, proven
 from exhaustive_sharing import ExhaustiveSharing, sharing_cluster, sharing_sketch
 
 from dra_lab.checks.plans import check_plan
-from dra_lab.model.plan import NodeFit
+from dra_lab.model.plan import NodeFit, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
-from dra_lab.planner.plan_claim import goal_order
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "200"))
 STEP = 50

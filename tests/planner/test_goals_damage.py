@@ -10,10 +10,9 @@ from exhaustive_damage import ExhaustiveDamage
 from exhaustive_plans import random_cluster, random_fleet, random_sketch
 
 from dra_lab.checks.plans import check_plan
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import PlanStatus, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
-from dra_lab.planner.plan_claim import goal_order
 
 RELEASE = KubernetesRelease("1.36")
 CASES = int(os.environ.get("DRA_LAB_RANDOM_DAMAGE", "60"))

@@ -1,0 +1,84 @@
+"""A pod with its claims on the command line: `--claim FILE` of a Pod or workload with its ResourceClaimTemplates."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding, sort_findings
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
+
+if TYPE_CHECKING:
+    from dra_lab.gitops.asked import AskedPod
+
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class PodAnswer:
+    """The plan of a pod's claims, the cluster that it is for, and everything that is to be told."""
+
+    pod: AskedPod
+    plan: Plan
+    release: KubernetesRelease
+    findings: tuple[Finding, ...]
+
+    @property
+    def cluster(self) -> Cluster:
+        """Return the cluster, with the classes of the file."""
+        return self.pod.cluster
+
+    @property
+    def manifests(self) -> str:
+        """Return the claims of the pod as YAML, one manifest after the other."""
+        from dra_lab.exports.manifests import manifest_yaml
+
+        texts = [manifest_yaml(sketch, self.cluster, self.release).text for sketch in self.pod.claims.values()]
+        return "---\n".join(texts)
+
+
+def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
+    """Return the answer for the pod in a command's --claim, None where that is one claim or drawing alone.
+
+    Raises InputError for --output DIR, which is for one claim.
+    """
+    from dra_lab.checks.cluster import check_cluster
+    from dra_lab.gitops.asked import read_pod
+    from dra_lab.planner import make_plan
+    from dra_lab.session.waiting import WaitingBar
+    from dra_lab.sources import load_cluster
+
+    if not _may_be_pod(options.claim):
+        return None
+    read = load_cluster(options.cluster)
+    release = KubernetesRelease(options.release or read.default_release)
+    pod = read_pod(options.claim, read, release)
+    if pod is None:
+        return None
+    with WaitingBar(shown=sys.stderr.isatty()) as waiting:
+        plan = make_plan(
+            pod.cluster,
+            pod.planned,
+            release=release,
+            node=options.node,
+            goals=tuple(goal.strip() for goal in options.goals.split(",") if goal.strip()),
+            time_limit=getattr(options, "time_limit", None) or _SECONDS,
+            progress=waiting.tell,
+        )
+    told = (*pod.findings, *read.findings, *check_cluster(read), *plan.findings)
+    return PodAnswer(pod, plan, release, sort_findings(dict.fromkeys(told)))
+
+
+def refuse_output(options: argparse.Namespace) -> None:
+    """Raise InputError where a folder is asked for: manifests of a pod with its claims are another command's."""
+    if options.output:
+        raise InputError("--output is for one claim; dra-lab export writes the manifests of a pod with its claims")
+
+
+def _may_be_pod(claim: str) -> bool:
+    return not claim.startswith("sample:") and not claim.endswith(".dralab.yaml")

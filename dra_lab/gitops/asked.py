@@ -1,0 +1,147 @@
+"""What a file asks for: one claim, or a pod (or workload) with all its claims, planned together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dra_lab.authoring.read_back import sketch_of
+from dra_lab.checks.documents import check_text
+from dra_lab.errors import InputError, ManifestError, SourceError
+from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.check import with_classes
+from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes
+from dra_lab.gitops.fits import Question
+from dra_lab.gitops.folder import Manifests, read_manifests
+from dra_lab.gitops.pods import PodTemplate, pod_templates
+from dra_lab.gitops.references import Claims, check_references, claim_of, written_claims
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.pods import PodClaims
+
+_SOME = 6
+_DEFAULT_NAMESPACE = "default"
+
+
+@dataclass(frozen=True)
+class AskedPod:
+    """A pod as it was asked for: its claims by their name in the pod, in the pod's order.
+
+    `subject` is `Kind/name` of the workload, "" for claims without one; `allocated` are claims of the pod that the
+    cluster has and that hold devices already; `nodes` those on which the pod may run by its own words, None for all;
+    `replicas` is how many pods its workload runs; `cluster` has the DeviceClasses of the file.
+    """
+
+    subject: str
+    claims: Mapping[str, ClaimSketch]
+    cluster: Cluster
+    allocated: tuple[ResourceClaim, ...] = ()
+    nodes: frozenset[str] | None = None
+    replicas: int = 1
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def planned(self) -> PodClaims:
+        """Return it as `planner.make_plan` takes it."""
+        return PodClaims(self.claims, allocated=self.allocated, nodes=self.nodes)
+
+
+def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease) -> AskedPod | None:
+    """Return the pod that a file or folder asks for, None where it holds one claim or drawing alone.
+
+    A Pod, Deployment or any other object with a pod template stands with its ResourceClaimTemplates in the file or
+    folder; a ResourceClaim may also be in the cluster. Several claims without a pod are those of one pod, which is told
+    as a Finding. Raises SourceError for what cannot be read, ManifestError with file and line for what the API server
+    would refuse, InputError for several workloads or a claim that is nowhere.
+    """
+    if not Path(source).exists():
+        return None
+    manifests = read_manifests([source])
+    complete = with_classes(cluster, manifests)
+    every = [pod for document in manifests.documents for pod in pod_templates(document)]
+    pods = [pod for pod in every if pod.claims or extended_spec(pod, complete, release) is not None]
+    claims = written_claims(manifests)
+    if not pods and Path(source).is_file() and (len(claims) < 2 or not _all_read(manifests, claims)):
+        return None
+    _refuse(manifests, release)
+    if not pods and not claims:
+        raise SourceError(f"the folder {str(source)!r} holds no claim and no pod with claims")
+    if not pods:
+        return _without_pod(claims, complete)
+    if len(pods) > 1:
+        names = [pod.subject for pod in pods]
+        some = ", ".join(names[:_SOME]) + (" ..." if len(names) > _SOME else "")
+        raise InputError(f"{source} holds {len(pods)} workloads ({some}); give a file with one, or use dra-lab check")
+    return _of_pod(pods[0], claims, complete, release)
+
+
+def _all_read(manifests: Manifests, claims: Claims) -> bool:
+    kinds = [document.kind for document in manifests.documents]
+    return len(claims) == kinds.count("ResourceClaim") + kinds.count("ResourceClaimTemplate")
+
+
+def _refuse(manifests: Manifests, release: KubernetesRelease) -> None:
+    """Raise what is wrong with the documents, as far as it is an error."""
+    found = list(manifests.findings)
+    for name, text in manifests.texts.items():
+        found += check_text(text, name, release, broken=lambda _: None)
+    _raise(found)
+
+
+def _raise(findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        if finding.severity is Severity.ERROR:
+            raise ManifestError(finding.message, origin=finding.origin)
+
+
+def _without_pod(claims: Claims, cluster: Cluster) -> AskedPod:
+    sketches: dict[str, ClaimSketch] = {}
+    for claim in claims.values():
+        name = claim.document.name or "claim"
+        if name in sketches:
+            raise InputError(f"two claims are called {name!r}: put a pod beside them that says which it uses")
+        sketches[name] = sketch_of(claim.spec, name)
+    if len(sketches) == 1:
+        return AskedPod("", sketches, cluster)
+    told = Finding(
+        "claims-as-one-pod",
+        Severity.NOTE,
+        ", ".join(sketches),
+        "there is no pod with these claims in what was given; they are planned as the claims of one pod, in this order",
+        "Give the pod as well, or one claim at a time.",
+    )
+    return AskedPod("", sketches, cluster, findings=(told,))
+
+
+def _of_pod(pod: PodTemplate, claims: Claims, cluster: Cluster, release: KubernetesRelease) -> AskedPod:
+    held = {(c.metadata.namespace or _DEFAULT_NAMESPACE, c.metadata.name): c for c in cluster.claims}
+    namespace = pod.document.namespace or _DEFAULT_NAMESPACE
+    known = frozenset((pod.document.namespace, entry.claim) for entry in pod.claims if (namespace, entry.claim) in held)
+    findings = list(check_references(pod, claims, known))
+    _raise(findings)
+    sketches: dict[str, ClaimSketch] = {}
+    allocated: list[ResourceClaim] = []
+    for entry in pod.claims:
+        written = claim_of(pod, entry, claims)
+        there = held.get((namespace, entry.claim)) if entry.claim else None
+        if there is not None and there.status.allocation is not None:
+            allocated.append(there)
+        elif written is not None:
+            sketches[entry.name] = sketch_of(written.spec, entry.name)
+        elif there is not None:
+            sketches[entry.name] = sketch_of(there.spec, entry.name)
+        else:
+            missing = next(f for f in findings if f.rule == "claim-not-given")
+            raise SourceError(f"{missing.message}. {missing.advice}", origin=missing.origin)
+    extended, without = extended_spec(pod, cluster, release), frozenset[str]()
+    if extended is not None:
+        sketches[EXTENDED] = sketch_of(extended, EXTENDED)
+        without = plugin_nodes(pod, cluster)
+        findings += plugin_findings(pod, sorted(without))
+    question = Question(pod.subject, pod.document.at(pod.path), sketches, spec=pod.spec, without=without)
+    admitted = frozenset(question.nodes(cluster))
+    nodes = None if len(admitted) == len(cluster.node_names) else admitted
+    return AskedPod(pod.subject, sketches, cluster, tuple(allocated), nodes, pod.replicas, tuple(findings))

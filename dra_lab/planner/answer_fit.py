@@ -1,0 +1,149 @@
+"""The plan of an allocation that was found: devices, goals recounted, what kube-scheduler would take, the regret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from dra_lab.errors import SolverError
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import DAMAGE, FirstFit, GoalValue, Placement, Plan, PlanStatus
+from dra_lab.model.quantity import format_quantity
+from dra_lab.model.regret import Regret
+from dra_lab.planner.answer import Work, once
+from dra_lab.planner.compare import compare_first_fit
+from dra_lab.planner.eligible import eligibility
+from dra_lab.planner.plan_findings import (
+    binding_findings,
+    first_fit_findings,
+    placement_findings,
+    unknown_root_findings,
+)
+from dra_lab.planner.pods import CompiledPod, compile_pod, in_claim
+from dra_lab.planner.regret import regret_of
+from dra_lab.planner.values import Scale, value_placements
+from dra_lab.topology.locality import Locality, localities
+
+_FIRST_FIT_SECONDS = 3.0
+_LEAST_SECONDS = 0.05
+
+
+def plan_of_fit(work: Work) -> Plan:
+    """Return the plan of an allocation that was found."""
+    scan, node = work.scan, work.choice.node
+    inner = _placements(work)
+    scale = Scale(scan.sketch, localities(scan.cluster, node), scan.devices(node), scan.paired, scan.rules.lists)
+    compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
+    plain = compile_pod(scan.sketch, scan.cluster, scan.release, links=False)
+    fits = (_first_fit(work, compiled, scale), _first_fit(work, plain, scale))
+    findings = (
+        *work.findings,
+        *compiled.findings,
+        *placement_findings(scan, node, inner),
+        *unknown_root_findings(scan, node, inner),
+        *binding_findings(scan, node, inner),
+        *first_fit_findings(scale, node, fits[0]),
+    )
+    goals = _goals(work, scale, inner)
+    unwritable = any(f.rule == "link-not-writable" for f in compiled.findings)
+    proven = work.choice.decided and work.choice.ended and work.choice.solution.proven
+    return replace(
+        work.plan,
+        status=PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
+        node=node,
+        placements=tuple(_drawn(work, placement) for placement in inner),
+        goals=goals,
+        node_classes=work.choice.classes,
+        first_fit=_renamed(work, fits[0]),
+        first_fit_plain=_renamed(work, fits[1]),
+        suggestions=work.offered(work.suggestions()) if unwritable else (),
+        findings=once(findings),
+        regrets=_regrets(goals, inner, fits, scale.places),
+    )
+
+
+def _regrets(
+    goals: Sequence[GoalValue],
+    placements: Sequence[Placement],
+    fits: tuple[FirstFit | None, FirstFit | None],
+    places: Mapping[DeviceID, Locality],
+) -> tuple[Regret, ...]:
+    found = (
+        regret_of(against, goals, placements, fit, places)
+        for against, fit in zip(("manifest", "plain"), fits, strict=True)
+    )
+    return tuple(regret for regret in found if regret is not None)
+
+
+def _placements(work: Work) -> tuple[Placement, ...]:
+    """Return the devices taken, in the claim's order, for the requests of the expanded drawing."""
+    found = eligibility(work.scan.rules, work.choice.node)
+    return tuple(
+        Placement(
+            found.asks[ask].ask.reference,
+            device,
+            consumed={k: format_quantity(v) for k, v in sorted(found.asks[ask].uses.get(device, {}).items())},
+        )
+        for ask, device in work.choice.solution.taken or ()
+    )
+
+
+def _drawn(work: Work, placement: Placement) -> Placement:
+    """Return a placement under the name of the request in the drawing as it was given."""
+    request, slash, alternative = placement.request.partition("/")
+    name = work.expansion.origin.get(request, request)
+    return in_claim(replace(placement, request=f"{name}{slash}{alternative}"))
+
+
+def _goals(work: Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
+    """Return the goals with their proofs; the values are recounted from the placements, not taken from the solver."""
+    stages = {stage.goal: stage for stage in work.choice.solution.stages}
+    counted = {value.goal: value for value in value_placements(scale, placements, work.order)}
+    if DAMAGE in work.order and (lost := _damage(work, placements)) is not None:
+        counted[DAMAGE] = lost
+    goals, decided = [], work.choice.decided
+    for goal in (goal for goal in work.order if goal in counted):
+        decided = decided and (goal != DAMAGE or work.choice.ended)
+        value, stage = counted[goal], stages.get(goal)
+        if stage is not None and (stage.proven or goal != DAMAGE) and value.value != stage.value:
+            raise SolverError(
+                f"goal {goal!r}: the solver says {stage.value}, the placements have {value.value}; "
+                "please report the claim and the cluster"
+            )
+        bound = stage.bound if decided and stage is not None else None
+        goals.append(replace(value, bound=bound, proven=decided and stage is not None and stage.proven))
+    return tuple(goals)
+
+
+def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
+    """Return how many fewer replicas fit after some placements, None where that is not known or not counted."""
+    from dra_lab.planner.replicas import Others, has_damage
+
+    if not has_damage(work.scan.sketch) or work.limits.reached:
+        return None
+    others = Others(work.scan, work.choice.node, work.limits, work.solver, work.choice.counts)
+    (least, most), after = others.before, others.after(placements)
+    return GoalValue(DAMAGE, most - after[0]) if (least, after[0]) == (most, after[1]) else None
+
+
+def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | None:
+    if work.limits.cancelled:
+        return None
+    left = work.limits.left
+    seconds = _FIRST_FIT_SECONDS if left is None else max(_LEAST_SECONDS, min(left, _FIRST_FIT_SECONDS))
+    work.limits.tell("first fit", "what kube-scheduler would take on this node")
+    cluster, node, release = work.scan.cluster, work.choice.node, work.scan.release
+    found = compare_first_fit(
+        cluster, node, compiled, release, scale, work.order, time_limit=seconds, cancel=work.limits.cancel
+    )
+    if found is None or not found.placements or DAMAGE not in work.order:
+        return found
+    lost = _damage(work, found.placements)
+    goals = {goal.goal: goal for goal in (*found.goals, *([lost] if lost else []))}
+    return replace(found, goals=tuple(goals[goal] for goal in work.order if goal in goals))
+
+
+def _renamed(work: Work, found: FirstFit | None) -> FirstFit | None:
+    if found is None:
+        return None
+    return replace(found, placements=tuple(_drawn(work, placement) for placement in found.placements))

@@ -1,0 +1,38 @@
+"""The plan of a claim that fits nowhere, or of which nothing is known yet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.planner.answer import Work, once
+from dra_lab.planner.misfit import explain_misfit
+from dra_lab.planner.plan_findings import failure_shortfalls
+from dra_lab.planner.pods import compile_pod
+from dra_lab.planner.reasons import Question, find_reasons
+from dra_lab.planner.relaxations import as_suggestions
+
+
+def plan_of_misfit(work: Work, pinned: str) -> Plan:
+    """Return the plan with its reasons, within their own time; `pinned` is the only node asked about ("": all)."""
+    compiled = compile_pod(work.scan.sketch, work.scan.cluster, work.scan.release)
+    plan = replace(
+        work.plan,
+        status=PlanStatus.INFEASIBLE if work.choice.decided else PlanStatus.STOPPED,
+        node_classes=work.choice.classes,
+        findings=once((*work.findings, *compiled.findings)),
+    )
+    if not work.choice.decided:
+        return plan
+    shortfalls = explain_misfit(work.scan, work.limits, solver=work.solver, pinned=pinned)
+    idle = tuple(name for name in plan.fitting_idle_nodes if not pinned or name == pinned)
+    drawn = work.scan.sketch if work.several else work.sketch
+    question = Question(work.cluster, drawn, work.scan, work.limits, work.solver, pinned, idle, expanded=work.several)
+    suggestions = work.suggestions()
+    reasons = find_reasons(question, shortfalls, suggestions)
+    return replace(
+        plan,
+        shortfalls=(*failure_shortfalls(reasons.failures), *shortfalls),
+        suggestions=work.offered(as_suggestions(reasons.relaxations, suggestions)),
+        reasons=reasons,
+    )
