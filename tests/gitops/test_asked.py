@@ -1,0 +1,127 @@
+"""A file with a pod and its claims asks for all of them, on the nodes that the pod admits."""
+
+from pathlib import Path
+
+import pytest
+
+from dra_lab.cli import main
+from dra_lab.errors import DraLabError
+from dra_lab.gitops.asked import read_pod
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner import make_plan
+from dra_lab.sources import load_cluster
+
+RELEASE = KubernetesRelease("1.36")
+NODE = "ip-192-168-140-52.ec2.internal"
+
+
+def template(name: str, count: int, device_class: str = "gpu.nvidia.com") -> str:
+    return f"""\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {{name: {name}}}
+spec: {{spec: {{devices: {{requests: [{{name: r, exactly: {{deviceClassName: {device_class}, count: {count}}}}}]}}}}}}
+"""
+
+
+def pod(*entries: str, more: str = "", kind: str = "Pod") -> str:
+    listed = "".join(f"    - {{name: {e}, resourceClaimTemplateName: {e}}}\n" for e in entries)
+    used = ", ".join(f"{{name: {e}}}" for e in entries)
+    return f"""\
+apiVersion: v1
+kind: {kind}
+metadata: {{name: train}}
+spec:
+    resourceClaims:
+{listed}    containers: [{{name: c, image: i, resources: {{claims: [{used}]}}}}]
+{more}"""
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    return load_cluster("sample:eks-p4d")
+
+
+@pytest.fixture
+def read(tmp_path, cluster):
+    def write_and_read(*documents: str):
+        path = tmp_path / "pod.yaml"
+        path.write_text("---\n".join(documents))
+        return read_pod(path, cluster, RELEASE)
+
+    return write_and_read
+
+
+def test_a_pod_asks_for_each_of_its_claims_under_their_names_in_it(read):
+    """The order is the pod's, the names are those of `resourceClaims`."""
+    asked = read(template("a", 2), template("b", 1), pod("b", "a"))
+    assert asked.subject == "Pod/train"
+    assert {name: sketch.requests[0].exactly.count for name, sketch in asked.claims.items()} == {"b": 1, "a": 2}
+    assert list(asked.claims) == ["b", "a"]
+
+
+def test_claims_without_a_pod_are_one_pod_and_that_is_told(read):
+    """Several templates in a file are planned together, not the first of them alone."""
+    asked = read(template("a", 2), template("b", 1))
+    assert list(asked.claims) == ["a", "b"]
+    assert [finding.rule for finding in asked.findings] == ["claims-as-one-pod"]
+
+
+def test_one_claim_alone_is_no_pod(read):
+    """A file with one claim is read as a drawing, as ever."""
+    assert read(template("a", 2)) is None
+
+
+def test_a_pod_goes_only_where_its_own_words_let_it(read, cluster):
+    """`nodeSelector` of the pod counts in the plan."""
+    asked = read(template("a", 1), pod("a", more=f"    nodeSelector: {{kubernetes.io/hostname: {NODE}}}\n"))
+    plan = make_plan(asked.cluster, asked.planned, release=RELEASE)
+    assert plan.node == NODE
+    assert plan.fitting_nodes == (NODE,)
+
+
+def test_a_claim_that_is_nowhere_is_told_with_what_to_give(read):
+    """Without its template a pod cannot be planned."""
+    with pytest.raises(DraLabError, match=r"ResourceClaimTemplate 'b'.*Give the file in which it stands"):
+        read(template("a", 1), pod("a", "b"))
+
+
+def test_several_workloads_in_a_file_are_named(read):
+    """Which of them is meant is for the person to say."""
+    with pytest.raises(DraLabError, match=r"2 workloads \(Pod/train, Pod/train\)"):
+        read(template("a", 1), pod("a"), pod("a"))
+
+
+def test_what_the_api_refuses_is_refused_with_its_line(read):
+    """An unknown field in a template is an error, as a person wrote it."""
+    with pytest.raises(DraLabError, match=r"pod\.yaml.*counts"):
+        read(template("a", 1).replace("count: 1", "counts: 1"), pod("a"))
+
+
+def test_changes_to_one_of_several_claims_are_tried(read):
+    """What would help is told of a pod with several claims too, with the number of nodes that it brings."""
+    asked = read(template("a", 6), template("b", 6), pod("a", "b"))
+    plan = make_plan(asked.cluster, asked.planned, release=RELEASE)
+    assert plan.status is PlanStatus.INFEASIBLE
+    tried = [change for change in plan.reasons.relaxations if change.kind == "count"]
+    assert {change.subject for change in tried} == {"a:r", "b:r"}
+    assert all(change.fitting is not None for change in tried)
+
+
+def test_the_command_line_plans_and_draws_a_pod(tmp_path, capsys):
+    """`--claim FILE` takes a pod with its templates; the page holds every claim's manifest."""
+    path, page = tmp_path / "pod.yaml", tmp_path / "pod.html"
+    path.write_text("---\n".join((template("a", 2), template("b", 1), pod("a", "b"))))
+    assert main(["plan", "sample:eks-p4d", "--claim", str(path)]) == 0
+    assert "a:r" in capsys.readouterr().out
+    assert main(["draw", "sample:eks-p4d", "--claim", str(path), "-o", str(page)]) == 0
+    assert Path(page).read_text().count("kind: ResourceClaimTemplate") == 2
+
+
+def test_replicas_of_a_pod_have_all_its_claims(tmp_path, capsys):
+    """Each replica takes the devices of both claims: 8 GPUs a node are two pods of three and not four of two."""
+    path = tmp_path / "pod.yaml"
+    path.write_text("---\n".join((template("a", 2), template("b", 1), pod("a", "b"))))
+    assert main(["plan", "sample:eks-p4d", "--claim", str(path), "--replicas", "9"]) == 1
+    assert "4 of 9 replicas placed" in capsys.readouterr().out
