@@ -1,0 +1,190 @@
+"""The largest job of a claim that still fits: how far its counts can be multiplied for one pod on one node."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TypeVar
+
+from msgspec.structs import replace as changed
+
+from dra_lab.errors import InputError
+from dra_lab.model.claims import ALL, CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
+from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.fleet import FleetPlan, LargestJob, Workload
+from dra_lab.model.names import DeviceID
+from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
+from dra_lab.planner.fleet.after import held_after
+from dra_lab.planner.fleet.pods import look_at
+from dra_lab.planner.fleet.room import room_of_claim
+from dra_lab.planner.fleet.sites import each_alone, sites_of
+from dra_lab.planner.progress import Limits, Progress
+
+_NO_LIMIT = 10**9
+
+
+def largest_job(
+    cluster: Cluster,
+    claim: ClaimSketch,
+    *,
+    release: KubernetesRelease,
+    after: FleetPlan | None = None,
+    scale: Sequence[str] = (),
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+    solver: str = "HiGHS",
+) -> LargestJob:
+    """Return the largest whole multiple of a claim that one pod can have on some node, and how many pods fit as drawn.
+
+    A multiple of a claim has counts and capacities times that number: of the requests named in `scale`, or of all; a
+    request for all devices stays as it is, and links hold between all devices; where no number ends it, 1 is tried. All
+    multiples up to the most that a node could hold by counting are tried, because a larger one may fit where a smaller
+    does not (pairs and split CPUs need numbers that divide). Raises InputError where `scale` names no request, and as
+    `plan_fleet` does.
+    """
+    began = time.monotonic()
+    limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
+    names = [request.name for request in claim.requests]
+    for name in scale:
+        if name not in names:
+            raise InputError(f"there is no request {name!r} to scale; requests: {', '.join(names)}")
+    held = held_after(cluster, after, release)
+    room = room_of_claim(cluster, Workload(claim.name, (claim,)), release, held, limits, solver)
+    found = LargestJob(claim.name, 0, 0, room.count, room.bound)
+    top = _most_multiple(cluster, held, claim, tuple(scale) or tuple(names))
+    search = _Search(cluster, claim, tuple(scale), release, held, limits, solver)
+    # First a good one soon, in steps that double; then downwards, so that none is passed over.
+    times = 1
+    while times <= top and search.fits(times):
+        times *= 2
+    for times in range(top, search.best, -1):
+        if search.fits(times):
+            break
+    found = replace(found, scale=search.best, node=search.node, sketch=search.sketch)
+    bound = max(found.scale, search.open_at)
+    return replace(found, scale_bound=bound, seconds=time.monotonic() - began)
+
+
+@dataclass
+class _Search:
+    """The multiples that were tried: the `best` that fits, its `node` and `sketch`, and the largest left open."""
+
+    cluster: Cluster
+    claim: ClaimSketch
+    scale: tuple[str, ...]
+    release: KubernetesRelease
+    held: AllocatedDevices | None
+    limits: Limits
+    solver: str
+    best: int = 0
+    node: str = ""
+    sketch: ClaimSketch | None = None
+    open_at: int = 0
+    _tried: dict[int, bool] = field(default_factory=dict)
+
+    def fits(self, times: int) -> bool:
+        """Say whether a multiple was found to fit on some node."""
+        if times in self._tried:
+            return self._tried[times]
+        node, decided = "", False
+        if not self.limits.reached:
+            self.limits.tell("scale", f"trying {times} times the claim", self.best)
+            scaled = multiple(self.claim, times, self.scale)
+            node, decided = self._node_for(scaled)
+            if node and times > self.best:
+                self.best, self.node, self.sketch = times, node, scaled
+        if not node and not decided:
+            self.open_at = max(self.open_at, times)
+        self._tried[times] = bool(node)
+        return bool(node)
+
+    def _node_for(self, claim: ClaimSketch) -> tuple[str, bool]:
+        """Return a node that holds one pod with a claim, "" where none was found; and whether that is proven."""
+        from dra_lab.planner.fleet.fullest import holds_one
+
+        fleet = look_at(self.cluster, [Workload(claim.name, (claim,), 1)], self.release, self.limits, self.held)
+        # One pod stands on one node: what others may take does not matter.
+        node, decided = holds_one(fleet, tuple(each_alone(fleet, sites_of(fleet))), self.solver, self.limits)
+        return node, bool(node) or (decided and fleet.scan.complete)
+
+
+def multiple(claim: ClaimSketch, times: int, scale: Sequence[str] = ()) -> ClaimSketch:
+    """Return a claim with the counts and capacities of some requests, or of all, multiplied."""
+    chosen = set(scale) or {request.name for request in claim.requests}
+    requests = tuple(_times(request, times) if request.name in chosen else request for request in claim.requests)
+    return changed(claim, requests=requests)
+
+
+def _times(request: DeviceRequest, times: int) -> DeviceRequest:
+    exactly = _part_times(request.exactly, times) if request.exactly is not None else None
+    subs = tuple(_part_times(sub, times) for sub in request.first_available)
+    return changed(request, exactly=exactly, first_available=subs)
+
+
+_Part = TypeVar("_Part", ExactDeviceRequest, DeviceSubRequest)
+
+
+def _part_times(part: _Part, times: int) -> _Part:
+    """Multiply one way to ask: the capacity of a request for one shared device, else the count."""
+    if part.allocation_mode == ALL:
+        return part
+    amounts = part.capacity.requests if part.capacity is not None else {}
+    if amounts and (part.count or 1) == 1:
+        more: dict[str, QuantityText] = {k: format_quantity(parse_quantity(v) * times) for k, v in amounts.items()}
+        return changed(part, capacity=CapacityRequirements(requests=more))
+    return changed(part, count=(part.count or 1) * times)
+
+
+def _most_multiple(cluster: Cluster, held: AllocatedDevices | None, claim: ClaimSketch, names: Sequence[str]) -> int:
+    """Return a multiple that cannot be exceeded, by the 32 devices of a claim and by what is left of capacities.
+
+    1 where nothing that grows with the multiple ends it.
+    """
+    devices, fixed = 0, 0
+    bounds: list[int] = []
+    for request in claim.requests:
+        ways = asks(request)
+        grows = request.name in names and not any(ask.all_devices or _by_capacity(ask) for ask in ways)
+        devices += min(ask.count for ask in ways) if grows else 0
+        fixed += 0 if grows else 1
+        if request.name in names and not any(ask.all_devices for ask in ways):
+            bounds.append(max(_most_of(cluster, held, ask) for ask in ways))
+    if devices:
+        bounds.append((MAX_DEVICES - fixed) // devices)
+    most = min(bounds, default=_NO_LIMIT)
+    return 1 if most >= _NO_LIMIT else max(1, most)
+
+
+def _most_of(cluster: Cluster, held: AllocatedDevices | None, ask: Ask) -> int:
+    """Return a multiple of one way to ask that cannot be exceeded."""
+    if not _by_capacity(ask):
+        return MAX_DEVICES // ask.count
+    amounts = [(key, parse_quantity(value)) for key, value in ask.capacity.items()]
+    return min(
+        (int(_most_left(cluster, held, key) // amount) for key, amount in amounts if amount > 0), default=_NO_LIMIT
+    )
+
+
+def _by_capacity(ask: Ask) -> bool:
+    return bool(ask.capacity) and ask.count == 1 and not ask.all_devices
+
+
+def _most_left(cluster: Cluster, held: AllocatedDevices | None, key: str) -> Fraction:
+    """Return the most of a capacity that is left on any node, on all its devices together."""
+    consumed = (held or cluster.allocated).consumed
+    left: dict[str, Fraction] = {}
+    for published in cluster.slices:
+        where = published.spec.node_name or ""
+        for device in published.spec.devices or ():
+            if key in device.capacity:
+                taken = consumed.get(DeviceID(published.spec.driver, published.spec.pool.name, device.name), {})
+                rest = parse_quantity(device.capacity[key].value) - taken.get(key, Fraction())
+                left[where] = left.get(where, Fraction()) + max(Fraction(), rest)
+    everywhere = left.pop("", Fraction())
+    return max(left.values(), default=Fraction()) + everywhere

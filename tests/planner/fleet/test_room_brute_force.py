@@ -1,0 +1,92 @@
+"""How many more, the largest job and what is stranded, against trying everything on small random clusters."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from exhaustive_fleets import TooLarge, a_coupled_fleet, a_fleet
+from exhaustive_plans import random_sketch
+from exhaustive_rooms import SO_MANY, fits_somewhere, most_pods, times
+from exhaustive_sharing import sharing_sketch
+
+from dra_lab.model.fleet import Workload
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import asks
+from dra_lab.planner.fleet import how_many_more, largest_job
+
+CLUSTERS = int(os.environ.get("DRA_LAB_RANDOM_ROOMS", "120"))
+"""How many random clusters are compared for each question in all; more with the environment variable."""
+
+KINDS = [(sharing, coupled) for sharing in (False, True) for coupled in (False, True)]
+
+
+def small(seed, *, sharing, coupled):
+    """Return a cluster, a function that draws claims for it, and the release."""
+    rng = random.Random(seed)
+    cluster = (a_coupled_fleet if coupled else a_fleet)(rng, sharing=sharing)
+    release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True} if sharing else {})
+    return cluster, lambda: sharing_sketch(rng, cluster) if sharing else random_sketch(rng), release
+
+
+def compared(question, *, sharing, coupled):
+    """Ask the question of random clusters until enough could be tried."""
+    done = drawn = 0
+    while done < max(1, CLUSTERS // len(KINDS)):
+        drawn += 1
+        done += question(f"room {drawn} {sharing} {coupled}", sharing=sharing, coupled=coupled)
+        assert drawn < 3 * CLUSTERS, "too many clusters were too large to try everything"
+
+
+@pytest.mark.parametrize(("sharing", "coupled"), KINDS)
+def test_how_many_more_is_brute_force(sharing, coupled):
+    """The number is what trying everything finds; where it is not proven, its bounds hold."""
+    compared(_more, sharing=sharing, coupled=coupled)
+
+
+def _more(seed, *, sharing, coupled):
+    cluster, draw, release = small(seed, sharing=sharing, coupled=coupled)
+    sketch = draw()
+    try:
+        expected = most_pods(cluster, sketch, sharing=sharing, version="1.37")
+    except TooLarge:
+        return False
+    room = how_many_more(cluster, Workload("more", (sketch,)), release=release)
+    assert min(room.count, SO_MANY) <= expected <= room.bound, f"seed {seed}"
+    assert room.proven or coupled, f"seed {seed}"
+    if room.proven:
+        assert min(room.count, SO_MANY) == expected, f"seed {seed}"
+    return True
+
+
+@pytest.mark.parametrize(("sharing", "coupled"), KINDS)
+def test_largest_job_is_brute_force(sharing, coupled):
+    """The largest multiple that fits on a node is the one that trying each of them finds."""
+    compared(_largest, sharing=sharing, coupled=coupled)
+
+
+def _largest(seed, *, sharing, coupled):
+    cluster, draw, release = small(seed, sharing=sharing, coupled=coupled)
+    sketch = draw()
+    tried = range(1, SO_MANY + 1)
+    fitting = [n for n in tried if fits_somewhere(cluster, times(sketch, n), sharing=sharing, version="1.37")]
+    job = largest_job(cluster, sketch, release=release)
+    if endless(sketch):
+        assert job.scale == (1 in fitting), f"seed {seed}"
+        return True
+    assert min(job.scale, SO_MANY) in (*fitting, SO_MANY, 0), f"seed {seed}"
+    assert job.scale >= max(fitting, default=0), f"seed {seed}"
+    assert job.scale == job.scale_bound, f"seed {seed}"
+    assert bool(job.node) == bool(job.scale), f"seed {seed}"
+    return True
+
+
+def endless(sketch):
+    """Say whether some request has nothing to multiply: then no number of times ends the search."""
+    ways = [asks(request) for request in sketch.requests]
+    return all(any(ask.all_devices or _nothing(ask) for ask in found) for found in ways)
+
+
+def _nothing(ask):
+    return bool(ask.capacity) and ask.count == 1 and not any(ask.capacity.values())
