@@ -1,5 +1,6 @@
 """The cluster, the drawing and the answers of one notebook."""
 
-from dra_lab.session.session import EXAMPLE, EXAMPLE_CLUSTER, Session, read_sketch
+from dra_lab.session.drawings import read_sketch
+from dra_lab.session.session import EXAMPLE, EXAMPLE_CLUSTER, Session
 
 __all__ = ["EXAMPLE", "EXAMPLE_CLUSTER", "Session", "read_sketch"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 
 EVENTS = (
     "cluster",
@@ -46,10 +47,11 @@ class Events:
         return off
 
     def emit(self, *events: str) -> None:
-        """Run the callbacks of the events, in order, through `post`."""
-        self.post(lambda: self._run(events))
-
-    def _run(self, events: tuple[str, ...]) -> None:
+        """Run the callbacks of the events, in order, each through `post`: an event loop gets air between them."""
         for event in events:
             for callback in tuple(self._callbacks[event]):
-                callback()
+                self.post(partial(self._run, event, callback))
+
+    def _run(self, event: str, callback: Callable[[], None]) -> None:
+        if callback in self._callbacks[event]:
+            callback()

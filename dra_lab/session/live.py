@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 
-from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.sources.live import ClusterFollower, Following, FollowState
 
 LOOK = 0.02
 """Seconds between two looks at whether the answer is there."""
-
-
-def warm(cluster: Cluster) -> None:
-    """Work out what every view asks of a new cluster, in this thread, so that the kernel's loop is not held up."""
-    from dra_lab.authoring.palette import palette
-    from dra_lab.checks.cluster import check_cluster
-
-    with suppress(DraLabError):  # a view that asks again tells it in its own place
-        check_cluster(cluster)
-        palette(cluster)
 
 
 class LiveCluster:

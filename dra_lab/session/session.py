@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,18 @@ from dra_lab.model.plan import FIXED_GOALS, Plan, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
 from dra_lab.session.drawing_file import DrawingFile
+from dra_lab.session.drawings import drawing_of
 from dra_lab.session.events import Events
 from dra_lab.session.history import History
-from dra_lab.session.live import LiveCluster, warm
+from dra_lab.session.live import LiveCluster
+from dra_lab.session.manifest_search import search_manifest
+from dra_lab.session.preparing import check, count_matches, is_checked, is_counted, is_prepared, prepare
 from dra_lab.session.waiting import WaitingBar
 from dra_lab.session.worker import Worker
 from dra_lab.sources import load_cluster, load_texts, read_claim
 from dra_lab.sources.live import Following
 
 EXAMPLE_CLUSTER = "sample:eks-p4d"
-REPLAY_SECONDS = 5.0
-"""How long the manifest is searched on the cluster's node states after an answer; the rest is told as not searched."""
-
 EXAMPLE = "sample:eks-p4d/gpu-nic-pairs"
 
 
@@ -66,13 +67,14 @@ class Session:
         self.progress: Any = None
         self.number = 0
         self.answered = 0
+        self._searched: tuple[ClaimSketch, KubernetesRelease] | None = None
         self._worker = Worker()
         self._lock = threading.RLock()
         self._live = LiveCluster(self._take_live, lambda: self.stale, lambda: self.events.emit("following"))
         drawing = (self.file.read() if self.file else None) or Drawing()
         self.example = not (cluster or sketch or drawing.cluster or drawing.sketch.requests)
         if self.example:
-            drawing = read_claim(EXAMPLE, _drawing_of)
+            drawing = read_claim(EXAMPLE, drawing_of)
         if sketch is not None:
             check_sketch(sketch)
             drawing = msgspec.structs.replace(drawing, sketch=sketch)
@@ -85,10 +87,8 @@ class Session:
         self.drawing = drawing
         self.history: History[ClaimSketch] = History(drawing.sketch)
         self.cluster = self._first_cluster(cluster)
+        self._check_node(node)
         if self.drawing.node and self.drawing.node not in self.cluster.node_by_name:
-            if node:
-                some = ", ".join(self.cluster.node_names[:8])
-                raise InputError(f"there is no node {node!r} in {self.cluster.name}; nodes: {some}")
             self.drawing = msgspec.structs.replace(self.drawing, node="")
         self._answer_anew()
 
@@ -115,12 +115,23 @@ class Session:
         return not self.stale and self.refusal is None
 
     @property
+    def is_prepared(self) -> bool:
+        """Say whether what views ask of the cluster is known: if not, the worker finds it out and tells `cluster`."""
+        return is_prepared(self.cluster)
+
+    @property
+    def is_counted(self) -> bool:
+        """Say whether the devices that the drawing may mean are known: if not, the worker looks and tells `status`."""
+        return is_counted(self.cluster, self.sketch, self.release)
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         """Return what was noticed about the cluster, the answer and the manifest's search, errors first."""
         from dra_lab.checks.cluster import check_cluster
 
+        checked = check_cluster(self.cluster) if is_checked(self.cluster) else ()
         answer = self.answer.findings if self.answer else ()
-        return sort_findings((*self.cluster.findings, *check_cluster(self.cluster), *answer, *self.manifest_findings))
+        return sort_findings((*self.cluster.findings, *checked, *answer, *self.manifest_findings))
 
     # -- what a person does
 
@@ -132,11 +143,11 @@ class Session:
 
     def undo(self) -> bool:
         """Take back the latest edit; returns False when there is none."""
-        return self._step(self.history.undo())
+        return self._step(moved=self.history.undo())
 
     def redo(self) -> bool:
         """Make the latest undone edit again; returns False when there is none."""
-        return self._step(self.history.redo())
+        return self._step(moved=self.history.redo())
 
     def clear(self) -> None:
         """Begin with an empty drawing; can be undone."""
@@ -181,9 +192,7 @@ class Session:
 
     def pin(self, node: str) -> None:
         """Plan on this node only; "" for the best node. Raises InputError when the cluster has no such node."""
-        if node and node not in self.cluster.node_by_name:
-            some = ", ".join(self.cluster.node_names[:8])
-            raise InputError(f"there is no node {node!r} in {self.cluster.name}; nodes: {some}")
+        self._check_node(node)
         self.drawing = msgspec.structs.replace(self.drawing, node=node)
         self._drawing_changed()
 
@@ -258,8 +267,6 @@ class Session:
         """Call `callback` after each event of that name (see EVENTS); returns a function that ends it."""
         return self.events.on(event, callback)
 
-    # -- inside
-
     def _first_cluster(self, given: str | Path | Cluster | None) -> Cluster:
         if isinstance(given, Cluster):
             return given
@@ -273,8 +280,13 @@ class Session:
             self.problem = f"The drawing was made for {self.drawing.cluster}, which cannot be read: {error}"
             return Cluster(name=self.drawing.cluster)
 
+    def _check_node(self, node: str) -> None:
+        if node and node not in self.cluster.node_by_name:
+            some = ", ".join(self.cluster.node_names[:8])
+            raise InputError(f"there is no node {node!r} in {self.cluster.name}; nodes: {some}")
+
     def _take_live(self, cluster: Cluster) -> None:
-        warm(cluster)
+        prepare(cluster, KubernetesRelease(self.drawing.release or cluster.default_release), checked=True)
         with self._lock:
             self.cluster = cluster
             if self.drawing.node and self.drawing.node not in cluster.node_by_name:
@@ -291,7 +303,7 @@ class Session:
         self.problem = ""
         self._drawing_changed("cluster", "problem")
 
-    def _step(self, moved: bool) -> bool:  # noqa: FBT001  the answer of History, passed on
+    def _step(self, *, moved: bool) -> bool:
         if moved:
             self._drawing_changed("sketch", "history")
         return moved
@@ -334,31 +346,32 @@ class Session:
         except Exception as error:  # noqa: BLE001  a defect of ours must be seen in the planner and not end the thread
             refusal = DraLabError(f"this is a defect of dra_lab: {type(error).__name__}: {error}")
         self._finish(number, plan, refusal)
-        if plan is not None and not stop.wait(self.replay_delay):
-            self._replay(number, cluster, drawing, stop)
+        if not is_checked(cluster):
+            check(cluster)
+            self.events.emit("findings")
+        # Edits come in bursts, and one search after them is enough; a cluster that goes on is another matter.
+        asked = drawing.sketch, KubernetesRelease(drawing.release or cluster.default_release)
+        if plan is not None and not stop.wait(0.0 if asked == self._searched else self.replay_delay):
+            self._searched = asked
+            with suppress(
+                DraLabError
+            ):  # cancelled, or a rule that kube-scheduler's copy does not know: the plan says so
+                search_manifest(cluster, drawing, stop, lambda found: self._on_searched(number, found))
 
-    def _replay(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> None:
-        from dra_lab.checks.documents import check_text
-        from dra_lab.exports.manifests import manifest_yaml
-        from dra_lab.exports.replay import replay_findings
-
-        release = KubernetesRelease(drawing.release or cluster.default_release)
-        try:
-            found = check_text(manifest_yaml(drawing.sketch, cluster, release).text, "the manifest", release)
-            found += replay_findings(drawing.sketch, cluster, release, time_limit=REPLAY_SECONDS, cancel=stop)
-        except DraLabError:
-            return  # cancelled, or a rule that kube-scheduler's copy does not know: the plan has said so already
-        if number == self.number and found:
+    def _on_searched(self, number: int, found: tuple[Finding, ...]) -> None:
+        if number == self.number and found != self.manifest_findings:
             self.manifest_findings = found
             self.events.emit("findings")
 
     def _plan_of(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> Plan:
-        from dra_lab.authoring.status import request_status
         from dra_lab.planner import make_plan
 
         release = KubernetesRelease(drawing.release or cluster.default_release)
-        self.status = request_status(cluster, drawing.sketch, release)
+        self.status = count_matches(cluster, drawing.sketch, release)
         self.events.emit("status")
+        if not is_prepared(cluster):
+            prepare(cluster, release)
+            self.events.emit("cluster")
         return make_plan(
             cluster,
             drawing.sketch,
@@ -380,21 +393,8 @@ class Session:
             if number != self.number:
                 return
             self.answered, self.refusal, self.progress = number, refusal, None
-            self.manifest_findings = ()
+            if self._searched != (self.sketch, self.release):
+                self.manifest_findings = ()  # else those of a moment before stay, until the search has gone on
             if plan is not None:
                 self.answer = plan
         self.events.emit("plan")
-
-
-def read_sketch(source: str | Path) -> ClaimSketch:
-    """Return what a file asks for: a drawing's file, a ResourceClaim, a ResourceClaimTemplate, `sample:NAME/EXAMPLE`.
-
-    Raises SourceError, ManifestError or SketchError with file, line and path.
-    """
-    return read_claim(source, _drawing_of).sketch
-
-
-def _drawing_of(spec: Any, name: str) -> Drawing:
-    from dra_lab.authoring.read_back import sketch_of
-
-    return Drawing(sketch=sketch_of(spec, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -131,14 +132,11 @@ def badge_rows(sketch: ClaimSketch) -> dict[str, BadgeRow]:
 
 
 def _kinds(placements: Iterable[Placement], cluster: Cluster) -> dict[str, int]:
-    from dra_lab.authoring.candidates import all_devices, kind_of
+    from dra_lab.authoring.catalogue import catalogue
 
+    kinds = catalogue(cluster).kinds
     chosen: set[DeviceID] = {placement.device for placement in placements}
-    counted: dict[str, int] = {}
-    for item in all_devices(cluster):
-        if item.id in chosen:
-            counted[kind_of(item)] = counted.get(kind_of(item), 0) + 1
-    return counted
+    return Counter(kinds[device] for device in chosen if device in kinds)
 
 
 def _values(goals: Iterable[GoalValue], kinds: dict[str, int]) -> list[tuple[str, str]]:

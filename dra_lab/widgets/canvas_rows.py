@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
+import msgspec
+
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
@@ -46,9 +48,16 @@ def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
     )
 
 
-def status_rows(session: Session) -> CanvasStatus:
-    """Return the state of every request and link of a session's drawing; requests not counted yet have no text."""
+def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> CanvasStatus:
+    """Return the state of every request and link of a session's drawing; requests not counted yet have no text.
+
+    Where the devices of a large cluster are still being counted for the drawing, links are as they were `before`.
+    """
     cluster, sketch, release = session.cluster, session.sketch, session.release
+    if not session.is_counted:
+        known = msgspec.convert(before or {}, CanvasStatus)
+        links = {link.name: known.links.get(link.name, LinkRow(label=link.where)) for link in sketch.links}
+        return CanvasStatus(requests=_request_rows(sketch, session.status), links=links, pairs=known.pairs)
     return CanvasStatus(
         requests=_request_rows(sketch, session.status),
         links=_link_rows(cluster, sketch, release),

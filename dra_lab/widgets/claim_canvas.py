@@ -171,12 +171,12 @@ class ClaimCanvas(FollowingWidget):
         self._when(session, self._show_highlight, "highlight")
 
     def _show_palette(self) -> None:
-        if self._session is not None:
+        if self._session is not None and self._session.is_prepared:
             self.palette = wire(palette_rows(self._session.cluster))
 
     def _show_status(self) -> None:
         if self._session is not None:
-            self.status = wire(status_rows(self._session))
+            self.status = wire(status_rows(self._session, self.status))
 
     def _show_sketch(self) -> None:
         # The browser's own change comes back here: setting an equal sketch again would only send it twice.

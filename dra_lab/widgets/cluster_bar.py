@@ -13,9 +13,10 @@ from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
 from dra_lab.session import Session
+from dra_lab.session.summary import first_words, summary
 from dra_lab.sources.live import PREFIX, Context, contexts
 from dra_lab.widgets.bar_values import AskRow, CountsRow, DetailRow, FindingRow, FollowRow, SourceRow
-from dra_lab.widgets.cluster_rows import counts, detail_rows, finding_rows, read_at, source_rows, summary
+from dra_lab.widgets.cluster_rows import counts, detail_rows, finding_rows, read_at, source_rows
 from dra_lab.widgets.following import STATIC, FollowingWidget
 from dra_lab.widgets.loading import Loading, Read, reading_of, reading_of_files
 from dra_lab.widgets.uploads import Upload
@@ -75,8 +76,9 @@ class ClusterBar(FollowingWidget):
             return
         cluster = session.cluster
         self._tell(sources=source_rows(cluster, self._contexts), source=cluster.name, read_at=_read_words(cluster))
-        self._tell(summary=summary(cluster, session.release), release=session.release.version)
-        self._tell(details=detail_rows(cluster, session.release))
+        known = session.is_prepared
+        words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
+        self._tell(summary=words, release=session.release.version, details=detail_rows(cluster, words))
 
     def _show_following(self) -> None:
         if (session := self._session) is not None:

@@ -8,14 +8,9 @@ from datetime import datetime
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import full_name
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
 from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, SourceRow
-
-_RDMA = full_name("rdma", "dra.net")
-_NAMES = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices", "other": "other devices"}
 
 
 def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[SourceRow, ...]:
@@ -38,8 +33,8 @@ def _context_detail(context: Context) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def detail_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[DetailRow, ...]:
-    """Return what was read, when and as whom, line by line: all of what the bar may have no room for."""
+def detail_rows(cluster: Cluster, summary: str) -> tuple[DetailRow, ...]:
+    """Return what was read, when and as whom, line by line: all of what the bar may have no room for, and `summary`."""
     devices = sum(len(item.spec.devices or ()) for item in cluster.slices)
     kinds = (
         ("node", len(cluster.node_names)),
@@ -52,7 +47,7 @@ def detail_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[DetailRow
     )
     rows = [
         ("Cluster", cluster.name),
-        ("In short", summary(cluster, release)),
+        ("In short", summary),
         ("Read", ", ".join(f"{count:,} {_plural(word, count)}" for word, count in kinds if count)),
         ("At", _read_on(cluster)),
         ("As", cluster.read_as),
@@ -69,20 +64,6 @@ def _plural(word: str, count: int) -> str:
 
 def _read_on(cluster: Cluster) -> str:
     return datetime.fromisoformat(cluster.read_at).strftime("%Y-%m-%d %H:%M") if cluster.read_at else ""
-
-
-def summary(cluster: Cluster, release: KubernetesRelease) -> str:
-    """Return `4 nodes · 2 drivers · 32 GPUs, 27 free · 28 NICs, 16 with RDMA`: what is in a cluster, in one line."""
-    from dra_lab.authoring.candidates import free_by_kind
-
-    parts = [_counted(len(cluster.node_names), "node"), _counted(len(cluster.drivers), "driver")]
-    counts = free_by_kind(cluster, release)
-    for kind in (kind for kind in _NAMES if kind in counts):
-        total, free = counts[kind]
-        told = _NAMES[kind] if total > 1 else _NAMES[kind].removesuffix("s")
-        use = f", {free:,} free" if cluster.claims_known else ", use unknown"
-        parts.append(f"{total:,} {told}{use}{_with_rdma(cluster) if kind == 'nic' else ''}")
-    return " · ".join(parts)
 
 
 def read_at(cluster: Cluster) -> str:
@@ -123,19 +104,3 @@ def counts(findings: Iterable[Finding]) -> CountsRow:
     """Return how many findings there are of each severity."""
     found = Counter(finding.severity.value for finding in findings)
     return CountsRow(error=found["error"], warning=found["warning"], note=found["note"])
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
-
-
-def _with_rdma(cluster: Cluster) -> str:
-    from dra_lab.authoring.catalogue import catalogue
-
-    words: str | None = cluster.hardware.get(_RDMA)
-    if words is None:
-        items = catalogue(cluster).by_kind["nic"]
-        found = [a for item in items if (a := item.device.lookup(_RDMA, item.driver)) is not None]
-        words = f", {sum(1 for attribute in found if attribute.value is True):,} with RDMA" if found else ""
-        cluster.hardware[_RDMA] = words
-    return words

@@ -50,7 +50,7 @@ def plan_words(plan: Plan) -> str:
 
 def cluster_words(cluster: Cluster) -> str:
     """Return what is in a cluster in one line."""
-    from dra_lab.widgets.cluster_rows import summary
+    from dra_lab.session.summary import summary
 
     return f"{cluster.name or 'cluster'}: {summary(cluster, KubernetesRelease(cluster.default_release))}"
 
@@ -93,8 +93,8 @@ def _picture(plan: Plan) -> str:
 
 def plan_html(plan: Plan) -> str:
     """Return a plan as HTML without scripts: sentence, picture, goals beside kube-scheduler's, reasons, suggestions."""
-    from dra_lab.exports.reason_words import conflict_lines, regret_lines, relaxation_lines, scarcity_lines
     from dra_lab.exports.text import answer_sentence
+    from dra_lab.pictures.reason_words import conflict_lines, regret_lines, relaxation_lines, scarcity_lines
     from dra_lab.widgets.answer_rows import goal_rows, reason_rows, suggestion_rows
 
     parts = [f"<p><strong>{html.escape(answer_sentence(plan))}</strong></p>", _picture(plan)]
@@ -117,7 +117,8 @@ def plan_html(plan: Plan) -> str:
 def cluster_html(cluster: Cluster) -> str:
     """Return what is in a cluster as HTML: one line, a row for each kind of device, the fabric, how many findings."""
     from dra_lab.checks.cluster import check_cluster
-    from dra_lab.widgets.cluster_rows import counts, summary
+    from dra_lab.session.summary import summary
+    from dra_lab.widgets.cluster_rows import counts
 
     release = KubernetesRelease(cluster.default_release)
     found = counts((*cluster.findings, *check_cluster(cluster)))

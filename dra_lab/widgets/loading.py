@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 
 from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.session.preparing import prepare
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.live import PREFIX, Progress, load_context
 
@@ -71,7 +73,8 @@ class Loading:
         try:
             cluster = read(stop, progress)
             if not stop.is_set():
-                _prepare(cluster)
+                # Here, and not where the kernel waits; the cluster keeps it.
+                prepare(cluster, KubernetesRelease(cluster.default_release), checked=True)
         except Cancelled:
             return
         except DraLabError as error:
@@ -82,18 +85,6 @@ class Loading:
             ending(lambda: self._failed(problem))
         else:
             ending(lambda: self._done(cluster))
-
-
-def _prepare(cluster: Cluster) -> None:
-    """Work out here, and not where the kernel waits, what the views ask first of a cluster; the cluster keeps it."""
-    from dra_lab.authoring.palette import palette
-    from dra_lab.checks.cluster import check_cluster
-    from dra_lab.model.release import KubernetesRelease
-    from dra_lab.widgets.cluster_rows import summary
-
-    check_cluster(cluster)
-    palette(cluster)
-    summary(cluster, KubernetesRelease(cluster.default_release))
 
 
 def reading_of(source: str) -> Read:

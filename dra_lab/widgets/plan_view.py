@@ -78,10 +78,12 @@ class PlanView(FollowingWidget):
 
     def _follow(self, session: Session) -> None:
         self._shown: Cluster | None = None
+        self._unwritten = False
         self.observe(self._on_highlight, "highlight")
         self._when(session, self._show_answer, "solving", "progress", "plan")
         self._when(session, self._show_plan, "cluster", "plan", "findings")
         self._when(session, self._show_manifest, "sketch", "cluster", "plan")
+        self._when(session, self._show_late_manifest, "status")
         self._when(session, self._show_devices, "cluster", "plan")
         self._when(session, self._show_highlight, "highlight")
 
@@ -123,6 +125,11 @@ class PlanView(FollowingWidget):
         if (session := self._session) is None:
             return
         badges = badge_rows(session.sketch)
+        self._unwritten = not session.is_counted
+        if self._unwritten:
+            # Writing it down asks what the devices publish, which the worker finds out with the status of the requests.
+            self._tell(badges=badges, yaml=self.yaml or "# The devices of the cluster are being counted ...\n")
+            return
         try:
             made = manifest(session)
         except DraLabError as error:
@@ -133,8 +140,12 @@ class PlanView(FollowingWidget):
         marks = {str(line): letter.get(key, key) for key, lines in made.lines.items() for line in lines}
         self._tell(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=claim_text(session))
 
+    def _show_late_manifest(self) -> None:
+        if self._unwritten:
+            self._show_manifest()
+
     def _show_devices(self) -> None:
-        if (session := self._session) is None:
+        if (session := self._session) is None or not session.is_prepared:
             return
         plan = latest_plan(self._session)
         # The table of a whole cluster changes with the cluster only; that of one node with the plan's node.

@@ -1,0 +1,24 @@
+"""What files ask for, as drawings: a drawing's own file, a claim, a template, an example of a sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dra_lab.model.sketch import ClaimSketch, Drawing
+from dra_lab.sources import read_claim
+
+
+def read_sketch(source: str | Path) -> ClaimSketch:
+    """Return what a file asks for: a drawing's file, a ResourceClaim, a ResourceClaimTemplate, `sample:NAME/EXAMPLE`.
+
+    Raises SourceError, ManifestError or SketchError with file, line and path.
+    """
+    return read_claim(source, drawing_of).sketch
+
+
+def drawing_of(spec: Any, name: str) -> Drawing:
+    """Return the drawing of a claim's spec."""
+    from dra_lab.authoring.read_back import sketch_of
+
+    return Drawing(sketch=sketch_of(spec, name))

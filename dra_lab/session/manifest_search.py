@@ -1,0 +1,38 @@
+"""The manifest of a drawing, searched on the cluster's node states after an answer, as far as there is time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Drawing
+
+PART_SECONDS = 5.0
+"""How long the node states are searched until what is known so far is told, with how many states are still open."""
+
+MOST_SECONDS = 60.0
+"""How long they are searched in all; what is open then stays told as not searched."""
+
+
+def search_manifest(
+    cluster: Cluster, drawing: Drawing, stop: threading.Event, told: Callable[[tuple[Finding, ...]], None]
+) -> None:
+    """Tell what is wrong with the manifest, and what kube-scheduler's search for it does on every node state.
+
+    `told` gets all that is known, again after each part. What was searched is remembered with the hardware, so that of
+    a followed cluster only new states cost time. Raises what compiling raises; Cancelled when `stop` is set.
+    """
+    from dra_lab.checks.documents import check_text
+    from dra_lab.exports.manifests import manifest_yaml
+    from dra_lab.exports.replay import judged, search_states
+
+    release = KubernetesRelease(drawing.release or cluster.default_release)
+    written = check_text(manifest_yaml(drawing.sketch, cluster, release).text, "the manifest", release)
+    for _ in range(int(MOST_SECONDS / PART_SECONDS)):
+        found = search_states(drawing.sketch, cluster, release, time_limit=PART_SECONDS, cancel=stop)
+        told((*written, *judged(found, drawing.sketch.name, release)))
+        if not found.skipped:
+            return

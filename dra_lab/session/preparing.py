@@ -1,0 +1,80 @@
+"""What every view asks of a cluster and a drawing, worked out before, so that the kernel's loop is not held up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import combinations
+from typing import Any
+
+from dra_lab.errors import DraLabError
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.session.summary import summary
+
+SMALL = 300
+"""ResourceSlices up to which a view works out itself what it asks for: some hundredths of a second."""
+
+_PREPARED = "_prepared"
+_CHECKED = "_checked"
+_COUNTED = "_counted_sketches"
+_MOST_SKETCHES = 8
+_MOST = 16
+
+
+def is_prepared(cluster: Cluster) -> bool:
+    """Say whether palette and summary of a cluster are known, or soon found."""
+    return len(cluster.slices) <= SMALL or _PREPARED in cluster.__dict__
+
+
+def is_counted(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> bool:
+    """Say whether the devices that a drawing may mean are known, or soon found."""
+    known: dict[str, list[ClaimSketch]] = cluster.hardware.get(_COUNTED, {})
+    return len(cluster.slices) <= SMALL or any(one is sketch or one == sketch for one in known.get(str(release), ()))
+
+
+def is_checked(cluster: Cluster) -> bool:
+    """Say whether the findings of a cluster are known, or soon found."""
+    return len(cluster.slices) <= SMALL or _CHECKED in cluster.__dict__
+
+
+def check(cluster: Cluster) -> None:
+    """Check a cluster and let it remember the findings."""
+    from dra_lab.checks.cluster import check_cluster
+
+    with suppress(DraLabError):  # a view that asks again tells it in its own place
+        check_cluster(cluster)
+    cluster.__dict__[_CHECKED] = True
+
+
+def prepare(cluster: Cluster, release: KubernetesRelease, *, checked: bool = False) -> None:
+    """Work out what every view asks of a new cluster; seconds for the first of 90,000 devices, else tenths of them.
+
+    `checked` adds what `check` does.
+    """
+    from dra_lab.authoring.palette import palette
+
+    with suppress(DraLabError):  # a view that asks again tells it in its own place
+        palette(cluster)
+        summary(cluster, release)
+    cluster.__dict__[_PREPARED] = True
+    if checked:
+        check(cluster)
+
+
+def count_matches(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> Mapping[str, Any]:
+    """Return the status of every request (see `request_status`), and let the views of the drawing be quick after it."""
+    from dra_lab.authoring.compile import compile_claim
+    from dra_lab.authoring.links import link_options
+    from dra_lab.authoring.status import request_status
+
+    found = request_status(cluster, sketch, release)
+    with suppress(DraLabError):  # the plan says why it cannot be written
+        compile_claim(sketch, cluster, release)
+        names = tuple(request.name for request in sketch.requests)
+        for link in (*sketch.links, *(Link(name="new", requests=pair) for pair in combinations(names[:_MOST], 2))):
+            link_options(cluster, sketch, link, release)
+    known: dict[str, list[ClaimSketch]] = cluster.hardware.setdefault(_COUNTED, {})
+    known[str(release)] = [*known.get(str(release), ())[-_MOST_SKETCHES:], sketch]
+    return found

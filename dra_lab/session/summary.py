@@ -1,0 +1,54 @@
+"""What is in a cluster, in one line."""
+
+from __future__ import annotations
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import full_name
+from dra_lab.model.release import KubernetesRelease
+
+_MEMO = "_summary"
+_RDMA = full_name("rdma", "dra.net")
+_NAMES = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices", "other": "other devices"}
+
+
+def summary(cluster: Cluster, release: KubernetesRelease) -> str:
+    """Return `4 nodes · 2 drivers · 32 GPUs, 27 free · 28 NICs, 16 with RDMA`; remembered with the cluster."""
+    known: dict[str, str] = cluster.__dict__.setdefault(_MEMO, {})
+    found = known.get(str(release))
+    if found is None:
+        found = known[str(release)] = _summary(cluster, release)
+    return found
+
+
+def first_words(cluster: Cluster) -> str:
+    """Return `5,000 nodes · 3 drivers`: what is known before the devices were looked at."""
+    return f"{_counted(len(cluster.node_names), 'node')} · {_counted(len(cluster.drivers), 'driver')}"
+
+
+def _summary(cluster: Cluster, release: KubernetesRelease) -> str:
+    from dra_lab.authoring.candidates import free_by_kind
+
+    parts = [first_words(cluster)]
+    counts = free_by_kind(cluster, release)
+    for kind in (kind for kind in _NAMES if kind in counts):
+        total, free = counts[kind]
+        told = _NAMES[kind] if total > 1 else _NAMES[kind].removesuffix("s")
+        use = f", {free:,} free" if cluster.claims_known else ", use unknown"
+        parts.append(f"{total:,} {told}{use}{_with_rdma(cluster) if kind == 'nic' else ''}")
+    return " · ".join(parts)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def _with_rdma(cluster: Cluster) -> str:
+    from dra_lab.authoring.catalogue import catalogue
+
+    words: str | None = cluster.hardware.get(_RDMA)
+    if words is None:
+        items = catalogue(cluster).by_kind["nic"]
+        found = [a for item in items if (a := item.device.lookup(_RDMA, item.driver)) is not None]
+        words = f", {sum(1 for attribute in found if attribute.value is True):,} with RDMA" if found else ""
+        cluster.hardware[_RDMA] = words
+    return words

@@ -1,0 +1,73 @@
+"""A large cluster does not hold up the kernel's loop: what views ask of it is worked out in the worker's thread."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from ipywidgets import Widget
+from msgspec.structs import replace
+
+from dra_lab.model.claims import DeviceRequest
+from dra_lab.session import Session, preparing
+from dra_lab.widgets.claim_canvas import ClaimCanvas
+from dra_lab.widgets.cluster_bar import ClusterBar
+from dra_lab.widgets.plan_view import PlanView
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """A session on a cluster that counts as large, whose worker waits until `go` is set."""
+    monkeypatch.setattr(preparing, "SMALL", 0)
+    go, real = threading.Event(), Session._solve
+
+    def waiting(*args):
+        go.wait(30)
+        real(*args)
+
+    monkeypatch.setattr(Session, "_solve", waiting)
+    session = Session()
+    yield session, go
+    go.set()
+    session.close()
+    Widget.close_all()
+
+
+def test_views_of_a_large_cluster_are_there_before_its_devices_are_counted(held):
+    """They say that counting goes on, and show the whole once the worker is through."""
+    session, go = held
+    bar, canvas, plan = ClusterBar(session), ClaimCanvas(session), PlanView(session)
+    assert "counting devices" in bar.summary
+    assert (canvas.palette, plan.devices) == ([], {})
+    go.set()
+    assert session.wait(30)
+    assert "GPUs" in bar.summary
+    assert canvas.palette
+    assert plan.devices["total"] > 0
+    assert "kind: ResourceClaimTemplate" in plan.yaml
+
+
+def test_nothing_is_counted_where_the_views_are_made(held):
+    """Neither catalogue nor matches are known when the views stand."""
+    session, _ = held
+    made = ClusterBar(session), ClaimCanvas(session), PlanView(session)
+    assert all(view.comm is not None for view in made)
+    assert not [name for name in session.cluster.hardware if name.startswith("_authoring")]
+
+
+def test_an_edit_on_a_large_cluster_keeps_the_links_until_it_is_counted(held):
+    """The rows of links stay as they were while another request is counted."""
+    session, go = held
+    canvas = ClaimCanvas(session)
+    go.set()
+    assert session.wait(30)
+    before = canvas.status["links"]
+    go.clear()
+    gpu = session.sketch.requests[0].exactly
+    session.edit(replace(session.sketch, requests=(*session.sketch.requests, DeviceRequest(name="new", exactly=gpu))))
+    assert before
+    assert canvas.status["links"] == before
+    go.set()
+    assert session.wait(30)
+    assert "new" in canvas.status["requests"]
+    assert any("new" in pair.split("|") for pair in canvas.status["pairs"])
