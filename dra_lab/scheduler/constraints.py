@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Protocol
 
 from dra_lab.model.claims import DeviceConstraint
@@ -21,6 +21,19 @@ class Constraint(Protocol):
     """What the search needs of a constraint; `request` is the name of the request without the alternative's."""
 
     attribute: str
+
+    @property
+    def keys(self) -> Sequence[_Key | None]:
+        """Return type and values of the attribute by position, None where a device has none."""
+        ...
+
+    def held(self) -> Iterable[Hashable]:
+        """Return the keys that decide what may be added: of a match the common one, of a distinct those remembered."""
+        ...
+
+    def state(self) -> Hashable:
+        """Return all that decides what may be added."""
+        ...
 
     def add(self, request: str, device: int, /) -> bool:
         """Count a device in if the constraint still holds; say whether it does."""
@@ -75,16 +88,22 @@ def _key(attribute: DeviceAttribute | None) -> _Key | None:
 class _Match:
     """All devices have the attribute with the same type and value; a list is accepted as the first device only (M6)."""
 
-    __slots__ = ("_count", "_keys", "_value", "attribute")
+    __slots__ = ("_count", "_value", "attribute", "keys")
 
     def __init__(self, attribute: str, keys: Sequence[_Key | None]) -> None:
         self.attribute = attribute
-        self._keys = keys
+        self.keys = keys
         self._value: _Key | None = None
         self._count = 0
 
+    def held(self) -> Iterable[Hashable]:
+        return (self._value,) if self._count else ()
+
+    def state(self) -> Hashable:
+        return self._value if self._count else None
+
     def add(self, _request: str, device: int, /) -> bool:
-        key = self._keys[device]
+        key = self.keys[device]
         if key is None:
             return False
         if self._count == 0:
@@ -101,19 +120,25 @@ class _Match:
 class _MatchList:
     """The values of all devices have an element in common; a scalar is a list of one (M7)."""
 
-    __slots__ = ("_count", "_defects", "_keys", "_saved", "_type", "_values", "attribute")
+    __slots__ = ("_count", "_defects", "_saved", "_type", "_values", "attribute", "keys")
 
     def __init__(self, attribute: str, keys: Sequence[_Key | None], gates: Gates) -> None:
         self.attribute = attribute
-        self._keys = keys
+        self.keys = keys
         self._defects = gates.defects
         self._type = ""
         self._values: frozenset[object] = frozenset()
         self._saved: list[frozenset[object]] = []
         self._count = 0
 
+    def held(self) -> Iterable[Hashable]:
+        return (self.state(),) if self._count else ()
+
+    def state(self) -> Hashable:
+        return (self._type, self._values) if self._count else None
+
     def add(self, _request: str, device: int, /) -> bool:
-        key = self._keys[device]
+        key = self.keys[device]
         if key is None:
             return False
         if self._count == 0:
@@ -141,19 +166,25 @@ class _Distinct:
     taken back (D5); from 1.37 all devices are compared.
     """
 
-    __slots__ = ("_count", "_defects", "_keys", "_latest", "_lists", "_seen", "attribute")
+    __slots__ = ("_count", "_defects", "_latest", "_lists", "_seen", "attribute", "keys")
 
     def __init__(self, attribute: str, keys: Sequence[_Key | None], gates: Gates) -> None:
         self.attribute = attribute
-        self._keys = keys
+        self.keys = keys
         self._defects = gates.defects
         self._lists = gates.list_attributes
         self._latest: dict[str, _Key] = {}
         self._seen: list[_Key] = []
         self._count = 0
 
+    def held(self) -> Iterable[Hashable]:
+        return set(self._latest.values() if self._defects else self._seen)
+
+    def state(self) -> Hashable:
+        return frozenset(self.held())
+
     def add(self, request: str, device: int, /) -> bool:
-        key = self._keys[device]
+        key = self.keys[device]
         if key is None:
             return False
         remembered = self._latest.values() if self._defects else self._seen

@@ -16,6 +16,7 @@ from dra_lab.scheduler.candidates import NodeView, held_devices, pools_of, view_
 from dra_lab.scheduler.gates import RECORDED_RELEASE, Gates, gates_of
 from dra_lab.scheduler.judging import Judge, prepare
 from dra_lab.scheduler.limits import AttemptAborted, Limits, SearchStopped
+from dra_lab.scheduler.memory import Memory
 from dra_lab.scheduler.placing import Books
 from dra_lab.scheduler.requests import check_size, claim_needs
 from dra_lab.scheduler.result import allocation_result
@@ -110,7 +111,9 @@ def _allocate(
         prepare(claim, judge)
         check_size(claim)
     books = Books(view, gates, trace, len(claims))
-    search = Search(needs, len(view.candidates), judge, books, limits)
+    # what is not run again is not traced
+    memory = None if trace.size else Memory(needs, books, judge)
+    search = Search(needs, len(view.candidates), judge, books, limits, memory)
     if not search.run():
         return None
     chosen = search.chosen

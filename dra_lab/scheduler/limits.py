@@ -41,6 +41,12 @@ class Limits:
         if self.steps >= self._check_at:
             self._look()
 
+    def add(self, steps: int) -> None:
+        """Count candidates that were tried before, in a part of the search that began alike."""
+        self.steps += steps
+        if self.steps >= self._check_at:
+            self._look()
+
     def _look(self) -> None:
         if self._cancel is not None and self._cancel.is_set():
             raise Cancelled(f"cancelled after {self.steps} steps of the scheduler's search")

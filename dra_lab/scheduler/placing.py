@@ -29,12 +29,14 @@ class Taken(NamedTuple):
 class Books:
     """What this attempt has taken so far: devices, shares, counters, and the results of every claim in order.
 
-    `taken_by` holds, by position, one bit for each claim that took the device; shares set none.
+    `taken_by` holds, by position, one bit for each claim that took the device; shares set none. `left_behind` counts
+    the candidates whose counters stayed booked although they were not taken (a defect up to 1.36).
     """
 
     def __init__(self, view: NodeView, gates: Gates, trace: Trace, claims: int) -> None:
         """Start with nothing taken."""
-        self._candidates = view.candidates
+        self.candidates = view.candidates
+        self.left_behind = 0
         self._gates = gates
         self._trace = trace
         self._counters = Counters(view, defects=gates.defects)
@@ -47,7 +49,7 @@ class Books:
         """Say whether a candidate is taken: by anybody, or for admin access by the same claim in this attempt (C1)."""
         if need.admin_access:
             return bool(self.taken_by[index] >> need.claim & 1)
-        candidate = self._candidates[index]
+        candidate = self.candidates[index]
         if not (self.taken_by[index] or candidate.blocked):
             return False
         by = f"held by {candidate.blocked}" if candidate.blocked else "taken in this attempt"
@@ -59,7 +61,7 @@ class Books:
 
         Raises AttemptAborted where a constraint turns down a device of an All request (rule 29).
         """
-        candidate = self._candidates[index]
+        candidate = self.candidates[index]
         if verdict == COMPLEX and not self._place_complex(need, candidate):
             return False
         for position, constraint in enumerate(need.constraints):
@@ -82,7 +84,7 @@ class Books:
 
     def take_back(self, need: Need, index: int) -> None:
         """Undo the last placement of a claim, which was this one."""
-        candidate = self._candidates[index]
+        candidate = self.candidates[index]
         taken = self.results[need.claim].pop()
         self._remove_constraints(need, candidate, len(need.constraints))
         if taken.consumed is None:
@@ -142,7 +144,11 @@ class Books:
 
     def _undo_counters(self, candidate: Candidate) -> None:
         # up to 1.36 what a rejected or undone candidate booked stays booked (rule 62)
-        if candidate.counted and not self._gates.defects and self._pays(candidate):
+        if not candidate.counted or not self._pays(candidate):
+            return
+        if self._gates.defects:
+            self.left_behind += 1
+        else:
             self._counters.give_back(candidate)
 
     def _reject(self, need: Need, candidate: Candidate, check: Check, detail: str = "") -> bool:

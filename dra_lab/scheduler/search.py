@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.scheduler.judging import SIMPLE, Judge
 from dra_lab.scheduler.limits import Limits
+from dra_lab.scheduler.memory import Memory
 from dra_lab.scheduler.placing import Books
 from dra_lab.scheduler.requests import ClaimNeeds, Need
 
 _DESCEND, _FAILED, _OVERFLOW, _DONE = range(4)
+
+REMEMBER_AFTER = 2_000
+"""Steps after which the search remembers its parts: most searches are over before, and pay nothing for it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,19 +45,39 @@ class _DeviceFrame:
     placed: int = -1
 
 
+@dataclass(slots=True, eq=False)
+class _PartFrame:
+    """Begins the search from a request on; when it failed, how it began and its steps are remembered."""
+
+    claim: int
+    request: int
+    key: Hashable
+    steps: int
+
+
 class Search:
     """One search on one node. It keeps its own stack, so that its depth is not Python's."""
 
     def __init__(
-        self, claims: Sequence[ClaimNeeds], candidates: int, judge: Judge, books: Books, limits: Limits
+        self,
+        claims: Sequence[ClaimNeeds],
+        candidates: int,
+        judge: Judge,
+        books: Books,
+        limits: Limits,
+        memory: Memory | None = None,
     ) -> None:
-        """Take the claims in the pod's order; their All lists are fixed already."""
+        """Take the claims in the pod's order; their All lists are fixed already.
+
+        With a `memory` parts that begin as one that failed are counted and not run; steps and result are the same.
+        """
         self._claims = claims
         self._candidates = candidates
         self._judge = judge
         self._books = books
         self._limits = limits
-        self._stack: list[_ClaimFrame | _ChoiceFrame | _DeviceFrame] = []
+        self._memory = memory
+        self._stack: list[_ClaimFrame | _ChoiceFrame | _DeviceFrame | _PartFrame] = []
 
     def run(self) -> bool:
         """Search; say whether everything was placed. The result is in the books.
@@ -71,7 +95,7 @@ class Search:
                 signal = self._resume_choice(frame, signal)
             else:
                 self._stack.pop()
-                signal = _FAILED
+                signal = self._remember(frame, signal) if isinstance(frame, _PartFrame) else _FAILED
         return True
 
     @property
@@ -89,11 +113,34 @@ class Search:
                 break
             claim, request = claim + 1, 0
             self._stack.append(_ClaimFrame())
+        known = self._recall(claim, request)
+        if known is not None:
+            return known
         needs = requests[request]
         if needs[0].subrequest:
             self._stack.append(_ChoiceFrame(claim, request))
             return _DESCEND
         return self._enter_device(needs[0], request, 0, 0)
+
+    def _recall(self, claim: int, request: int) -> int | None:
+        """Return what comes of the search from a request on where it began like this before, else begin a part."""
+        memory = self._memory
+        last = claim + 1 == len(self._claims) and request + 1 == len(self._claims[claim].requests)
+        if memory is None or last or self._limits.steps < REMEMBER_AFTER or not memory.worth:
+            return None
+        key = memory.key(claim, request)
+        found = memory.find(key)
+        if found is None:
+            self._stack.append(_PartFrame(claim, request, key, self._limits.steps))
+            return None
+        self._limits.add(found[0])
+        return found[1]
+
+    def _remember(self, part: _PartFrame, signal: int) -> int:
+        if self._memory is not None:
+            now = self._memory.key(part.claim, part.request)
+            self._memory.keep(part.key, now, (self._limits.steps - part.steps, signal))
+        return signal
 
     def _enter_device(self, need: Need, request: int, k: int, position: int) -> int:
         if need.everything and not need.all_devices:
