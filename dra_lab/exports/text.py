@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from dra_lab.exports.plan_values import plan_json
-from dra_lab.exports.reason_words import (
+from dra_lab.exports.sentences import answer_sentence, printable, sentence
+from dra_lab.exports.tables import first_fit_value
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import GOALS, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, Shortfall
+from dra_lab.pictures.reason_words import (
     conflict_lines,
     funnel_tables,
     regret_lines,
     relaxation_lines,
     scarcity_lines,
 )
-from dra_lab.exports.sentences import answer_sentence, printable, sentence
-from dra_lab.exports.tables import first_fit_value
-from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import GOALS, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, Shortfall
 from dra_lab.topology.locality import Locality, localities
 
 __all__ = ["answer_sentence", "plan_json", "plan_text", "printable"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 
 from dra_lab.findings import Finding, sort_findings
@@ -13,6 +13,15 @@ from dra_lab.pictures.captions import clean
 from dra_lab.pictures.fleet import fleet_svg
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.letters import colours, letters
+from dra_lab.pictures.report_reasons import (
+    STYLE,
+    counts,
+    html_list,
+    html_table,
+    in_the_way,
+    regrets,
+    relaxations,
+)
 from dra_lab.pictures.words import first_fit_words, proof_words
 
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -53,14 +62,14 @@ _END = """<p class="facts">Made with dra-lab.</p></main></body></html>
 
 
 def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, node: str = "", sentence: str = "") -> str:
-    """Return the page: answer, pictures, goals beside kube-scheduler's, reasons, suggestions, findings, YAML.
+    """Return the page: answer, pictures, goals beside kube-scheduler's, regret, reasons, findings, YAML.
 
-    `node` is the one to draw, "" for the plan's or the first; `sentence` is the answer in words
-    (`exports.text.answer_sentence`), the page's heading. Without a plan the page shows the node's hardware. All text
+    `node` is the one to draw, "" for the plan's, the nearest of a misfit, or the first; `sentence` is the answer in
+    words (`exports.text.answer_sentence`), the page's heading. Without a plan the page shows the node's hardware. All text
     is escaped, the page's own policy forbids scripts and requests, and the same plan gives the same page. Raises
     KeyError for a node that the cluster does not have.
     """
-    drawn = node or (plan.node if plan is not None else "") or next(iter(cluster.node_names), "")
+    drawn = node or node_to_draw(plan) or next(iter(cluster.node_names), "")
     if plan is None:
         return _bare_page(cluster, drawn)
     title = f"{clean(plan.sketch.name)} on {clean(plan.cluster or cluster.name)}"
@@ -71,14 +80,25 @@ def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, nod
         _requests(plan),
         _pictures(cluster, plan, drawn),
         _goals(plan),
+        regrets(plan),
         _reasons(plan),
+        in_the_way(plan),
+        relaxations(plan),
         _suggestions(plan),
+        counts(plan),
         _findings(plan.findings),
         f"<h2>Manifests</h2><pre>{escape(_lines(yaml_text))}</pre>" if yaml_text else "",
         _COMPARED if plan.goals else "",
         _END,
     ]
     return "\n".join(part for part in parts if part)
+
+
+def node_to_draw(plan: Plan | None) -> str:
+    """Return the node that a plan is about: its own, or for a claim that fits nowhere the nearest; else ""."""
+    if plan is None:
+        return ""
+    return plan.node or (plan.reasons.nearest if plan.reasons is not None else "")
 
 
 def _bare_page(cluster: Cluster, node: str) -> str:
@@ -93,7 +113,7 @@ def _head(title: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="referrer" content="no-referrer">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body><main>"
+        f"<title>{escape(title)}</title><style>{_STYLE}{STYLE}</style></head>\n<body><main>"
     )
 
 
@@ -121,7 +141,7 @@ def _requests(plan: Plan) -> str:
         ways = " or ".join(f"{'all' if a.all_devices else a.count} × {a.device_class_name}" for a in asks(request))
         devices = "<br>".join(escape(clean(device)) for device in taken.get(request.name, ()))
         rows.append([f"{sign} {escape(clean(request.name))}", escape(clean(ways)), devices or "none"])
-    return "<h2>Requests</h2>" + _table(("request", "asks for", "best devices"), rows) if rows else ""
+    return "<h2>Requests</h2>" + html_table(("request", "asks for", "best devices"), rows) if rows else ""
 
 
 def _pictures(cluster: Cluster, plan: Plan, node: str) -> str:
@@ -179,7 +199,7 @@ def _goals(plan: Plan) -> str:
         )
         if first_fit is not None and (first_fit.message or not first_fit.recorded or not first_fit.placements)
     )
-    return "<h2>Goals</h2>" + _table(head, rows) + told
+    return "<h2>Goals</h2>" + html_table(head, rows) + told
 
 
 def _compared(best: int, first_fit: FirstFit | None, goal: str) -> str:
@@ -195,7 +215,7 @@ def _reasons(plan: Plan) -> str:
         counts = f" ({shortfall.available} of {shortfall.needed})" if shortfall.needed else ""
         where = f"{shortfall.node}: " if shortfall.node else ""
         rows.append(_item(f"{where}{shortfall.message}{counts}", shortfall.advice))
-    return _list("Reasons", rows)
+    return html_list("Reasons", rows)
 
 
 def _suggestions(plan: Plan) -> str:
@@ -205,7 +225,7 @@ def _suggestions(plan: Plan) -> str:
         texts = [f"{name}: {text}" for name, selectors in suggestion.selectors.items() for text in selectors]
         code = f"<pre>{escape(_lines(chr(10).join(texts)))}</pre>" if texts else ""
         rows.append(_item(suggestion.title, suggestion.detail + source) + code)
-    return _list("What would help", rows)
+    return html_list("What would help", rows)
 
 
 def _findings(findings: Iterable[Finding]) -> str:
@@ -214,23 +234,9 @@ def _findings(findings: Iterable[Finding]) -> str:
         + _item(f"{finding.subject}: {finding.message}" if finding.subject else finding.message, finding.advice)
         for finding in sort_findings(findings)
     ]
-    return _list("Findings", rows)
+    return html_list("Findings", rows)
 
 
 def _item(words: str, advice: str) -> str:
     more = f' <span class="advice">{escape(clean(advice))}</span>' if advice else ""
     return escape(clean(words)) + more
-
-
-def _list(heading: str, rows: Iterable[str]) -> str:
-    items = "".join(f"<li>{row}</li>" for row in rows)
-    return f"<h2>{heading}</h2><ul>{items}</ul>" if items else ""
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of cells that are already escaped; the first of each row is its heading."""
-    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    body = "".join(
-        f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>' for row in rows
-    )
-    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'

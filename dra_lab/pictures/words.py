@@ -6,9 +6,9 @@ from dra_lab.model.plan import FirstFit, FirstFitStatus, Plan
 
 
 def proof_words(plan: Plan) -> str:
-    """Return how sure the plan is: "proven", or "best so far, not proven" with the first gap."""
+    """Return how sure the plan is: "proven optimal", "proven: it does not fit", or what is open with the first gap."""
     if plan.proven:
-        return "proven optimal"
+        return "proven optimal" if plan.fits else "proven: it does not fit"
     open_goal = next((goal for goal in plan.goals if not goal.proven), None)
     gap = open_goal.value - open_goal.bound if open_goal is not None and open_goal.bound is not None else None
     return "best so far, not proven" + (f", gap {gap}" if gap else "")

@@ -142,18 +142,18 @@ def fleet_bundle(
 def picture_page(cluster: Cluster, plan: Plan | None, node: str, path: Path, yaml_text: str = "") -> None:
     """Write the hardware picture (`.svg`) or the self-contained page (`.html`) of a node or a plan.
 
-    Without a node, the plan's node is drawn, else the cluster's first. Raises ExportError for another ending, and
-    InputError for an unknown node or a cluster without nodes.
+    Without a node, the plan's node is drawn, of a misfit the nearest one, else the cluster's first. Raises ExportError
+    for another ending, and InputError for an unknown node or a cluster without nodes.
     """
     from dra_lab.exports.text import answer_sentence
     from dra_lab.pictures.hardware import hardware_svg
-    from dra_lab.pictures.report import report_page
+    from dra_lab.pictures.report import node_to_draw, report_page
 
     if path.suffix.lower() not in PICTURES:
         raise ExportError(
             f"{str(path)!r}: the name must end in {' or '.join(PICTURES)} (PNG is a button in the browser)"
         )
-    name = node or (plan.node if plan else "") or next(iter(cluster.node_names), "")
+    name = node or node_to_draw(plan) or next(iter(cluster.node_names), "")
     if name not in cluster.node_by_name:
         raise InputError(f"there is no node {name!r} in {cluster.name}; nodes: {', '.join(cluster.node_names[:8])}")
     if path.suffix.lower() == ".svg":

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dra_lab.exports.reason_words import (
+from dra_lab.model.plan import Plan
+from dra_lab.pictures.reason_words import (
     conflict_lines,
     funnel_tables,
     regret_lines,
     relaxation_lines,
     scarcity_lines,
 )
-from dra_lab.model.plan import Plan
 from dra_lab.widgets.plan_values import FunnelRow, RegretRow, WhyRow
 
 MOST_ROWS = 40

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from pages import Page
@@ -10,7 +11,12 @@ from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import PlanStatus, Shortfall
+from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Scarcity
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.pictures.report import report_page
+from dra_lab.planner import make_plan
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +76,35 @@ def test_reasons_of_a_misfit_are_on_the_page():
     words = " ".join(Page(report_page(busy_cluster(), plan)).words)
     assert "n1: No root has both (0 of 2)" in words
     assert "gpu-0" in words
+
+
+def hostile_reasons() -> Reasons:
+    """Return reasons all of whose texts are hostile."""
+    conflict = Conflict((Element("request", HOSTILE), Element("selector", HOSTILE, HOSTILE)), smallest=True)
+    funnel = Funnel(HOSTILE, 2, HOSTILE, 1, (FunnelStep("published", 3), FunnelStep("selector", 1, HOSTILE)))
+    scarce = Scarcity(HOSTILE, "shortage", 2, 1, 1, HOSTILE, HOSTILE)
+    tried = Relaxation("count", HOSTILE, f"Ask for {HOSTILE}", 1, 3, 1)
+    return Reasons(funnels=(funnel,), scarcity=(scarce,), conflicts=(conflict,), relaxations=(tried,))
+
+
+def test_what_is_in_the_way_what_was_tried_and_what_is_left_are_on_the_page():
+    """Conflicts, changes with their gain, and the counts after each test; hostile names stay text."""
+    plan = a_plan(status=PlanStatus.INFEASIBLE, node="", placements=(), goals=(), first_fit=None)
+    text = report_page(busy_cluster(), replace(plan, reasons=hostile_reasons()))
+    words = " ".join(Page(text).words)
+    for part in ("cannot hold together on any node", "Shortage:", "1 of 3 nodes, 1 more not", "2 needed"):
+        assert part in words
+    assert "<img" not in text
+
+
+def test_regret_is_on_the_page_as_ranges_with_their_sources():
+    """Goals that first fit leaves worse, and what is left of the bandwidth, measured or derived, by whom."""
+    plan = make_plan(
+        load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=KubernetesRelease("1.36")
+    )
+    words = " ".join(Page(report_page(load_cluster("sample:eks-p4d"), plan)).words)
+    for part in ("0.45 to 0.64 on 1 of 2 GPUs", "NUMA nodes spanned 2 (+1)", "published measurements: kubernetes-sigs"):
+        assert part in words
 
 
 def test_a_node_without_a_plan_is_a_page_too():
