@@ -144,9 +144,8 @@ def _with_kinds(rest: _Rest, verdicts: Sequence[Sequence[int]], may: Sequence[in
         every = {*may, *counted}
         kinds = {i: kind(i, tuple(c.keys[i] for c in rest.constraints)) for i in every}
         return _Rest(rest.mask, rest.constraints, kinds=kinds)
-    values: dict[Hashable, int] = {
-        key: number for number, key in enumerate(dict.fromkeys((None, *(keys[i] for i in may))))
-    }
+    seen = dict.fromkeys((None, *(keys[i] for i in may)))
+    values: dict[Hashable, int] = {key: number for number, key in enumerate(seen)}
     value_of = {index: values[keys[index]] for index in may}
     kinds = {index: kind(index) for index in may}
     groups = tuple(Counter(kinds[i] for i in may if value_of[i] == number) for number in range(len(values)))
