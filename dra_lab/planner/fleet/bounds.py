@@ -10,8 +10,9 @@ import numpy as np
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable
-from dra_lab.planner.fleet.master import GoalBound, Master, Mastered, Rack
+from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.relaxation import Rack
 from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.progress import Limits
 
@@ -143,9 +144,10 @@ def _held_against(
     answer.least, answer.least_racked = least, racked
     answer.infeasible = least.infeasible
     floors = _floors(tables, racked.racks, demand, answer)
+    kept = Master(racked.racks, demand, order, solver).bounds(values, limits)
     goals, sure = [], True
     for at, goal in enumerate(answer.goals):
-        bound = floors[at]
+        bound = max(floors[at], kept[at]) if at < len(kept) else floors[at]
         if sure and at < len(least.goals):
             bound = max(bound, least.goals[at].bound or 0)
         goals.append(GoalBound(goal.goal, goal.value, min(bound, goal.value)))

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pulp
 
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.pack import device_goals
+from dra_lab.planner.fleet.relaxation import Rack, Relaxation
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 
 _OPTIONS = {"presolve": "off", "mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 """Several times faster on this model, which is all columns: each stage then begins from the one before."""
 
-
-@dataclass(frozen=True, slots=True)
-class Rack:
-    """Sites that offer the same patterns: how many members there are, and each pattern's values.
-
-    `patterns` maps numbers of replicas, by workload, to the values of the goals of devices.
-    """
-
-    count: int
-    patterns: Mapping[Counts, Values]
-    nodes: Mapping[Counts, int] = field(default_factory=dict)
+_MOST_BROKEN = 40
+"""Racks of which the relaxation's solution is not whole, that are decided exactly at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +54,15 @@ class Master:
     """The integer model over racks, minimised goal by goal."""
 
     def __init__(self, racks: Sequence[Rack], demand: Sequence[int], order: Sequence[str], solver: str) -> None:
-        """Build the model; `order` names all goals of the fleet."""
+        """Keep what it is made of; `order` names all goals of the fleet."""
         self.racks, self.demand, self.order, self.solver = racks, demand, tuple(order), solver
-        self.lp = pulp.LpProblem("fleet", pulp.LpMinimize)
         self.takes: list[dict[Counts, Expression]] = []
-        self._build()
+        self.goals: dict[str, Expression] = {}
+        self.lp: Any = None
 
     def _build(self) -> None:
+        """Make the integer model: only once it is clear that the relaxation does not answer everything."""
+        self.lp = pulp.LpProblem("fleet", pulp.LpMinimize)
         # Tables of factors: PuLP takes several times longer for a sum of products.
         placed: list[dict[Expression, int]] = [{} for _ in self.demand]
         sums: dict[str, dict[Expression, int]] = {goal: {} for goal in self.order}
@@ -90,7 +85,7 @@ class Master:
         for number, (factors, wanted) in enumerate(zip(placed, self.demand, strict=True)):
             if factors:
                 self.lp.addConstraint(_sum(factors) <= wanted, f"demand_{number}")
-        self.goals: dict[str, Expression] = {goal: _sum(factors) for goal, factors in sums.items()}
+        self.goals = {goal: _sum(factors) for goal, factors in sums.items()}
         everybody: dict[Expression, int] = {}
         for factors in placed:
             for variable, factor in factors.items():
@@ -115,21 +110,29 @@ class Master:
         tell: bool = False,
         stop_at: Sequence[int] | None = None,
     ) -> Mastered:
-        """Minimise goal after goal, each fixed at its value before the next.
+        """Minimise goal after goal, each kept at its value before the next.
 
-        With `whole`, goals after one that is not proven are still minimised, without a proof; without, it ends there,
-        and at the first goal whose value is not the one in `stop_at`.
+        With `whole`, goals after one that is not proven are still minimised; without, it ends there, and at the first
+        goal whose value is not the one in `stop_at`.
         """
         result = Mastered()
-        if all_placed and not self.fix(UNPLACED, 0):
-            return Mastered(infeasible=True)
-        start = self.greedy()
+        relaxed = Relaxation(self.racks, self.demand, self.order)
+        fixed: list[tuple[str, int]] = []
+        if all_placed:
+            relaxed.keep(UNPLACED, 0)
+            fixed.append((UNPLACED, 0))
+        start = self._start(limits, all_placed=all_placed)
         if not all_placed or not self.value(UNPLACED, start):
             result.chosen = start
-            self.start_from(start)
         sure = True
         for goal in self.order:
-            found = self._stage(goal, limits, result, sure=sure)
+            bound = relaxed.bound(goal, limits)
+            have = None if result.chosen is None else self.value(goal, result.chosen)
+            if have is not None and have <= bound:
+                found: GoalBound | None = GoalBound(goal, have, have if sure else None)
+            else:
+                self._open(fixed, result)
+                found = self._stage(goal, limits, result, bound, sure=sure)
             if found is None:
                 return result
             result.goals.append(found)
@@ -138,10 +141,69 @@ class Master:
             sure = sure and found.proven
             if not (sure or whole) or (stop_at and found.value != stop_at[len(result.goals) - 1]):
                 return result
-            self.fix(goal, found.value)
+            relaxed.keep(goal, found.value)
+            fixed.append((goal, found.value))
+            if self.lp is not None:
+                self.fix(goal, found.value)
         return result
 
-    def _stage(self, goal: str, limits: Limits, result: Mastered, *, sure: bool) -> GoalBound | None:
+    def bounds(self, values: Sequence[int], limits: Limits) -> list[int]:
+        """Return, goal by goal, what no solution undercuts that is as good as `values` in the goals before."""
+        relaxed = Relaxation(self.racks, self.demand, self.order)
+        found = []
+        for goal, value in zip(self.order, values, strict=False):
+            found.append(relaxed.bound(goal, limits))
+            relaxed.keep(goal, value)
+        return found
+
+    def _start(self, limits: Limits, *, all_placed: bool) -> list[dict[Counts, int]]:
+        """Return the better of what fills racks greedily and what lies next to the relaxation."""
+        greedy = self.greedy()
+        relaxed = Relaxation(self.racks, self.demand, self.order)
+        for goal in self.order:
+            if limits.reached:
+                return greedy
+            relaxed.keep(goal, 0 if all_placed and goal == UNPLACED else relaxed.bound(goal, limits))
+        rounded = self._rounded(relaxed, limits)
+        return min(greedy, rounded, key=lambda chosen: [self.value(goal, chosen) for goal in self.order])
+
+    def _rounded(self, relaxed: Relaxation, limits: Limits) -> list[dict[Counts, int]]:
+        """Keep the whole part of a relaxed solution and decide the rest exactly: few racks are not whole."""
+        chosen, broken = relaxed.whole()
+        mine = broken[:_MOST_BROKEN]
+        left = list(self.demand)
+        for taken in chosen:
+            for counts, times in taken.items():
+                left = [have - times * count for have, count in zip(left, counts, strict=True)]
+        racks = [
+            Rack(self.racks[at].count - sum(chosen[at].values()), self.racks[at].patterns, self.racks[at].nodes)
+            for at in mine
+        ]
+        rest = Master(racks, left, self.order, self.solver)
+        rest._build()
+        found = Mastered([], [{} for _ in racks])
+        rest.start_from(found.chosen or ())
+        for goal in self.order:
+            stage = rest._stage(goal, limits, found, 0, sure=True)
+            if stage is None:
+                break
+            rest.fix(goal, stage.value)
+        for at, taken in zip(mine, found.chosen or (), strict=True):
+            for counts, times in taken.items():
+                chosen[at][counts] = chosen[at].get(counts, 0) + times
+        return chosen
+
+    def _open(self, fixed: Sequence[tuple[str, int]], result: Mastered) -> None:
+        if self.lp is not None:
+            return
+        self._build()
+        for goal, value in fixed:
+            self.fix(goal, value)
+        if result.chosen is not None:
+            self.start_from(result.chosen)
+
+    def _stage(self, goal: str, limits: Limits, result: Mastered, least: int, *, sure: bool) -> GoalBound | None:
+        """Minimise one goal; no solution is below `least`. None where there is no solution, or none was found."""
         expression = self.goals[goal]
         if isinstance(expression, int):
             if result.chosen is None:
@@ -158,10 +220,9 @@ class Master:
                 variable.varValue = value
             if have is None:
                 return None
-            return GoalBound(goal, have, max(outcome.bound or 0, 0) if sure else None)
+            return GoalBound(goal, have, min(have, max(outcome.bound or 0, least)) if sure else None)
         result.chosen = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self.takes]
-        bound = outcome.bound if outcome.bound is None else max(0, outcome.bound)
-        return GoalBound(goal, outcome.value, (bound if bound is not None else 0) if sure else None)
+        return GoalBound(goal, outcome.value, min(outcome.value, max(outcome.bound or 0, least)) if sure else None)
 
     def value(self, goal: str, chosen: Sequence[Mapping[Counts, int]]) -> int:
         """Return the value of a goal in a solution."""

@@ -17,6 +17,7 @@ from dra_lab.planner.fleet.coupled_tables import CoupledTable
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.joined import MARK
+from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.values import Scale, value_placements
 from dra_lab.topology.locality import localities
 
@@ -49,87 +50,106 @@ def stands_of(answer: Answer) -> list[Stand]:
 def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> tuple[Replica, ...]:
     """Return every placed pod with its devices; pods of a workload are numbered by node."""
     numbers = [0] * len(fleet.pods)
-    valued = _Valued(fleet, tuple(order))
-    found = []
+    writer = _Writer(fleet, tuple(order))
+    found: list[list[Replica]] = [[] for _ in fleet.pods]
     for stand in stands:
-        for part, inner in _placed(fleet, stand):
-            number, node = part.pod, stand.site.node(stand.node, part)
-            pod = fleet.pods[number]
-            placements = tuple(_drawn(pod, placement) for placement in inner)
-            goals = valued.goals(number, node, inner)
-            found.append(Replica(pod.workload.name, numbers[number], node, placements, goals))
+        for part, placements, goals in writer.placed(stand):
+            number = part.pod
+            name, node = fleet.pods[number].workload.name, stand.site.node(stand.node, part)
+            found[number].append(Replica(name, numbers[number], node, placements, goals))
             numbers[number] += 1
-    return tuple(sorted(found, key=lambda replica: (_position(fleet, replica.workload), replica.number)))
+    return tuple(replica for mine in found for replica in mine)
 
 
-def _position(fleet: Fleet, name: str) -> int:
-    return next(at for at, pod in enumerate(fleet.pods) if pod.workload.name == name)
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Devices of a group for an ask, as placements tell them.
+
+    `inner` is the reference in the pod's expanded drawing; `alone` says that nobody else gets such a device.
+    """
+
+    inner: str
+    request: str
+    claim: str
+    consumed: Mapping[str, str]
+    alone: bool
 
 
-class _Valued:
-    """The goals of pods: those of the same devices by position on the same hardware are counted once."""
+class _Writer:
+    """Pods on nodes; what equal devices of the same hardware are worth is counted once."""
 
     def __init__(self, fleet: Fleet, order: tuple[str, ...]) -> None:
         self._fleet, self._order = fleet, order
-        self._known: dict[object, tuple[GoalValue, ...]] = {}
-        self._positions: tuple[str, dict[DeviceID, int]] = ("", {})
+        self._rows: dict[tuple[int, int, int], _Row] = {}
+        self._goals: dict[object, tuple[GoalValue, ...]] = {}
 
-    def goals(self, number: int, node: str, inner: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
-        """Return the goals of one pod of workload `number` on a node."""
-        state = self._fleet.survey.states.get(node)
-        if state is None:
-            return self._count(number, node, inner)
-        if self._positions[0] != node:
-            devices = self._fleet.scan.views.view(node).devices
-            self._positions = (node, {item.id: at for at, item in enumerate(devices)})
-        at = self._positions[1]
-        key = (state.layout, number, tuple((placement.request, at[placement.device]) for placement in inner))
-        if key not in self._known:
-            self._known[key] = self._count(number, node, inner)
-        return self._known[key]
+    def placed(self, stand: Stand) -> Iterator[tuple[Part, tuple[Placement, ...], tuple[GoalValue, ...]]]:
+        """Yield each pod on a node, kind by kind, with its placements and their goals."""
+        site = stand.site
+        left = {at: list(devices) for at, devices in devices_of(self._fleet, site, stand.node).items()}
+        takes: dict[int, list[tuple[int, int, int, int]]] = {}
+        for take in sorted(stand.takes):
+            takes.setdefault(take[0], []).append(take)
+        parts = (part for part, count in zip(site.parts, stand.counts, strict=True) for _ in range(count))
+        for number, part in enumerate(parts):
+            placements: list[Placement] = []
+            inner: list[str] = []
+            for _, ask, group, count in takes.get(number, ()):
+                row = self._row(site, part, ask, group)
+                devices = left[group][:count]
+                if row.alone:
+                    del left[group][:count]
+                for device in devices:
+                    placements.append(Placement(row.request, device, consumed=dict(row.consumed), claim=row.claim))
+                    inner.append(row.inner)
+            yield part, tuple(placements), self._valued(stand, part, takes.get(number, ()), placements, inner)
 
-    def _count(self, number: int, node: str, inner: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
-        return value_placements(scale_on(self._fleet, self._fleet.pods[number], node), inner, self._order)
+    def _row(self, site: Site, part: Part, ask: int, group: int) -> _Row:
+        if site.state is None:
+            return self._made(site.problem, part, ask, site.problem.groups[group])
+        at = site.kept[group]
+        found = self._rows.get((site.state.layout, ask, at))
+        if found is None:
+            problem = self._fleet.scan.layouts[site.state.layout].problem
+            found = self._rows[site.state.layout, ask, at] = self._made(problem, part, ask, problem.groups[at])
+        return found
 
+    def _made(self, problem: AllocationProblem, part: Part, ask: int, group: DeviceGroup) -> _Row:
+        uses = dict(dict(group.uses).get(ask, ()))
+        consumed = {key: format_quantity(amount) for key, amount in sorted(uses.items())}
+        inspected = any(problem.asks[other].admin_access for other in group.asks)
+        pod = self._fleet.pods[part.pod]
+        where, _, reference = problem.asks[ask].reference.partition(MARK)
+        alone = not (group.shareable or inspected)
+        if not pod.several:
+            return _Row(reference, pod.drawn(0, reference), "", consumed, alone)
+        position = int(where.partition(".")[2])
+        claim = pod.workload.claims[position].name
+        return _Row(f"{claim}{MARK}{reference}", pod.drawn(position, reference), claim, consumed, alone)
 
-def _placed(fleet: Fleet, stand: Stand) -> Iterator[tuple[Part, tuple[Placement, ...]]]:
-    """Yield (kind of pod, placements for the pod's expanded drawing) of each replica on a node."""
-    left = {at: list(devices) for at, devices in devices_of(fleet, stand.site, stand.node).items()}
-    problem = stand.site.problem
-    parts = [part for part, count in zip(stand.site.parts, stand.counts, strict=True) for _ in range(count)]
-    takes: dict[int, list[tuple[int, int, int, int]]] = {}
-    for take in stand.takes:
-        takes.setdefault(take[0], []).append(take)
-    for number, part in enumerate(parts):
-        placements: list[Placement] = []
-        for _, ask, group, count in sorted(takes.get(number, ())):
-            devices = left[group][:count]
-            inspected = any(problem.asks[other].admin_access for other in problem.groups[group].asks)
-            if not (problem.groups[group].shareable or inspected):
-                del left[group][:count]
-            uses = dict(dict(problem.groups[group].uses).get(ask, ()))
-            consumed = {key: format_quantity(amount) for key, amount in sorted(uses.items())}
-            reference = _reference(fleet, part.pod, problem.asks[ask].reference)
-            placements.extend(Placement(reference, device, consumed=dict(consumed)) for device in devices)
-        yield part, tuple(placements)
+    def _valued(
+        self,
+        stand: Stand,
+        part: Part,
+        takes: Sequence[tuple[int, int, int, int]],
+        placements: Sequence[Placement],
+        inner: Sequence[str],
+    ) -> tuple[GoalValue, ...]:
+        site = stand.site
+        if site.state is None:
+            return self._count(part, site.node(stand.node, part), placements, inner)
+        taken = tuple((ask, site.kept[group], count) for _, ask, group, count in takes)
+        key = (site.state.layout, part.pod, taken)
+        if key not in self._goals:
+            self._goals[key] = self._count(part, stand.node, placements, inner)
+        return self._goals[key]
 
-
-def _reference(fleet: Fleet, pod: int, joint: str) -> str:
-    """Return the reference in the pod's drawing of one in the fleet's (`workload.claim:request`)."""
-    where, _, reference = joint.partition(MARK)
-    workload = fleet.pods[pod].workload
-    if len(workload.claims) == 1:
-        return reference
-    return f"{workload.claims[int(where.partition('.')[2])].name}{MARK}{reference}"
-
-
-def _drawn(pod: Pod, placement: Placement) -> Placement:
-    """Return a placement under the names of the drawing as it was given."""
-    if not pod.several:
-        return replace(placement, request=pod.drawn(0, placement.request))
-    claim, _, reference = placement.request.partition(MARK)
-    position = [sketch.name for sketch in pod.workload.claims].index(claim)
-    return replace(placement, request=pod.drawn(position, reference), claim=claim)
+    def _count(
+        self, part: Part, node: str, placements: Sequence[Placement], inner: Sequence[str]
+    ) -> tuple[GoalValue, ...]:
+        scale = scale_on(self._fleet, self._fleet.pods[part.pod], node)
+        told = [replace(placement, request=name, claim="") for placement, name in zip(placements, inner, strict=True)]
+        return value_placements(scale, told, self._order)
 
 
 def scale_on(fleet: Fleet, pod: Pod, node: str) -> Scale:
