@@ -11,7 +11,8 @@ class Fault:
     """Goes wrong for the next `times` requests whose path and query hold `match`.
 
     `status` answers so (with `headers`; the Status object says `reason`), `garbage` answers 200 with this body, `cut`
-    sends only so many bytes of the answer and closes, `stall` sends half of it and waits until the server closes.
+    sends only so many bytes of the answer and closes, `stall` sends half of it and waits until the server closes,
+    `silent` sends nothing, not even headers, until the server closes or `go_on` of Faults is set.
     """
 
     match: str
@@ -22,6 +23,7 @@ class Fault:
     garbage: bytes | None = None
     cut: int | None = None
     stall: bool = False
+    silent: bool = False
 
 
 class Faults:
@@ -30,6 +32,8 @@ class Faults:
     def __init__(self) -> None:
         """Begin without faults."""
         self._faults: list[Fault] = []
+        self.go_on = threading.Event()
+        self.waiting = threading.Semaphore(0)
         self._lock = threading.Lock()
 
     def add(self, match: str, **what: object) -> None:

@@ -91,6 +91,7 @@ class ApiServer:
     def close(self) -> None:
         """End it all."""
         self.stopping.set()
+        self.faults.go_on.set()
         with self.store.changed:
             self.store.changed.notify_all()
         self.hang_up()
@@ -152,6 +153,11 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if self.command != "GET":
                 raise Refused(405, "MethodNotAllowed", "this server is for readers")
+            if fault is not None and fault.silent:
+                api.faults.waiting.release()
+                api.faults.go_on.wait(60)
+                self._cut()
+                return
             if fault is not None and (fault.status or fault.garbage is not None):
                 self._fail(fault)
                 return

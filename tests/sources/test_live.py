@@ -81,7 +81,7 @@ def test_nothing_but_get_is_ever_asked(server, config):
 def test_the_client_has_no_writing_verb():
     """Read-only by construction: no public method takes a verb or a body; only GET is written in its source."""
     public = {name for name, _ in inspect.getmembers(ReadingClient, inspect.isfunction) if not name.startswith("_")}
-    assert public == {"begin", "close", "get", "stream"}
+    assert public == {"begin", "close", "get", "hang_up", "stream"}
     assert not {"method", "verb", "body"} & {
         name for call in ("get", "stream") for name in inspect.signature(getattr(ReadingClient, call)).parameters
     }

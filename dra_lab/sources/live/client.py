@@ -69,6 +69,10 @@ class ReadingClient:
         """Close the connections."""
         self._connection.close()
 
+    def hang_up(self) -> None:
+        """End every call at once, also one that waits for the server's first byte; `cancel` must be set before."""
+        self._connection.hang_up()
+
     # -- inside
 
     def _retried(self, call: Callable[[], T]) -> T:
@@ -100,7 +104,7 @@ class ReadingClient:
     def _renew(self, used: Connection) -> None:
         """Connect anew after the credentials of a connection were refused, unless another thread has done so."""
         with self._lock:
-            if self._connection is used:
+            if self._connection is used and not self.cancel.is_set():
                 used.close()
                 self._connection = self._connect()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dra_lab.errors import SourceError
 from dra_lab.sources.live.contexts import IN_CLUSTER, Context, bare_server, kubeconfig
+from dra_lab.sources.live.hanging_up import Sockets
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -21,6 +22,7 @@ class Connection:
     configuration: Any
     server: str
     agent: str
+    sockets: Sockets
 
     def headers(self) -> dict[str, str]:
         """Return the headers that say who asks, credentials renewed where the package knows how (plug-ins, tokens).
@@ -41,6 +43,10 @@ class Connection:
         """Close the connections that nobody uses."""
         self.pool.clear()
 
+    def hang_up(self) -> None:
+        """Shut all connections: threads that wait for an answer come back with an error. Nothing is sent after it."""
+        self.sockets.hang_up()
+
 
 def connect(context: Context) -> Connection:
     """Return a connection for a context; plug-ins of the kubeconfig run now. Raises SourceError."""
@@ -58,7 +64,8 @@ def connect(context: Context) -> Connection:
         words = f"the context {context.name!r} cannot be used: {_words(error)}"
         raise SourceError(f"{words}; see whether it works with: kubectl --context {context.name} get nodes") from None
     server = bare_server(configuration.host) or context.server
-    return Connection(client.rest_client.pool_manager, configuration, server, f"dra-lab/{__version__}")
+    pool = client.rest_client.pool_manager
+    return Connection(pool, configuration, server, f"dra-lab/{__version__}", Sockets(pool))
 
 
 def _configure(context: Context, configuration: Any) -> None:

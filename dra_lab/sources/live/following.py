@@ -75,6 +75,7 @@ class ClusterFollower:
         self._limits, self._gather = limits or Limits(), gather
         self._stop, self._change = threading.Event(), threading.Event()
         self._lock = threading.RLock()
+        self._client: ReadingClient | None = None
         self._watches: list[Watch] = []
         self._threads: list[threading.Thread] = []
         self._troubles: dict[str, str] = {}
@@ -93,6 +94,8 @@ class ClusterFollower:
             with self._lock:
                 for watch in self._watches:
                     watch.close()
+                if self._client is not None:
+                    self._client.hang_up()
                 threads = [t for t in self._threads if t is not threading.current_thread() and t.is_alive()]
             if not threads:
                 break
@@ -177,7 +180,9 @@ class ClusterFollower:
         attempt = 0
         while True:
             try:
-                client = client or ReadingClient(lambda: connect(self._context), self._limits, self._stop)
+                client = self._client = client or ReadingClient(
+                    lambda: connect(self._context), self._limits, self._stop
+                )
                 served = {entry.kind.name: entry for entry in discover(client)}
                 break
             except SourceError as error:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -125,8 +126,11 @@ def read_all(
     reading = Reading(context, tuple(namespaces), read_at=datetime.now().astimezone().isoformat(timespec="seconds"))
     tally = Tally()
     try:
-        reading.served = discover(client)
-        reading.findings += not_served(context, reading.served, _release(client))
+        with _threads(client) as pool:
+            found = pool.submit(lambda: (discover(client), _release(client)))
+            _wait(client, (found,), tally, None)
+        reading.served, release = found.result()
+        reading.findings += not_served(context, reading.served, release)
         if namespaces:
             reading.findings.append(namespaces_only(context, namespaces))
         _read_kinds(client, reading, tally, progress)
@@ -156,15 +160,22 @@ def _release(client: ReadingClient) -> str:
 
 def _read_kinds(client: ReadingClient, reading: Reading, tally: Tally, progress: OnProgress | None) -> None:
     jobs = [(served, space) for served in reading.served for space in reading.spaces(served)]
-    pool = ThreadPoolExecutor(THREADS, "dra-lab-read")
-    try:
+    with _threads(client) as pool:
         futures = {pool.submit(_list, client, reading, job, tally): job for job in jobs}
-        _wait(futures, tally, progress)
+        _wait(client, futures, tally, progress)
         for future, (served, space) in futures.items():
             _take(reading, served, space, future)
+
+
+@contextmanager
+def _threads(client: ReadingClient) -> Iterator[ThreadPoolExecutor]:
+    pool = ThreadPoolExecutor(THREADS, "dra-lab-read")
+    try:
+        yield pool
     except BaseException:
-        # an interrupt, or the end of it: the other threads stop at their next page
+        # an interrupt, or the end of it: the other threads need not wait for their answers
         client.cancel.set()
+        client.hang_up()
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -176,9 +187,11 @@ def _list(client: ReadingClient, reading: Reading, job: tuple[Served, str], tall
     return list_kind(client, served, space, lambda done, more: tally.count(label, done, more), reading.context.source)
 
 
-def _wait(futures: Iterable[Future[Any]], tally: Tally, progress: OnProgress | None) -> None:
+def _wait(client: ReadingClient, futures: Iterable[Future[Any]], tally: Tally, progress: OnProgress | None) -> None:
     pending = set(futures)
     while pending:
+        if client.cancel.is_set():
+            raise Cancelled(f"reading from {client.server} was cancelled")
         done, pending = wait(pending, _TICK)
         if progress is not None:
             progress(tally.progress)

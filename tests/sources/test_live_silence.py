@@ -1,0 +1,77 @@
+"""A server that takes requests and says nothing: whoever stops does not wait for it."""
+
+import threading
+import time
+
+import pytest
+from api_server.kubeconfig import write_kubeconfig
+from api_server.server import ApiServer
+from api_server.small_cluster import recorded_store
+
+from dra_lab.errors import Cancelled
+from dra_lab.sources import load_context
+from dra_lab.sources.live import ClusterFollower
+
+SOON = 2.0
+"""Seconds; the time-outs of the default limits are 30 and 45."""
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """The recorded cluster, served, with a kubeconfig that KUBECONFIG names."""
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with ApiServer(recorded_store()) as made:
+        monkeypatch.setenv("KUBECONFIG", str(write_kubeconfig(tmp_path, made)))
+        yield made
+
+
+def readers() -> list[str]:
+    """The names of the threads that read or follow."""
+    return [t.name for t in threading.enumerate() if t.name.startswith("dra-lab-")]
+
+
+def test_following_ends_at_once_where_watches_get_no_headers(server):
+    """No thread is left within two seconds."""
+    cluster = load_context("test")
+    server.faults.add("watch=true", silent=True, times=3)
+    follower = ClusterFollower(cluster, lambda _cluster: None, lambda: None)
+    follower.start()
+    for _ in range(3):
+        assert server.faults.waiting.acquire(timeout=10)
+    begin = time.monotonic()
+    follower.stop(timeout=10)
+    assert time.monotonic() - begin < SOON
+    assert readers() == []
+
+
+def test_following_ends_at_once_where_discovery_gets_no_headers(server):
+    """Also before the first watch."""
+    cluster = load_context("test")
+    server.faults.add("/apis/", silent=True)
+    follower = ClusterFollower(cluster, lambda _cluster: None, lambda: None)
+    follower.start()
+    assert server.faults.waiting.acquire(timeout=10)
+    begin = time.monotonic()
+    follower.stop(timeout=10)
+    assert time.monotonic() - begin < SOON
+    assert readers() == []
+
+
+@pytest.mark.parametrize("where", ["/resourceclaims?", "/version", "/apis/"])
+def test_a_reading_that_is_cancelled_ends_at_once(server, where):
+    """In a list, and in what comes before the lists."""
+    server.faults.add(where, silent=True)
+    cancel, ended = threading.Event(), []
+
+    def read():
+        with pytest.raises(Cancelled):
+            load_context("test", cancel=cancel, progress=lambda _progress: None)
+        ended.append(time.monotonic())
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert server.faults.waiting.acquire(timeout=10)
+    begin = time.monotonic()
+    cancel.set()
+    thread.join(10)
+    assert ended[0] - begin < SOON
