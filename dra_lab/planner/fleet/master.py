@@ -59,6 +59,8 @@ class Master:
         self.takes: list[dict[Counts, Expression]] = []
         self.goals: dict[str, Expression] = {}
         self.lp: Any = None
+        self._relaxed: Relaxation | None = None
+        self._bounds: dict[tuple[str, tuple[tuple[str, int], ...]], int] = {}
 
     def _build(self) -> None:
         """Make the integer model: only once it is clear that the relaxation does not answer everything."""
@@ -116,22 +118,19 @@ class Master:
         goal whose value is not the one in `stop_at`.
         """
         result = Mastered()
-        relaxed = Relaxation(self.racks, self.demand, self.order)
-        fixed: list[tuple[str, int]] = []
-        if all_placed:
-            relaxed.keep(UNPLACED, 0)
-            fixed.append((UNPLACED, 0))
+        fixed: list[tuple[str, int]] = [(UNPLACED, 0)] if all_placed else []
         start = self._start(limits, all_placed=all_placed)
         if not all_placed or not self.value(UNPLACED, start):
             result.chosen = start
         sure = True
         for goal in self.order:
-            bound = relaxed.bound(goal, limits)
+            bound = self._bound(goal, fixed, limits)
             have = None if result.chosen is None else self.value(goal, result.chosen)
             if have is not None and have <= bound:
                 found: GoalBound | None = GoalBound(goal, have, have if sure else None)
             else:
-                self._open(fixed, result)
+                if not self._open(fixed, result):
+                    return Mastered(infeasible=True)
                 found = self._stage(goal, limits, result, bound, sure=sure)
             if found is None:
                 return result
@@ -141,7 +140,6 @@ class Master:
             sure = sure and found.proven
             if not (sure or whole) or (stop_at and found.value != stop_at[len(result.goals) - 1]):
                 return result
-            relaxed.keep(goal, found.value)
             fixed.append((goal, found.value))
             if self.lp is not None:
                 self.fix(goal, found.value)
@@ -149,22 +147,36 @@ class Master:
 
     def bounds(self, values: Sequence[int], limits: Limits) -> list[int]:
         """Return, goal by goal, what no solution undercuts that is as good as `values` in the goals before."""
-        relaxed = Relaxation(self.racks, self.demand, self.order)
-        found = []
-        for goal, value in zip(self.order, values, strict=False):
-            found.append(relaxed.bound(goal, limits))
-            relaxed.keep(goal, value)
+        found: list[int] = []
+        for goal in self.order[: len(values)]:
+            found.append(self._bound(goal, list(zip(self.order, values, strict=False))[: len(found)], limits))
+        return found
+
+    def _bound(self, goal: str, kept: Sequence[tuple[str, int]], limits: Limits) -> int:
+        """Return the relaxation's bound of a goal while others are kept at values."""
+        # A goal that is kept twice, first as all that may be without a place, is one.
+        wanted = tuple(dict.fromkeys(kept))
+        known = self._bounds.get((goal, wanted))
+        if known is not None:
+            return known
+        if self._relaxed is None or self._relaxed.kept != wanted[: len(self._relaxed.kept)]:
+            self._relaxed = Relaxation(self.racks, self.demand, self.order)
+        for name, value in wanted[len(self._relaxed.kept) :]:
+            self._relaxed.keep(name, value)
+        found = self._relaxed.bound(goal, limits)
+        if not limits.reached:
+            self._bounds[goal, wanted] = found
         return found
 
     def _start(self, limits: Limits, *, all_placed: bool) -> list[dict[Counts, int]]:
         """Return the better of what fills racks greedily and what lies next to the relaxation."""
         greedy = self.greedy()
-        relaxed = Relaxation(self.racks, self.demand, self.order)
+        kept = [(UNPLACED, 0)] if all_placed else []
         for goal in self.order:
-            if limits.reached:
+            kept.append((goal, self._bound(goal, kept, limits)))
+            if limits.reached or self._relaxed is None:
                 return greedy
-            relaxed.keep(goal, 0 if all_placed and goal == UNPLACED else relaxed.bound(goal, limits))
-        rounded = self._rounded(relaxed, limits)
+        rounded = self._rounded(self._relaxed, limits)
         return min(greedy, rounded, key=lambda chosen: [self.value(goal, chosen) for goal in self.order])
 
     def _rounded(self, relaxed: Relaxation, limits: Limits) -> list[dict[Counts, int]]:
@@ -193,14 +205,15 @@ class Master:
                 chosen[at][counts] = chosen[at].get(counts, 0) + times
         return chosen
 
-    def _open(self, fixed: Sequence[tuple[str, int]], result: Mastered) -> None:
+    def _open(self, fixed: Sequence[tuple[str, int]], result: Mastered) -> bool:
+        """Make the integer model if it is not there yet; say whether the goals can be kept at all."""
         if self.lp is not None:
-            return
+            return True
         self._build()
-        for goal, value in fixed:
-            self.fix(goal, value)
+        able = [self.fix(goal, value) for goal, value in fixed]
         if result.chosen is not None:
             self.start_from(result.chosen)
+        return all(able)
 
     def _stage(self, goal: str, limits: Limits, result: Mastered, least: int, *, sure: bool) -> GoalBound | None:
         """Minimise one goal; no solution is below `least`. None where there is no solution, or none was found."""

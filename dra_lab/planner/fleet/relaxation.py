@@ -60,7 +60,7 @@ class Relaxation:
         self._costs[UNPLACED] = -self._counts.sum(axis=1)
         self._costs[NODES] = np.array([row[3] for row in rows], float)
         self.taken: Array = np.zeros(len(rows))
-        self._kept: list[tuple[str, int]] = []
+        self.kept: tuple[tuple[str, int], ...] = ()
         self._engine = self._passed()
 
     def _passed(self) -> Any:
@@ -92,7 +92,7 @@ class Relaxation:
 
     def keep(self, goal: str, value: int) -> None:
         """Demand from now on that a goal is not above a value."""
-        self._kept.append((goal, value))
+        self.kept = (*self.kept, (goal, value))
         columns = len(self.columns)
         upper = value - self._constant(goal)
         self._engine.addRow(-math.inf, upper, columns, np.arange(columns, dtype=np.int32), self._costs[goal])
@@ -120,7 +120,7 @@ class Relaxation:
         demand = np.minimum(prices[racks : racks + kinds], 0)
         left = cost - self._counts @ demand
         total = float(demand @ np.array(self.demand, float))
-        for (goal, value), price in zip(self._kept, np.minimum(prices[racks + kinds :], 0), strict=True):
+        for (goal, value), price in zip(self.kept, np.minimum(prices[racks + kinds :], 0), strict=True):
             left = left - price * self._costs[goal]
             total += float(price) * (value - self._constant(goal))
         cheapest = np.zeros(racks)
