@@ -31,14 +31,14 @@ def make_fleet_bundle(
     *,
     loop: Loop | None = None,
     tightened: Tightened | None = None,
-    guarded: Sequence[Sequence[Guarded]] = (),
+    guarded: Sequence[Guarded] = (),
 ) -> Bundle:
     """Return the export of a fleet: templates, an example per workload with its replicas, and one record of the plan.
 
-    `guarded` is per workload and claim, as `tightened` is. The same workloads and target give the same bytes of every
-    manifest, as in `make_bundle`; a claim's name is its workload's, with the claim's own where a pod has several. A
-    person's own workload (`Wanted.workload`) is patched where there is one workload of one claim. Raises InputError
-    where it cannot be, for shared claims (replicas need devices of their own), and for two claims of one name.
+    `guarded` is per workload. The same workloads and target give the same bytes of every manifest, as in `make_bundle`;
+    a claim's name is its workload's, with the claim's own where a pod has several. A person's own workload
+    (`Wanted.workload`) is patched where there is one workload of one claim. Raises InputError where it cannot be, for
+    shared claims (replicas need devices of their own), and for two claims of one name.
     """
     wanted = wanted or Wanted()
     if target.kind == "claim":
@@ -59,7 +59,7 @@ def make_fleet_bundle(
             made.append(manifest_files(drawn, cluster, target, example_kind="none", name=name, notes=notes))
             texts |= _files(made[-1], name)
             findings += made[-1].findings
-        findings += [finding for guard in (guarded[number] if guarded else ()) for finding in guard.findings]
+        findings += guarded[number].findings if guarded else ()
         if wanted.example != "none":
             claims = [files.claim for files in made]
             shown = example(claims[0], wanted.example, affinity, more=claims[1:], replicas=workload.replicas)
@@ -78,23 +78,23 @@ def _of_one(
     wanted: Wanted,
     loop: Loop | None,
     tightened: Tightened | None,
-    guarded: Sequence[Sequence[Guarded]],
+    guarded: Sequence[Guarded],
 ) -> Bundle:
     """Return the export of one workload of one claim, for which a person's own object is patched."""
     if len(plan.workloads) != 1 or len(plan.workloads[0].claims) != 1:
         raise InputError("a workload's file is patched for one claim; leave it out, or export the claims one by one")
     sketch = plan.workloads[0].claims[0]
-    guard = guarded[0][0] if guarded else None
+    guard = guarded[0] if guarded else None
     made = make_bundle(sketch, cluster, target, wanted, loop=loop, tightened=tightened, guarded=guard)
     record = {**made.record, **_record(plan, cluster, target, loop, tightened)}
     return Bundle(made.texts, record, sort_findings(dict.fromkeys((*plan.findings, *made.findings))))
 
 
 def _drawn(
-    workload: Workload, number: int, tightened: Tightened | None, guarded: Sequence[Sequence[Guarded]]
+    workload: Workload, number: int, tightened: Tightened | None, guarded: Sequence[Guarded]
 ) -> tuple[tuple[ClaimSketch, ...], Affinity]:
     if guarded:
-        return tuple(guard.sketch for guard in guarded[number]), guarded[number][-1].affinity
+        return guarded[number].sketches, guarded[number].affinity
     if tightened is not None:
         return tightened.sketches[number], tightened.affinities[number]
     return workload.claims, ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.authoring.classes import with_documented_classes
@@ -19,7 +19,7 @@ from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.scheduler.first_fit import Verdict, first_fit
-from dra_lab.scheduler.node_state import node_states
+from dra_lab.scheduler.node_state import NodeStates, node_states
 
 MANY_STEPS = 1_000_000
 """More candidates than this on one node are told: a busy scheduler may run into its limit."""
@@ -81,9 +81,27 @@ def search_states(
     cancel: threading.Event | None = None,
 ) -> Searched:
     """Search a compiled drawing on every state of the nodes that `affinity` admits; see `replay_findings`."""
+    return search_pod([sketch], cluster, release, affinity=affinity, time_limit=time_limit, cancel=cancel)
+
+
+def search_pod(
+    sketches: Sequence[ClaimSketch],
+    cluster: Cluster,
+    release: KubernetesRelease,
+    *,
+    affinity: Affinity = (),
+    idle: bool = False,
+    time_limit: float = 30.0,
+    cancel: threading.Event | None = None,
+) -> Searched:
+    """Search all claims of a pod together, as kube-scheduler does; `idle` leaves out what is in use."""
     on = with_documented_classes(cluster)
-    claim = ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=compile_claim(sketch, on, release).spec)
-    every, known = node_states(on, release).searched([claim], TOO_MANY_STEPS, cancel=cancel)
+    claims = [
+        ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=compile_claim(sketch, on, release).spec)
+        for sketch in sketches
+    ]
+    states_of = NodeStates(on, release, ignore_allocated=True) if idle else node_states(on, release)
+    every, known = states_of.searched(claims, TOO_MANY_STEPS, cancel=cancel)
     admitted = admitted_nodes(on, affinity)
     groups = [(own, state) for nodes, state in every if (own := tuple(name for name in nodes if name in admitted))]
     end = time.monotonic() + time_limit
@@ -91,7 +109,7 @@ def search_states(
     for nodes, state in groups:
         verdict = known.get(state)
         if verdict is None and (limit := min(NODE_LIMIT, end - time.monotonic())) > 0:
-            verdict = _search(on, nodes[0], claim, release, limit, cancel)
+            verdict = _search(on, nodes[0], claims, release, limit, cancel, idle=idle)
             if verdict is not None and _lasts(verdict):
                 known[state] = verdict
         if verdict is not None:
@@ -111,13 +129,18 @@ def judged(found: Searched, subject: str, release: KubernetesRelease) -> tuple[F
 def _search(
     cluster: Cluster,
     node: str,
-    claim: ResourceClaim,
+    claims: Sequence[ResourceClaim],
     release: KubernetesRelease,
     limit: float,
     cancel: threading.Event | None,
+    *,
+    idle: bool,
 ) -> Verdict | None:
     """Search one node; None where our own limit cut it off, which says nothing about kube-scheduler's."""
-    verdict = first_fit(cluster, node, [claim], release, step_limit=TOO_MANY_STEPS, time_limit=limit, cancel=cancel)
+    steps = TOO_MANY_STEPS
+    verdict = first_fit(
+        cluster, node, claims, release, step_limit=steps, time_limit=limit, ignore_allocated=idle, cancel=cancel
+    )
     stopped = verdict.status is FirstFitStatus.STOPPED and verdict.steps < TOO_MANY_STEPS
     return None if stopped and limit < NODE_LIMIT else replace(verdict, allocations=None)
 

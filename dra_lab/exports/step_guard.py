@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace as changed
 
 from msgspec.structs import replace
 
-from dra_lab.exports.node_pins import node_requirements
+from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.errors import ExportError
+from dra_lab.exports import replay
+from dra_lab.exports.node_pins import admitted_nodes, node_requirements
 from dra_lab.exports.objects import Affinity
-from dra_lab.exports.replay import Searched, judged, search_states
+from dra_lab.exports.replay import Searched, judged, search_pod
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FirstFitStatus
@@ -19,16 +24,53 @@ from dra_lab.model.sketch import ClaimSketch
 
 @dataclass(frozen=True)
 class Guarded:
-    """What may be exported: the drawing and the requirements on nodes, `changed` where they are not those given."""
+    """What may be exported: the drawings of a pod's claims and its requirements on nodes.
 
-    sketch: ClaimSketch
+    `changed` says that they are not those given.
+    """
+
+    sketches: tuple[ClaimSketch, ...]
     affinity: Affinity
     changed: bool = False
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def sketch(self) -> ClaimSketch:
+        """Return the first drawing: all there is for a pod with one claim."""
+        return self.sketches[0]
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """What searching the admitted nodes gave: with what is in use now, and with nothing in use."""
+
+    admitted: frozenset[str]
+    now: Searched
+    idle: Searched
+
+    @property
+    def short(self) -> frozenset[str]:
+        """Return the admitted nodes on which both searches are known to be short."""
+        return self.admitted & _short(self.now) & _short(self.idle)
+
+    @property
+    def fitting(self) -> frozenset[str]:
+        """Return those of them where the pod fits now, else with nothing in use."""
+        return self.short & _fitting(self.now) or self.short & _fitting(self.idle)
+
+    @property
+    def why(self) -> str:
+        """Return what is the matter with the longest search."""
+        verdicts = [verdict for part in (self.now, self.idle) for _, verdict in part.states]
+        steps = max((v.steps for v in verdicts if v.status is FirstFitStatus.STOPPED), default=0)
+        if steps < replay.TOO_MANY_STEPS:
+            left = max(self.now.skipped, self.idle.skipped) or 1
+            return f"the searches of {left} node states did not end in the time that there was, and may be too long"
+        return f"the search takes {steps:,} candidates or more, and kube-scheduler gives up a pod after 10 s, 5 million"
+
 
 def guard_steps(
-    sketch: ClaimSketch,
+    sketches: Sequence[ClaimSketch],
     cluster: Cluster,
     release: KubernetesRelease,
     *,
@@ -36,67 +78,106 @@ def guard_steps(
     time_limit: float = 30.0,
     cancel: threading.Event | None = None,
 ) -> Guarded:
-    """Return a drawing and requirements on nodes with which no search of an admitted node is too long.
+    """Return drawings and requirements on nodes with which no search of an admitted node is too long.
 
-    Every state of the nodes that `affinity` admits is searched, fitting or not. Where a search takes more than five
-    million steps, or did not end in ten seconds here so that it is not known, pods are kept on nodes that fit and where
-    it is known to be short, by labels; where no label tells those apart, or there is none, the preferred links are left
-    out one after the other, from the last. What was done, and what could not be searched in `time_limit` seconds, is
-    told.
-    Raises UnsupportedFeature, and Cancelled when `cancel` is set.
+    All claims of a pod are searched together, on every state of the nodes that `affinity` admits, fitting or not, with
+    what is in use now and with nothing in use. Where a search takes more than five million steps, or is not known to
+    take fewer within `time_limit` seconds, pods are kept by labels on nodes where it is known to be short; where no
+    label tells those apart, or there is none, preferred links are left out one after the other, from the last. What was
+    done is told, and searches of more than a million steps are. Raises ExportError where nothing of this helps,
+    UnsupportedFeature, and Cancelled when `cancel` is set.
     """
-    found = search_states(sketch, cluster, release, affinity=affinity, time_limit=time_limit, cancel=cancel)
-    if not found.heavy:
-        return Guarded(sketch, affinity, findings=judged(found, sketch.name, release))
-    fitting = [n for names, verdict in found.states if verdict.status is FirstFitStatus.ALLOCATED for n in names]
-    heavy = [name for names in found.heavy for name in names]
-    if found.skipped:
-        # One search was too long: where none was made, it may be as long.
-        looked = {name for names, _ in found.states for name in names}
-        heavy += [name for name in cluster.node_names if name not in looked]
-    light = [name for name in fitting if name not in set(heavy)]
-    extra = node_requirements(cluster, light, heavy) if light else ()
-    if extra:
-        words = "; ".join(f"{r['key']} {r['operator']} {', '.join(r['values'])}" for r in extra)
-        message = (
-            f"on {len(heavy)} nodes {_length(found)}, and kube-scheduler gives up a pod after 10 s; its pods are kept "
-            f"on others by node affinity ({words})"
-        )
-        note = Finding("kept-off-nodes", Severity.WARNING, sketch.name, message, "Make preferred pairs fewer or musts.")
-        return Guarded(sketch, (*affinity, *extra), changed=True, findings=(note, *_not_searched(found, sketch)))
-    return _simpler(sketch, cluster, release, affinity, found, time_limit, cancel)
+    drawn = tuple(sketches)
+    on, first = with_documented_classes(cluster), None
+    dropped: list[str] = []
+    while True:
+        looked = _look(drawn, on, release, affinity, time_limit, cancel)
+        first = first or looked
+        left_out = _left_out(dropped, first.why, drawn)
+        if looked.short == looked.admitted:
+            return Guarded(drawn, affinity, bool(dropped), (*left_out, *_told(looked, drawn, release)))
+        fewer = _without_last_preference(drawn)
+        where = looked.fitting if fewer else looked.fitting or looked.short
+        extra = node_requirements(on, sorted(where), sorted(looked.admitted - looked.short)) if where else ()
+        if extra:
+            kept = (*affinity, *extra)
+            told = _told(_Looked(admitted_nodes(on, kept), looked.now, looked.idle), drawn, release)
+            return Guarded(drawn, kept, True, (*left_out, _kept_off(looked, extra, drawn), *told))
+        if fewer is None:
+            raise ExportError(
+                f"{_names(drawn)} is not written: {first.why}, and no label keeps its pods on nodes where it is short; "
+                "ask for fewer devices, or make preferred links musts"
+            )
+        name, drawn = fewer
+        dropped.append(name)
 
 
-def _simpler(
-    sketch: ClaimSketch,
+def _look(
+    drawn: Sequence[ClaimSketch],
     cluster: Cluster,
     release: KubernetesRelease,
     affinity: Affinity,
-    found: Searched,
     time_limit: float,
     cancel: threading.Event | None,
-) -> Guarded:
-    dropped: list[str] = []
-    drawn, first = sketch, found
-    while found.heavy and (soft := [link for link in drawn.links if not link.must]):
-        dropped.append(soft[-1].name)
-        drawn = replace(drawn, links=tuple(link for link in drawn.links if link is not soft[-1]))
-        found = search_states(drawn, cluster, release, affinity=affinity, time_limit=time_limit, cancel=cancel)
-    findings = judged(found, sketch.name, release)
-    if not dropped or found.heavy:
-        return Guarded(sketch, affinity, findings=findings)
-    message = (
-        f"the preferred links {', '.join(dropped)} are left out: with them {_length(first)} on a node, and "
-        "kube-scheduler gives up a pod after 10 s"
+) -> _Looked:
+    now, idle = (
+        search_pod(drawn, cluster, release, affinity=affinity, idle=idle, time_limit=time_limit / 2, cancel=cancel)
+        for idle in (False, True)
     )
-    note = Finding("preferences-left-out", Severity.WARNING, sketch.name, message, "Make them musts, or ask for less.")
-    return Guarded(drawn, affinity, changed=True, findings=(note, *findings))
+    return _Looked(admitted_nodes(cluster, affinity), now, idle)
 
 
-def _length(found: Searched) -> str:
-    most = max(verdict.steps for _, verdict in found.states if verdict.status is FirstFitStatus.STOPPED)
-    return f"the search does not end within {most:,} steps"
+def _short(found: Searched) -> frozenset[str]:
+    ended = (names for names, verdict in found.states if verdict.status is not FirstFitStatus.STOPPED)
+    return frozenset(name for names in ended for name in names)
 
 
-def _not_searched(found: Searched, sketch: ClaimSketch) -> tuple[Finding, ...]:
-    return tuple(f for f in judged(found, sketch.name, KubernetesRelease()) if f.rule == "manifest-not-replayed")
+def _fitting(found: Searched) -> frozenset[str]:
+    fits = (names for names, verdict in found.states if verdict.status is FirstFitStatus.ALLOCATED)
+    return frozenset(name for names in fits for name in names)
+
+
+def _without_last_preference(drawn: Sequence[ClaimSketch]) -> tuple[str, tuple[ClaimSketch, ...]] | None:
+    """Return the name of the last preferred link of a pod and its drawings without it; None where there is none."""
+    for number in reversed(range(len(drawn))):
+        soft = [link for link in drawn[number].links if not link.must]
+        if soft:
+            links = tuple(link for link in drawn[number].links if link is not soft[-1])
+            return soft[-1].name, (*drawn[:number], replace(drawn[number], links=links), *drawn[number + 1 :])
+    return None
+
+
+def _left_out(dropped: Sequence[str], why: str, drawn: Sequence[ClaimSketch]) -> tuple[Finding, ...]:
+    if not dropped:
+        return ()
+    message = f"the preferred links {', '.join(dropped)} are left out: with them {why}"
+    advice = "Make them musts, or ask for less."
+    return (Finding("preferences-left-out", Severity.WARNING, _names(drawn), message, advice),)
+
+
+def _kept_off(looked: _Looked, extra: Affinity, drawn: Sequence[ClaimSketch]) -> Finding:
+    words = "; ".join(f"{r['key']} {r['operator']} {', '.join(r['values'])}" for r in extra)
+    long = len(looked.admitted - looked.short)
+    message = f"on {long} nodes {looked.why}; its pods are kept on others by node affinity ({words})"
+    return Finding("kept-off-nodes", Severity.WARNING, _names(drawn), message, "Make preferred pairs fewer or musts.")
+
+
+def _told(looked: _Looked, drawn: Sequence[ClaimSketch], release: KubernetesRelease) -> tuple[Finding, ...]:
+    """Return what is to be known of the searches of admitted nodes; of those with nothing in use the long ones only."""
+    now, idle = (_on(part, looked.admitted) for part in (looked.now, looked.idle))
+    found = dict.fromkeys(judged(now, _names(drawn), release))
+    for finding in judged(idle, _names(drawn), release):
+        if finding.rule == "manifest-slow" and not any(known.subject == finding.subject for known in found):
+            found[changed(finding, message=f"with nothing in use {finding.message}")] = None
+    return tuple(found)
+
+
+def _on(found: Searched, admitted: frozenset[str]) -> Searched:
+    """Return the searches of admitted nodes, all of which were made."""
+    own = [(tuple(name for name in names if name in admitted), verdict) for names, verdict in found.states]
+    states = tuple((names, verdict) for names, verdict in own if names)
+    return Searched(states, len(states), found.time_limit)
+
+
+def _names(drawn: Sequence[ClaimSketch]) -> str:
+    return ", ".join(sketch.name for sketch in drawn)

@@ -78,7 +78,7 @@ def bundle(session: Session, target: Target, wanted: Wanted | None = None, *, ti
     try:
         tightened = tighten_plan(cluster, plan, release, time_limit=LOOP_SECONDS) if plan and tighten else None
         drawn, affinity = (tightened.sketch, tightened.affinity) if tightened else (session.sketch, ())
-        guarded = guard_steps(drawn, cluster, release, affinity=affinity, time_limit=GUARD_SECONDS)
+        guarded = guard_steps([drawn], cluster, release, affinity=affinity, time_limit=GUARD_SECONDS)
         if tightened is not None and not guarded.changed:
             loop = tightened.loop
         elif plan is not None:
@@ -104,14 +104,13 @@ def fleet_bundle(
     """Return the files of several workloads of a plan, with what running first fit on them gave; see `export`.
 
     `split` (with `tighten`) lets a workload become several where one template cannot serve every replica as planned.
-    Where a pod has several claims its node states are searched claim by claim, and all of them together in the run.
     Raises InputError for what cannot be written.
     """
     from dra_lab.exports.fleet_bundle import make_fleet_bundle
     from dra_lab.exports.loop import close_loop
     from dra_lab.exports.loop_result import Loop
     from dra_lab.exports.split import tighten_in_groups
-    from dra_lab.exports.step_guard import Guarded, guard_steps
+    from dra_lab.exports.step_guard import guard_steps
     from dra_lab.exports.tightening import tighten as tighten_plan
 
     release, tightened, guarded = target.release, None, []
@@ -123,16 +122,13 @@ def fleet_bundle(
             tightened = tighten_plan(cluster, plan, release, time_limit=FLEET_SECONDS)
         for number, workload in enumerate(plan.workloads):
             affinity = tightened.affinities[number] if tightened else ()
-            guards: list[Guarded] = []
-            for sketch in tightened.sketches[number] if tightened else workload.claims:
-                guards.append(guard_steps(sketch, cluster, release, affinity=affinity, time_limit=GUARD_SECONDS))
-                affinity = guards[-1].affinity
-            guarded.append(guards)
-        if tightened is not None and not any(guard.changed for guards in guarded for guard in guards):
+            drawn = tightened.sketches[number] if tightened else workload.claims
+            guarded.append(guard_steps(drawn, cluster, release, affinity=affinity, time_limit=GUARD_SECONDS))
+        if tightened is not None and not any(guard.changed for guard in guarded):
             loop = tightened.loop
         else:
-            exported = [[guard.sketch for guard in guards] for guards in guarded]
-            pins = [guards[-1].affinity for guards in guarded]
+            exported = [guard.sketches for guard in guarded]
+            pins = [guard.affinity for guard in guarded]
             loop = close_loop(cluster, plan, release, exported=exported, affinity=pins, time_limit=FLEET_SECONDS)
     except UnsupportedFeature as error:
         loop, guarded = Loop(len(plan.replicas), 0, not_run=str(error)), []

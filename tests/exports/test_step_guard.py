@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import random
 
 import pytest
+from exhaustive_plans import random_fleet, random_sketch
+from msgspec.structs import replace
 from small_claims import request
+from small_holders import a_claim, result
 from small_nodes import a_slice, cluster, gpu, nic
 
+from dra_lab.authoring.compile import compile_claim
+from dra_lab.errors import ExportError
 from dra_lab.exports import replay, step_guard
 from dra_lab.exports.loop import close_loop
 from dra_lab.exports.node_pins import admitted_nodes
-from dra_lab.exports.replay import replay_findings, search_states
+from dra_lab.exports.replay import replay_findings, search_pod, search_states
 from dra_lab.exports.step_guard import guard_steps
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner import make_plan
+from dra_lab.scheduler import search
+from dra_lab.scheduler.first_fit import first_fit
 
 R136 = KubernetesRelease("1.36")
 GPU, NIC = "gpu.nvidia.com", "dranet"
@@ -43,29 +54,86 @@ def small_limit(monkeypatch):
 def test_pods_are_kept_off_nodes_on_which_the_search_is_too_long(small_limit):
     """Of preferred pairs on a node that is one NIC short; no admitted node is left on which it does not end."""
     on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(3)))
-    found = guard_steps(pairs(4), on, R136)
+    found = guard_steps([pairs(4)], on, R136)
     assert found.changed
     assert admitted_nodes(on, found.affinity) == {"full"}
     assert not search_states(found.sketch, on, R136, affinity=found.affinity).heavy
     assert [finding.rule for finding in found.findings] == ["kept-off-nodes"]
 
 
-def test_where_one_search_is_too_long_pods_go_only_where_it_is_known_to_be_short(small_limit, monkeypatch):
-    """A node that there was no time for is kept off as well once another one took too long."""
-    nodes = {"full": 8, "later": 4, "short": 3}
-    on = cluster(*(part for name, nics in nodes.items() for part in a_node(name, range(8), range(nics))))
-    whole = search_states(pairs(4), on, R136)
-    states = tuple((names, verdict) for names, verdict in whole.states if "later" not in names)
-    monkeypatch.setattr(step_guard, "search_states", lambda *_a, **_k: dataclasses.replace(whole, states=states))
-    found = guard_steps(pairs(4), on, R136)
+def test_what_is_not_known_to_be_short_is_not_admitted(monkeypatch):
+    """Pods go only where the search was made; here there was no time for one of the nodes, and none was long."""
+    on = cluster(*a_node("full", range(8), range(8)), *a_node("later", range(8), range(4)))
+
+    def in_time(*arguments, **options):
+        whole = search_pod(*arguments, **options)
+        return dataclasses.replace(whole, states=tuple(state for state in whole.states if "later" not in state[0]))
+
+    monkeypatch.setattr(step_guard, "search_pod", in_time)
+    found = guard_steps([pairs(2)], on, R136)
     assert admitted_nodes(on, found.affinity) == {"full"}
-    assert "manifest-not-replayed" in {finding.rule for finding in found.findings}
+    assert "kept-off-nodes" in {finding.rule for finding in found.findings}
+
+
+def test_nothing_is_written_of_which_no_search_is_known_to_be_short():
+    """Sixteen pairs that must be, and fifteen NICs: 17,773,137,360,361 candidates, and no other node to go to."""
+    on = cluster(*a_node("short", range(16), range(15)))
+    with pytest.raises(ExportError, match="is not written"):
+        guard_steps([pairs(16, must=True)], on, R136)
+
+
+def test_five_million_is_the_limit():
+    """Of six pairs on a node that is one NIC short: 15,047,046 candidates; of five: 786,080."""
+    on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(5)))
+    found = guard_steps([pairs(6)], on, R136)
+    assert admitted_nodes(on, found.affinity) == {"full"}
+    assert "candidates or more" in found.findings[0].message
+    on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(4)))
+    assert not guard_steps([pairs(5)], on, R136).changed
+
+
+def test_all_claims_of_a_pod_are_searched_together():
+    """Three pairs and three more are six, whatever each claim takes by itself."""
+    on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(5)))
+    one, other = (replace(pairs(3), name=name) for name in ("one", "other"))
+    assert not guard_steps([one], on, R136).changed
+    assert admitted_nodes(on, guard_steps([one, other], on, R136).affinity) == {"full"}
+
+
+def test_a_node_is_looked_at_as_it_will_be_when_nothing_is_in_use():
+    """Now too few GPUs are free for a long search; a manifest in Git is there for longer than that."""
+    parts = (*a_node("full", range(8), range(8)), *a_node("short", range(8), range(5)))
+    on = cluster(*parts, claims=(a_claim(*(result(f"gpu-{n}", pool="short") for n in range(7))),))
+    found = guard_steps([pairs(6)], on, R136)
+    assert admitted_nodes(on, found.affinity) == {"full"}
+
+
+@pytest.mark.parametrize("few", range(0, 60, 20))
+def test_no_admitted_node_is_searched_for_longer_than_the_limit(monkeypatch, few):
+    """Of any random claim on any random fleet; counted by a search that remembers nothing."""
+    monkeypatch.setattr(replay, "TOO_MANY_STEPS", 12)
+    changed = 0
+    for seed in range(few, few + 20):
+        rng = random.Random(seed)
+        on, sketch = random_fleet(rng), random_sketch(rng)
+        try:
+            found = guard_steps([sketch], on, R136)
+        except ExportError:
+            continue
+        changed += found.changed
+        claim = ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(found.sketch, on, R136).spec)
+        for node in admitted_nodes(on, found.affinity):
+            for idle in (False, True):
+                with monkeypatch.context() as plain:
+                    plain.setattr(search, "REMEMBER_AFTER", math.inf)
+                    assert first_fit(on, node, [claim], R136, ignore_allocated=idle).steps <= 12, (seed, node)
+    assert changed
 
 
 def test_preferences_go_where_no_node_is_left(small_limit):
     """Two replicas of NICs too few on every node: without the preference the claim is refused at once."""
     on = cluster(*a_node("short", range(8), range(3)))
-    found = guard_steps(pairs(4), on, R136)
+    found = guard_steps([pairs(4)], on, R136)
     assert found.sketch.links == ()
     assert not search_states(found.sketch, on, R136).heavy
     assert "preferences-left-out" in {finding.rule for finding in found.findings}
@@ -73,14 +141,14 @@ def test_preferences_go_where_no_node_is_left(small_limit):
 
 def test_nothing_changes_where_every_search_is_short(small_limit):
     on = cluster(*a_node("full", range(8), range(8)))
-    found = guard_steps(pairs(4), on, R136)
+    found = guard_steps([pairs(4)], on, R136)
     assert (found.sketch, found.affinity, found.changed, found.findings) == (pairs(4), (), False, ())
 
 
 def test_nodes_that_are_not_admitted_are_not_searched(small_limit):
     on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(3)))
     pin = ({"key": "kubernetes.io/hostname", "operator": "In", "values": ["full"]},)
-    assert not guard_steps(pairs(4), on, R136, affinity=pin).changed
+    assert not guard_steps([pairs(4)], on, R136, affinity=pin).changed
 
 
 def test_what_our_own_time_cut_off_is_not_called_too_long(monkeypatch):
