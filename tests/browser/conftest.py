@@ -1,4 +1,4 @@
-"""Browser tests: one JupyterLab and one Chromium for the session, a fresh page for each test, no network for any.
+"""Browser tests: one JupyterLab, one Chromium and one shared page for the session, no network for any.
 
 At the end of each test every page must have stayed on this machine and thrown no error.
 """
@@ -6,14 +6,16 @@ At the end of each test every page must have stayed on this machine and thrown n
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import provide_chromium
 import pytest
-from lab_page import LabPage, write_notebook
+from desk import Desk, Doorway
+from drawn_canvas import Drawn, canvas_cells
+from lab_page import LabPage
 from lab_server import LabServer
-from planner_page import OnePlanner, Planner
+from planner_page import Planner
 from playwright.sync_api import Browser, sync_playwright
 
 ARGUMENTS = [
@@ -54,60 +56,54 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def lab_page(server: LabServer, chromium: Browser) -> Iterator[Callable[..., LabPage]]:
-    """Give a function that makes a page on the server; whatever it makes is checked and closed at the end."""
-    made: list[LabPage] = []
-
-    def make(*, width: int = 1280, height: int = 900, forced_colors: str = "none") -> LabPage:
-        context = chromium.new_context(
-            viewport={"width": width, "height": height},
-            reduced_motion="reduce",
-            forced_colors=forced_colors,
-            permissions=[],
-        )
-        made.append(LabPage(context, server))
-        return made[-1]
-
-    yield make
-    for page in made:
-        page.close()
-    foreign = [address for page in made for address in page.foreign]
-    errors = [error for page in made for error in page.errors]
-    server.end_sessions()
-    assert not foreign, f"requests that would have left this machine: {foreign}"
-    assert not errors, f"errors on the page: {errors}"
-
-
-@pytest.fixture
-def open_notebook(
-    lab_page: Callable[..., LabPage], server: LabServer, request: pytest.FixtureRequest
-) -> Callable[..., LabPage]:
-    """Give a function that writes a notebook of the given cells, opens it and runs it."""
-    stem = re.sub(r"[^A-Za-z0-9]+", "-", request.node.name).strip("-")
-    count = 0
-
-    def make(cells: Sequence[str], *, run: bool = True, view: str = "lab/tree", **options: object) -> LabPage:
-        nonlocal count
-        count += 1
-        name = f"{stem}-{count}.ipynb"
-        write_notebook(server.root / name, cells)
-        page = lab_page(**options).open(name, view=view)
-        return page.run_all() if run else page
-
-    return make
-
-
-@pytest.fixture(scope="module")
-def one_planner(server: LabServer, chromium: Browser) -> Iterator[OnePlanner]:
-    """One planner for all tests of a file that only look at it and put it back."""
-    made = OnePlanner(server, chromium)
+@pytest.fixture(scope="session")
+def desk(server: LabServer, chromium: Browser) -> Iterator[Desk]:
+    """The page that tests share which only show cells."""
+    made = Desk(server, chromium)
     yield made
     made.close()
 
 
 @pytest.fixture
-def planner(one_planner: OnePlanner) -> Iterator[Planner]:
-    """The planner with its example, shared by the tests of a file."""
-    yield one_planner.show()
-    one_planner.check()
+def open_notebook(desk: Desk) -> Iterator[Callable[..., LabPage]]:
+    """Give a function that shows the given cells, and nothing else, on the shared page, and runs them."""
+
+    def make(cells: Sequence[str], *, run: bool = True, **options: Any) -> LabPage:
+        page = desk.show(cells, **options)
+        return page.run_all() if run else page
+
+    yield make
+    desk.check()
+
+
+@pytest.fixture(scope="session")
+def one_doorway(server: LabServer, chromium: Browser) -> Iterator[Doorway]:
+    """The page that tests of the launcher share."""
+    made = Doorway(server, chromium)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def doorway(one_doorway: Doorway, server: LabServer, desk: Desk) -> Iterator[Callable[..., LabPage]]:
+    """Give a function that shows the launcher and the folder, and nothing else, on a shared page."""
+    yield one_doorway.show
+    server.end_sessions(but=desk.notebook)
+    one_doorway.check()
+
+
+@pytest.fixture
+def planner(open_notebook: Callable[..., LabPage]) -> Planner:
+    """The planner with its example."""
+    return Planner(open_notebook)
+
+
+@pytest.fixture
+def draw(open_notebook: Callable[..., LabPage]) -> Callable[..., Drawn]:
+    """Give a function that shows a canvas with the given sketch and traits."""
+
+    def make(sketch: dict[str, Any] | None = None, *, forced_colors: str = "none", **traits: Any) -> Drawn:
+        page = open_notebook(canvas_cells(sketch, **traits), forced_colors=forced_colors)
+        return Drawn(page, len((sketch or {}).get("requests", [])))
+
+    return make

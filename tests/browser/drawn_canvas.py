@@ -1,10 +1,63 @@
-"""A claim canvas on a page of the test server, and what a person does with it."""
+"""A claim canvas on a page of the test server, what a person does with it, and what the canvas alone is fed with."""
 
 from __future__ import annotations
 
 from lab_page import LabPage
 from lab_server import until
 from playwright.sync_api import Locator
+
+GPU = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}
+RDMA = 'device.attributes["dra.net"].rdma == true'
+NIC = {
+    "name": "nic",
+    "exactly": {"deviceClassName": "dranet", "count": 2, "selectors": [{"cel": {"expression": RDMA}}]},
+}
+PAIRS = {"name": "link-1", "requests": ["gpu", "nic"], "where": "pcieRoot", "how": "pairwise"}
+NEAR = {"name": "link-2", "requests": ["gpu", "nic"], "where": "numaNode", "how": "together", "must": False}
+TWO = {"requests": [GPU, NIC]}
+LINKED = {**TWO, "links": [PAIRS, NEAR]}
+
+PALETTE = [
+    {
+        "key": "gpu",
+        "label": "NVIDIA A100 40GB",
+        "kind": "gpu",
+        "deviceClass": "gpu.nvidia.com",
+        "free": 27,
+        "total": 32,
+    },
+    {"key": "rdma", "label": "RDMA NIC (EFA)", "kind": "nic", "deviceClass": "dranet", "free": 15, "total": 16}
+    | {"selectors": [RDMA]},
+    {"key": "nic", "label": "any NIC", "kind": "nic", "deviceClass": "dranet", "free": 27, "total": 28},
+    {"key": "cpu", "label": "CPU", "kind": "cpu", "deviceClass": "dra.cpu", "inCluster": False}
+    | {"capacityKey": "dra.cpu/cpu", "defaultCapacity": "16"},
+]
+OPTIONS = [
+    {"where": "switch", "label": "PCIe switch", "enabled": False, "reason": "neither publishes a switch"},
+    {"where": "pcieRoot", "label": "PCIe root"},
+    {"where": "numaNode", "label": "NUMA node", "enabled": False, "reason": "gpu publishes no NUMA node"},
+    {"where": "resource.kubernetes.io/pciBusID", "label": "resource.kubernetes.io/pciBusID"},
+]
+STATUS = {
+    "requests": {
+        "gpu": {"letter": "A", "colour": "#0072B2", "textColour": "#ffffff", "kind": "gpu", "matching": 32, "total": 32}
+        | {"text": "32 of 32 match, 27 free", "matchingIds": ["gpu.nvidia.com/node-1/gpu-0"]},
+        "nic": {"letter": "B", "colour": "#D55E00", "textColour": "#000000", "kind": "nic", "matching": 16, "total": 28}
+        | {"text": "16 of 28 match; 12 lack RDMA"},
+    },
+    "links": {"link-1": {"options": OPTIONS}, "link-2": {"options": OPTIONS}},
+    "pairs": {"gpu|nic": OPTIONS},
+}
+
+
+def canvas_cells(sketch: object = None, **traits: object) -> list[str]:
+    """The notebook of one canvas; dicts are written as they are, Python reads them."""
+    traits = {"palette": PALETTE, "status": STATUS, "sketch": sketch or {}, **traits}
+    return [
+        "# Title",
+        f"from dra_lab.widgets.claim_canvas import ClaimCanvas\ncanvas = ClaimCanvas(**{traits!r})\ncanvas",
+        "1 + 1",
+    ]
 
 
 class Drawn:

@@ -18,14 +18,17 @@ THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 _IDLE = """() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"""
 
 
+def cells_of(sources: Sequence[str]) -> list[Any]:
+    """Return cells as they stand in a notebook; a source that begins with "# " and a capital is Markdown."""
+    titles = [source.startswith("# ") and source[2:3].isupper() for source in sources]
+    make = {True: nbformat.v4.new_markdown_cell, False: nbformat.v4.new_code_cell}
+    return [make[title](source) for title, source in zip(titles, sources, strict=True)]
+
+
 def write_notebook(path: Path, cells: Sequence[str], *, run_on_open: bool = False) -> None:
-    """Write a notebook of code cells (a source that begins with "# " and a capital is Markdown) without outputs."""
+    """Write a notebook of cells (`cells_of`) without outputs."""
     kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
-    for source in cells:
-        is_title = source.startswith("# ") and source[2:3].isupper()
-        make = nbformat.v4.new_markdown_cell if is_title else nbformat.v4.new_code_cell
-        notebook.cells.append(make(source))
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": kernel}, cells=cells_of(cells))
     if run_on_open:
         notebook.metadata["dra_lab"] = {"run_on_open": True}
     nbformat.write(notebook, path)
@@ -55,10 +58,17 @@ class LabPage:
         self.page.evaluate("() => window.jupyterapp.restored.then(() => true)")
         return self
 
-    def open(self, notebook: str, *, view: str = "lab/tree") -> LabPage:
-        """Open a notebook of the server's folder and wait until its kernel is idle."""
-        self.goto(f"{view}/{notebook}")
+    def open(self, notebook: str) -> LabPage:
+        """Load JupyterLab on a notebook of the server's folder and wait until its kernel is idle."""
+        self.goto(f"lab/tree/{notebook}")
         self.notebook = notebook
+        self.page.wait_for_function(_IDLE, timeout=60_000)
+        return self
+
+    def open_here(self, notebook: str) -> LabPage:
+        """Open a notebook in another tab of the page that is there, and wait until its kernel is idle."""
+        self.command("docmanager:open", path=notebook, factory="Notebook")
+        self.adopt(notebook)
         self.page.wait_for_function(_IDLE, timeout=60_000)
         return self
 
@@ -99,6 +109,11 @@ class LabPage:
         self.release()
         self.server.kill_kernel(self.notebook)
 
+    @property
+    def kernel_was_killed(self) -> bool:
+        """Whether a test has killed the kernel of this page."""
+        return self._killed != 0
+
     def wait_for_new_kernel(self) -> LabPage:
         """Wait until the kernel that was killed has been started again, with another process, and is idle."""
 
@@ -119,6 +134,14 @@ class LabPage:
         if self._kernel is not None:
             self._kernel.close()
             self._kernel = None
+
+    def check(self) -> None:
+        """Fail when something was asked of another machine, or an error was thrown on the page, since the last time."""
+        foreign, errors = list(self.foreign), list(self.errors)
+        self.foreign.clear()
+        self.errors.clear()
+        assert not foreign, f"requests that would have left this machine: {foreign}"
+        assert not errors, f"errors on the page: {errors}"
 
     def close(self) -> None:
         self.release()

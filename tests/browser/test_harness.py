@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lab_page import wait_for_cells, write_notebook
+from lab_page import wait_for_cells
 from lab_server import until
 
 WIDGETS = Path(__file__).parents[2] / "widgets"
@@ -106,9 +106,9 @@ def test_axe_finds_what_is_serious(open_notebook):
     assert [line.split(" ")[0] for line in page.axe(".sheet")] == ["button-name"]
 
 
-def test_a_request_to_another_machine_is_caught(lab_page):
+def test_a_request_to_another_machine_is_caught(doorway):
     """A page that asks another machine for something is stopped, and its test fails."""
-    page = lab_page().goto("lab")
+    page = doorway()
     page.page.evaluate("() => fetch('https://example.invalid/x').catch(() => null)")
     assert page.foreign == ["https://example.invalid/x"]
     page.foreign.clear()
@@ -124,9 +124,8 @@ def test_a_killed_kernel_comes_back_empty(open_notebook):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_both_themes_can_be_seen(lab_page, server, theme):
+def test_both_themes_can_be_seen(open_notebook, theme):
     """The theme is switched, and a picture of it is there to look at."""
-    write_notebook(server.root / f"theme-{theme}.ipynb", ["# A title", "1 + 1"])
-    page = lab_page().open(f"theme-{theme}.ipynb")
+    page = open_notebook(["# A title", "1 + 1"])
     page.theme(theme)
     assert page.picture(f"notebook-{theme}").stat().st_size > 10_000

@@ -44,28 +44,29 @@ def opened(page):
     return page.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
 
 
-def test_launcher_card_opens_a_notebook_that_runs(lab_page, server):
+def test_launcher_card_opens_a_notebook_that_runs(doorway, server):
     """A click on the launcher card is all it takes: the notebook is there and its cell has run within ten seconds."""
-    page = lab_page().goto("lab")
+    page = doorway()
     card = page.page.locator(".jp-LauncherCard", has_text="DRA Lab: new plan").first
     card.click()
     assert opened(page) == "plan.ipynb"
     assert code_of(server, "plan.ipynb") == ('from dra_lab import Lab\nlab = Lab(file="plan.dralab.yaml")\nlab')
 
 
-def test_palette_command_opens_a_notebook_that_runs(lab_page):
+def test_palette_command_opens_a_notebook_that_runs(doorway):
     """The command palette finds the same command under its name."""
-    page = lab_page().goto("lab")
+    page = doorway()
     page.command("apputils:activate-command-palette")
     page.page.get_by_role("combobox").or_(page.page.locator(".lm-CommandPalette-input")).first.fill("DRA Lab: new")
-    page.page.locator(".lm-CommandPalette-item", has_text="DRA Lab: new plan").first.click()
+    page.page.locator(".lm-CommandPalette-item.lm-mod-active", has_text="DRA Lab: new plan").wait_for()
+    page.page.keyboard.press("Enter")
     assert opened(page) == "plan.ipynb"
 
 
-def test_two_plans_never_share_a_drawing(lab_page, server):
+def test_two_plans_never_share_a_drawing(doorway, server):
     """A second plan in the folder, or one beside a drawing that was left behind, has names of its own."""
     (server.root / "plan-2.dralab.yaml").write_text("{}")
-    page = lab_page().goto("lab")
+    page = doorway()
     page.command("dra-lab:new-plan")
     assert opened(page) == "plan.ipynb"
     page.command("dra-lab:new-plan")
@@ -73,11 +74,11 @@ def test_two_plans_never_share_a_drawing(lab_page, server):
     assert 'file="plan-3.dralab.yaml"' in code_of(server, "plan-3.ipynb")
 
 
-def test_context_menu_plans_on_a_file_with_a_hostile_name(lab_page, server):
+def test_context_menu_plans_on_a_file_with_a_hostile_name(doorway, server):
     """A right click on a YAML or JSON file offers a plan on it; its name reaches Python as a string."""
     name = "it's \"#{1}\\n) or print('x') <b>.json"
     (server.root / name).write_text("{}")
-    page = lab_page().goto("lab")
+    page = doorway()
     page.command("filebrowser:refresh")
     page.page.locator(".jp-DirListing-item", has_text="or print").click(button="right")
     page.page.locator(".lm-Menu-item", has_text="Plan with DRA Lab").click()
@@ -91,10 +92,10 @@ def test_context_menu_plans_on_a_file_with_a_hostile_name(lab_page, server):
     assert json.loads(argument) == f"./{name}"
 
 
-def test_context_menu_leaves_other_files_alone(lab_page, server):
+def test_context_menu_leaves_other_files_alone(doorway, server):
     """Files that are no YAML or JSON, and drawings, have no such entry."""
     (server.root / "notes.txt").write_text("x")
-    page = lab_page().goto("lab")
+    page = doorway()
     page.command("filebrowser:refresh")
     page.page.locator(".jp-DirListing-item", has_text="notes.txt").click(button="right")
     page.page.locator(".lm-Menu-item", has_text="Rename").wait_for()
@@ -102,19 +103,19 @@ def test_context_menu_leaves_other_files_alone(lab_page, server):
     (server.root / "notes.txt").unlink()
 
 
-def test_a_notebook_that_came_from_elsewhere_waits(lab_page, server):
+def test_a_notebook_that_came_from_elsewhere_waits(doorway, server):
     """A notebook that this person neither saved nor trusted does not run because it was opened."""
     write_notebook(
         server.root / "plan-elsewhere.ipynb", ["from dra_lab import Lab\nlab = Lab()\nlab"], run_on_open=True
     )
-    page = lab_page().open("plan-elsewhere.ipynb")
-    page.page.get_by_text("waits for you").wait_for()
+    page = doorway().open_here("plan-elsewhere.ipynb")
+    page.page.get_by_text("was written elsewhere, so it waits for you").wait_for()
     assert page.eval("len(get_ipython().history_manager.input_hist_raw)") == 1
 
 
-def test_other_code_waits_even_in_a_trusted_notebook(lab_page, server):
+def test_other_code_waits_even_in_a_trusted_notebook(doorway, server):
     """Only a planner cell runs by itself; any other code waits for a person."""
-    page = lab_page().goto("lab")
+    page = doorway()
     page.command("dra-lab:new-plan")
     opened(page)
     write_notebook(server.root / "plan-other.ipynb", ["evil = 1"], run_on_open=True)
@@ -122,8 +123,8 @@ def test_other_code_waits_even_in_a_trusted_notebook(lab_page, server):
         """async () => { const contents = window.jupyterapp.serviceManager.contents;
             const it = await contents.get('plan-other.ipynb'); await contents.save('plan-other.ipynb', it); }"""
     )
-    page.open("plan-other.ipynb")
-    page.page.get_by_text("waits for you").wait_for()
+    page.open_here("plan-other.ipynb")
+    page.page.get_by_text("holds other code than a planner, so it waits for you").wait_for()
     assert page.eval("'evil' in globals()") is False
 
 

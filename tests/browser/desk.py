@@ -1,0 +1,141 @@
+"""One page with one kernel for all tests that show cells: loading JupyterLab and starting a kernel is most of a test.
+
+Each test gets cells and widgets of its own on it. What a test leaves behind is put back before the next one: other
+tabs, theme, size, names and environment of the kernel, its widgets. A page whose kernel was killed is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lab_page import LabPage, cells_of, write_notebook
+from lab_server import LabServer
+from playwright.sync_api import Browser
+
+# A page that showed so many notebooks is given up, so that what they left in the browser does not pile up.
+SHOWN_AT_MOST = 50
+
+_PUT_BACK = """import gc as _gc, os as _os
+from ipywidgets import Widget as _Widget
+for _it in [_it for _it in _gc.get_objects() if type(_it).__name__ in ("Lab", "Session")]:
+    if type(_it).__module__.startswith("dra_lab."):
+        _it.close()
+_Widget.close_all()
+_os.environ.clear()
+_os.environ.update({environment!r})
+get_ipython().reset(new_session=False)"""
+
+_SHOW = """async ([path, cells]) => {
+    const { shell } = window.jupyterapp;
+    const panel = [...shell.widgets('main')].find(widget => widget.context?.path === path && widget.content?.model);
+    for (const widget of [...shell.widgets('main')]) if (widget !== panel) widget.close();
+    shell.activateById(panel.id);
+    shell.expandLeft();
+    shell.collapseRight();
+    delete navigator.clipboard.writeText;
+    const notebook = panel.content, shared = notebook.model.sharedModel;
+    shared.transact(() => {
+        shared.deleteCellRange(0, shared.cells.length);
+        shared.insertCells(0, cells);
+    });
+    notebook.activeCellIndex = 0;
+    notebook.mode = 'command';
+    await new Promise(requestAnimationFrame);
+}"""
+_IS_BARE = "() => !document.querySelector('.jp-Dialog, .lm-Menu, .jp-OutputArea-child')"
+
+
+class Desk:
+    """The page that the tests share; `show` clears it and puts cells on it."""
+
+    def __init__(self, server: LabServer, chromium: Browser) -> None:
+        self._server, self._chromium = server, chromium
+        self._lab: LabPage | None = None
+        self._environment: dict[str, str] = {}
+        self._opened = self._shown = 0
+
+    @property
+    def notebook(self) -> str:
+        """The notebook on the page; "" before there is one."""
+        return self._lab.notebook if self._lab is not None else ""
+
+    def show(
+        self, cells: Sequence[str], *, width: int = 1280, height: int = 900, forced_colors: str = "none"
+    ) -> LabPage:
+        """Return the page with these cells, and nothing else, on it; they have not run."""
+        if self._lab is not None and (self._shown >= SHOWN_AT_MOST or self._lab.kernel_was_killed):
+            self.close()
+        lab = self._lab or self._open()
+        self._shown += 1
+        page = lab.page
+        page.mouse.move(1, 1)
+        page.keyboard.press("Escape")
+        page.emulate_media(forced_colors=forced_colors)
+        page.set_viewport_size({"width": width, "height": height})
+        lab.theme("light")
+        page.evaluate(_SHOW, [lab.notebook, cells_of(cells)])
+        page.wait_for_function(_IS_BARE)
+        # After the page: a view that still stood there would speak to a widget that is gone.
+        lab.run(_PUT_BACK.format(environment=self._environment))
+        return lab
+
+    def check(self) -> None:
+        """Fail when something was asked of another machine, or an error was thrown on the page."""
+        if self._lab is not None:
+            self._lab.check()
+
+    def close(self) -> None:
+        if self._lab is not None:
+            self._server.end_sessions(self._lab.notebook)
+            self._lab.close()
+            self._lab = None
+
+    def _open(self) -> LabPage:
+        self._opened += 1
+        self._shown = 0
+        name = f"desk-{self._opened}.ipynb"
+        write_notebook(self._server.root / name, [""])
+        context = self._chromium.new_context(reduced_motion="reduce", permissions=[])
+        self._lab = LabPage(context, self._server).open(name)
+        self._environment = self._lab.eval("dict(__import__('os').environ)")
+        return self._lab
+
+
+_CLEAR = """async () => {
+    const { shell, commands } = window.jupyterapp;
+    for (const widget of [...shell.widgets('main')]) widget.dispose();
+    await commands.execute('filebrowser:go-to-path', { path: '/' });
+    await commands.execute('filebrowser:refresh');
+}"""
+
+
+class Doorway:
+    """A page with nothing open but the launcher, for the tests of what opens a planner."""
+
+    def __init__(self, server: LabServer, chromium: Browser) -> None:
+        self._server, self._chromium = server, chromium
+        self._lab: LabPage | None = None
+
+    def show(self, *, width: int = 1280, height: int = 900) -> LabPage:
+        """Return the page with the folder's present files and the launcher on it."""
+        if self._lab is None:
+            context = self._chromium.new_context(reduced_motion="reduce", permissions=[])
+            self._lab = LabPage(context, self._server).goto("lab")
+        self._lab.release()
+        page = self._lab.page
+        page.mouse.move(1, 1)
+        page.keyboard.press("Escape")
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate(_CLEAR)
+        page.wait_for_function("() => document.querySelectorAll('.jp-Launcher').length === 1")
+        return self._lab
+
+    def check(self) -> None:
+        """Fail when something was asked of another machine, or an error was thrown on the page."""
+        if self._lab is not None:
+            self._lab.check()
+
+    def close(self) -> None:
+        if self._lab is not None:
+            self._lab.close()
+            self._lab = None
