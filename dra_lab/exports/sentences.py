@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
+from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus
 from dra_lab.topology.locality import localities
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -26,13 +26,18 @@ def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     if plan.status is PlanStatus.EMPTY:
         return "Nothing is drawn yet."
     if plan.status is PlanStatus.STOPPED:
-        reason = plan.shortfalls[0].message if plan.shortfalls else "there was not enough time"
+        reason = plan.shortfalls[0].message if plan.shortfalls else _no_time(plan)
         return printable(f"Not answered: {sentence(reason)}")
     if plan.status is PlanStatus.INFEASIBLE:
         return printable(" ".join(_misfit(plan)))
     parts = [_where(plan), f"Best on {plan.node}: {', '.join(_values(plan, plan.goals, cluster))}, {_proof(plan)}."]
     parts += _kube_scheduler(plan, cluster)
     return printable(" ".join(parts))
+
+
+def _no_time(plan: Plan) -> str:
+    unknown = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
+    return f"there was not enough time; {_number(unknown, 'node')} not decided, raise the time limit"
 
 
 def headline(plan: Plan) -> str:
@@ -78,6 +83,10 @@ def _proof(plan: Plan) -> str:
     if plan.status is PlanStatus.OPTIMAL:
         return "proven"
     open_goals = [_open(goal) for goal in plan.goals if not goal.proven]
+    unknown = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
+    open_goals += [f"{_number(unknown, 'node')} not decided"] if unknown else []
+    if not open_goals and plan.goal(DAMAGE) is None:
+        open_goals.append(f"the goal {DAMAGE} was not counted")
     return f"best so far, not proven ({', '.join(open_goals)})" if open_goals else "best so far, not proven"
 
 

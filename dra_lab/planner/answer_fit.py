@@ -101,7 +101,8 @@ def _goals(work: Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple
     counted = {value.goal: value for value in value_placements(scale, placements, work.order)}
     if DAMAGE in work.order and (lost := _damage(work, placements)) is not None:
         counted[DAMAGE] = lost
-    goals, decided = [], work.choice.decided
+    goals: list[GoalValue] = []
+    decided = work.choice.decided
     for goal in (goal for goal in work.order if goal in counted):
         decided = decided and (goal != DAMAGE or work.choice.ended)
         value, stage = counted[goal], stages.get(goal)
@@ -110,8 +111,13 @@ def _goals(work: Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple
                 f"goal {goal!r}: the solver says {stage.value}, the placements have {value.value}; "
                 "please report the claim and the cluster"
             )
-        bound = stage.bound if decided and stage is not None else None
-        goals.append(replace(value, bound=bound, proven=decided and stage is not None and stage.proven))
+        if decided:
+            bound, proven = (stage.bound, stage.proven) if stage is not None else (None, False)
+        else:
+            # Of nodes that nobody looked at only this is known: no goal goes below 0.
+            least = all(goal.proven for goal in goals)
+            bound, proven = (0 if least else None), least and value.value == 0
+        goals.append(replace(value, bound=bound, proven=proven))
     return tuple(goals)
 
 

@@ -15,15 +15,11 @@ from dra_lab.planner.relaxations import as_suggestions
 
 def plan_of_misfit(work: Work, pinned: str) -> Plan:
     """Return the plan with its reasons, within their own time; `pinned` is the only node asked about ("": all)."""
-    compiled = compile_pod(work.scan.sketch, work.scan.cluster, work.scan.release)
-    plan = replace(
-        work.plan,
-        status=PlanStatus.INFEASIBLE if work.choice.decided else PlanStatus.STOPPED,
-        node_classes=work.choice.classes,
-        findings=once((*work.findings, *compiled.findings)),
-    )
+    plan = replace(work.plan, node_classes=work.choice.classes)
     if not work.choice.decided:
-        return plan
+        return replace(plan, status=PlanStatus.STOPPED, findings=once(work.findings))
+    compiled = compile_pod(work.scan.sketch, work.scan.cluster, work.scan.release)
+    plan = replace(plan, status=PlanStatus.INFEASIBLE, findings=once((*work.findings, *compiled.findings)))
     shortfalls = explain_misfit(work.scan, work.limits, solver=work.solver, pinned=pinned)
     idle = tuple(name for name in plan.fitting_idle_nodes if not pinned or name == pinned)
     drawn = work.scan.sketch if work.several else work.sketch

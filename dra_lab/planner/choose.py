@@ -42,6 +42,7 @@ class _Search:
     limits: Limits
     solver: str
     pinned: str
+    patterns: Patterns
     counts: dict[str, Count] = field(default_factory=dict)
     solutions: list[tuple[EqualNodes, str, Solution]] = field(default_factory=list)
     idle: dict[Hashable, bool | None] = field(default_factory=dict)
@@ -55,8 +56,8 @@ def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: s
     """
     whole = order if has_damage(scan.sketch) else tuple(goal for goal in order if goal != DAMAGE)
     order = whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole
-    search = _Search(scan, order, whole, limits, solver, pinned)
     patterns = Patterns(scan, order, limits, solver)
+    search = _Search(scan, order, whole, limits, solver, pinned, patterns)
     patterns.prepare()
     best: Solution | None = None
     # Of equally good hardware, the nodes with most free devices first: what fails there fails wherever less is free.
@@ -119,6 +120,15 @@ def _conclude(search: _Search, best: Solution | None) -> Choice:
     )
 
 
+def _shown(search: _Search, name: str, found: Solution) -> Solution:
+    """Return a solution with devices of this node also where it is known from equal hardware."""
+    if not found.copied:
+        return found
+    equal = next(equal for equal, other, _ in search.solutions if other == name)
+    taken = search.patterns.placed(equal, name, found.values)
+    return found if taken is None else replace(found, taken=taken, copied=False)
+
+
 def _to_the_end(search: _Search, winners: list[tuple[str, Solution]]) -> tuple[str, Solution, bool]:
     """Solve nodes that are equally good for all goals, in this order; return the best and whether it is surely that.
 
@@ -126,6 +136,7 @@ def _to_the_end(search: _Search, winners: list[tuple[str, Solution]]) -> tuple[s
     """
     rest = search.whole[len(search.order) :]
     name, found = winners[0]
+    found = _shown(search, name, found)
     if not found.proven or not (rest or found.copied):
         return name, found, not rest
     best: tuple[str, Solution] | None = None
@@ -134,7 +145,7 @@ def _to_the_end(search: _Search, winners: list[tuple[str, Solution]]) -> tuple[s
         spent = number >= _MOST_DAMAGED or time.monotonic() - began > _DAMAGE_SECONDS
         if best is not None and (spent or search.limits.reached):
             return *best, False
-        solved = _solve_whole(search, name, known, None if best is None else best[1])
+        solved = _solve_whole(search, name, _shown(search, name, known), None if best is None else best[1])
         if best is None or (not solved.worse and solved.values < best[1].values):
             best = (name, solved)
         if not best[1].proven or len(best[1].stages) < len(search.whole):

@@ -102,6 +102,8 @@ def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
         # The message names its device: that of the first stands for all.
         messages.setdefault((reference, expression), message)
         found.setdefault((reference, expression), []).append(device)
+    if not found:
+        return ()
     wanted = {device for devices in found.values() for device in devices}
     published = {
         item.id: item.device for view in scan.views.nodes.values() for item in view.devices if item.id in wanted

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from dra_lab.model.names import DeviceID
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.recount import Taken
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import Solution, StageResult, solve_problem
 
@@ -18,7 +20,7 @@ Pattern = tuple[tuple[int, int], ...]
 
 @dataclass
 class Patterns:
-    """Bounds and allocations found so far, by layout.
+    """Bounds and allocations found so far, by layout; `shown` says which ask takes which device of which group.
 
     A layout is a node's hardware with what is shared there, nothing being held alone: what fits on no such node fits on
     none of its states, and no state has better values. An allocation fits on each state that leaves enough of every
@@ -32,6 +34,7 @@ class Patterns:
     bounds: dict[int, Solution] = field(default_factory=dict)
     found: dict[int, dict[Pattern, tuple[StageResult, ...]]] = field(default_factory=dict)
     short: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
+    shown: dict[tuple[int, Pattern], tuple[tuple[int, int, int], ...]] = field(default_factory=dict)
 
     def prepare(self) -> None:
         """Solve each layout that stands for several classes, as long as that is less work than it saves."""
@@ -88,12 +91,37 @@ class Patterns:
     def learn(self, layout: int, positions: dict[object, int], solved: Solution) -> None:
         """Remember an allocation as what it takes from each group of the layout; its values where all are proven."""
         groups = self.scan.layouts[layout].group_of
-        devices = {device for _, device in solved.taken or ()}
+        devices = list(dict.fromkeys(device for _, device in solved.taken or ()))
         pattern = tuple(sorted(Counter(groups[positions[device]] for device in devices).items()))
         if devices:
             stages = solved.stages if solved.proven and not solved.worse else ()
             known = self.found.setdefault(layout, {})
-            known[pattern] = stages or known.get(pattern, ())
+            if stages or pattern not in known:
+                known[pattern] = stages
+                seen: Counter[int] = Counter()
+                at = {}
+                for device in devices:
+                    group = groups[positions[device]]
+                    at[device] = (group, seen[group])
+                    seen[group] += 1
+                self.shown[layout, pattern] = tuple((ask, *at[device]) for ask, device in solved.taken or ())
+
+    def placed(self, equal: EqualNodes, name: str, values: tuple[int, ...]) -> Taken | None:
+        """Return devices of a node that have these values, as an allocation on equal hardware shows; None: not known.
+
+        Devices of one group are interchangeable, so that the first free ones of each serve as those did.
+        """
+        held = self.scan.rules.allocated.exclusive
+        free: dict[int, list[DeviceID]] = {}
+        groups = self.scan.layouts[equal.layout].group_of
+        for position, item in enumerate(self.scan.views.view(name).devices):
+            if item.id not in held:
+                free.setdefault(groups[position], []).append(item.id)
+        for pattern, stages in self.found.get(equal.layout, {}).items():
+            fits = all(len(free.get(group, ())) >= count for group, count in pattern)
+            if fits and tuple(stage.value for stage in stages) == values:
+                return tuple((ask, free[group][at]) for ask, group, at in self.shown[equal.layout, pattern])
+        return None
 
 
 def problem_devices(scan: Scan, layout: int) -> tuple[object, ...]:

@@ -20,6 +20,9 @@ from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.views import views_of
 
+_LOOKING = 0.6
+"""The share of the time that looking at the nodes may take."""
+
 
 def make_plan(
     cluster: Cluster,
@@ -66,7 +69,8 @@ def make_plan(
     rules = Rules(complete, expansion.sketch, release, views_of(complete, release).matching, only=allowed)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
-    scan = scan_nodes(rules, limits)
+    # Part of the time is kept for solving: better the best of the nodes that were seen than none of all of them.
+    scan = scan_nodes(rules, limits.part(_LOOKING))
     # The solver takes half a second to import; only who plans waits for it.
     from dra_lab.planner.answer_fit import plan_of_fit
     from dra_lab.planner.answer_misfit import plan_of_misfit

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _TELL_EVERY = 500
 
+_KINDS = 0.6
+"""The share of the time for looking that may pass before the first state of a node is looked at."""
+
 
 @dataclass(frozen=True)
 class EqualNodes:
@@ -107,7 +110,7 @@ def scan_nodes(rules: Rules, limits: Limits) -> Scan:
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
     scan = Scan(rules, views_of(rules.cluster, rules.release))
-    shapes = node_shapes(scan, limits)
+    shapes = node_shapes(scan, limits.part(_KINDS))
     scan.paired = _asks_for_pairs(scan, shapes)
     sorter = _Sorter(scan, recall(rules, scan.views, paired=scan.paired))
     for number, (shape, nodes) in enumerate(shapes.items()):

@@ -207,7 +207,7 @@ def test_damage_beyond_its_budget_is_not_proven(monkeypatch):
         assert whole.proven
         assert part.status is PlanStatus.FEASIBLE
         assert all(goal.proven for goal in before)
-        assert (damage.goal, damage.proven, damage.bound) == ("damage", False, None)
+        assert (damage.goal, damage.proven, damage.bound) == ("damage", False, 0)
         assert damage.value >= whole.goal("damage")
 
 
