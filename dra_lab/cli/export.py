@@ -49,7 +49,8 @@ def add(commands: Commands) -> None:
     use = parser.add_argument_group("who uses it")
     text = "an example beside the claim; default: pod, with replicas deployment"
     use.add_argument("--example", choices=_EXAMPLES, help=text)
-    use.add_argument("--workload", type=Path, metavar="FILE", help="any object with a pod template: its patched copy")
+    text = "any object with a pod template: its patched copy, planned with the replicas that it says"
+    use.add_argument("--workload", type=Path, metavar="FILE", help=text)
     use.add_argument("--container", default="", metavar="NAME", help="which gets the devices; default: the first")
     use.add_argument("--patch", action="store_true", help="a kustomize component in place of the patched copy")
     more = parser.add_argument_group("what else is written")
@@ -68,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.patch and options.workload is None:
         raise InputError("--patch needs --workload FILE, the workload that the patch is for")
+    if options.workload and options.example not in (None, "none"):
+        raise InputError("--example and --workload FILE: the patched copy takes the example's place; leave one out")
     if options.split and not (options.tighten and is_fleet(options)):
         raise InputError("--split needs --tighten, and --replicas behind the claim whose replicas may be split")
     if options.split and options.workload:
@@ -77,6 +80,12 @@ def run(options: argparse.Namespace) -> int:
     wanted = Wanted(
         example, workload, options.container, options.patch, report=options.report, annotate=options.annotate
     )
+    pods = _pods_of(options.workload) if options.workload and not is_fleet(options) else 1
+    if pods > 1 and options.kind == "template" and not options.node:
+        print(
+            f"note: {pods} replicas are planned, as {options.workload} says; --replicas N plans others", file=sys.stderr
+        )
+        options.asked = [(options.asked[0][0], pods)]
     if is_fleet(options):
         return _run_fleet(options, wanted)
     session = session_of(options)
@@ -91,6 +100,15 @@ def run(options: argparse.Namespace) -> int:
     for path in write_bundle(options.output, made, overwrite=options.overwrite):
         print(path)
     return status_of(plan)
+
+
+def _pods_of(path: Path) -> int:
+    """Return how many pods a workload's file runs at a time; 1 where it has several templates, or one pod a node."""
+    from dra_lab.gitops.folder import read_manifests
+    from dra_lab.gitops.pods import pod_templates
+
+    found = [pod for document in read_manifests([path]).documents for pod in pod_templates(document)]
+    return found[0].replicas if len(found) == 1 and not found[0].per_node else 1
 
 
 def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:

@@ -14,8 +14,9 @@ from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.extended import extended_spec
 from dra_lab.gitops.fits import answer_question, plan_together, together_findings
 from dra_lab.gitops.folder import Manifests
+from dra_lab.gitops.kustomize import renamed_findings
 from dra_lab.gitops.matches import check_matches
-from dra_lab.gitops.pods import PodTemplate, pod_templates
+from dra_lab.gitops.pods import PodTemplate, count_findings, pod_templates
 from dra_lab.gitops.questions import questions_of
 from dra_lab.gitops.references import CLAIM, TEMPLATE, check_references, written_claims
 from dra_lab.gitops.review import Review, Reviewed
@@ -59,10 +60,11 @@ def check_manifests(
     read = with_classes(cluster if now else replace(cluster, claims=(), claims_known=True), manifests)
     complete, deadline = with_documented_classes(read), time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]
-    findings += _version_findings(manifests)
+    findings += [*_version_findings(manifests), *renamed_findings(manifests)]
     claims = written_claims(manifests)
     pods = _pods(manifests, read, target)
     findings += [f for claim in claims.values() for f in check_matches(claim, complete, read, target)]
+    findings += [f for pod in pods for f in count_findings(pod)]
     held = frozenset((c.metadata.namespace, c.metadata.name) for c in cluster.claims)
     findings += [f for pod in pods for f in check_references(pod, claims, held)]
     questions = questions_of(pods, claims, read, target, findings)

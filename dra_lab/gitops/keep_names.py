@@ -15,7 +15,7 @@ from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.migrate import Migration, known_requests
 from dra_lab.gitops.pods import pod_templates
-from dra_lab.gitops.what_changes import what_changes_by_name
+from dra_lab.gitops.what_changes import told_once, what_changes_by_name
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
@@ -49,7 +49,7 @@ def keep_names(
                 texts[f"deviceclass-{made.name}.yaml"] = dump_yaml(encode(made))
             if asked:
                 findings += what_changes_by_name(pod, [request for request, _ in asked], release)
-    return Migration(texts, sort_findings((*manifests.findings, *findings)))
+    return Migration(texts, sort_findings((*manifests.findings, *told_once(findings))))
 
 
 def _class(resource: PluginResource, cluster: Cluster, findings: list[Finding]) -> DeviceClass:

@@ -13,7 +13,7 @@ from dra_lab.gitops.edit_yaml import YamlFile, remove_keys
 from dra_lab.gitops.folder import STANDARD_INPUT, Manifests
 from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
 from dra_lab.gitops.pods import PodTemplate, pod_templates
-from dra_lab.gitops.what_changes import what_changes
+from dra_lab.gitops.what_changes import told_once, what_changes
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import (
@@ -73,7 +73,7 @@ def migrate(manifests: Manifests, *, device_classes: Mapping[str, str] | None = 
         path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
         taken = path.name in work.texts
         work.texts[f"{path.parent.name}-{path.name}" if taken else path.name] = file.text()
-    return Migration(work.texts, sort_findings((*manifests.findings, *work.findings)))
+    return Migration(work.texts, sort_findings((*manifests.findings, *told_once(work.findings))))
 
 
 Asked = list[tuple[PluginRequest, PluginResource]]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document
 
 COUNTS = ("replicas", "parallelism", "numNodes")
 """Fields beside or above a pod template that say how many pods run at a time."""
 
+_COUNTED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job", "CronJob")
 MAX_DEPTH = 24
+_STEP = re.compile(r"\[\d+\]|[^.\[\]]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,27 @@ def pod_templates(document: Document) -> Iterator[PodTemplate]:
     per_node = document.kind == "DaemonSet"
     for path, spec, replicas in _walk(document.value, "", 1, 0):
         yield PodTemplate(document, path, spec, replicas, per_node, tuple(_claims(spec, path)))
+
+
+def count_findings(pod: PodTemplate) -> Iterator[Finding]:
+    """Yield the counts on the way to a pod template that are no whole number, errors in kinds of Kubernetes."""
+    severity = Severity.ERROR if pod.document.kind in _COUNTED else Severity.WARNING
+    value: Any = pod.document.value
+    path = ""
+    for step in _STEP.findall(pod.path):
+        if isinstance(value, Mapping):
+            for key in COUNTS:
+                number = value.get(key, 1)
+                if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
+                    where = f"{path}.{key}".lstrip(".")
+                    message = f"{key}: {number!r} is no whole number from 0 on; it is counted as 1 here"
+                    advice = "Write a number, without quotes; the API server refuses anything else in its own kinds."
+                    yield Finding("count-broken", severity, pod.subject, message, advice, pod.document.at(where))
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and step.startswith("["):
+            value = value[int(step[1:-1])]
+        path += step if step.startswith("[") else f".{step}"
 
 
 def _walk(value: Any, path: str, count: int, depth: int) -> Iterator[tuple[str, Mapping[str, Any], int]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document, Manifests
+from dra_lab.gitops.kustomize import ADVICE, likely_renamed
 from dra_lab.gitops.pods import PodClaim, PodTemplate, containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
@@ -70,7 +71,7 @@ def check_references(pod: PodTemplate, claims: Claims, held: frozenset[tuple[str
             why = "name exactly one of resourceClaimTemplateName and resourceClaimName"
             yield _error("pod-claim-source", pod, entry.path, f"the pod's claim {entry.name!r} is refused: {why}")
         elif claim_of(pod, entry, claims) is None and (pod.document.namespace, entry.claim) not in held:
-            yield _missing(pod, entry)
+            yield _missing(pod, entry, claims)
     yield from _containers(pod, claims)
 
 
@@ -102,11 +103,16 @@ def _containers(pod: PodTemplate, claims: Claims) -> Iterator[Finding]:
             yield Finding("pod-claim-unused", Severity.WARNING, pod.subject, message, advice, place)
 
 
-def _missing(pod: PodTemplate, entry: PodClaim) -> Finding:
+def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims) -> Finding:
     what = f"{TEMPLATE} {entry.template!r}" if entry.template else f"{CLAIM} {entry.claim!r}"
     where = f"the namespace {pod.document.namespace!r}" if pod.document.namespace else "these manifests"
     message = f"{what} is not in {where} of what was given; the pod waits until it is there, and it is not checked here"
     advice = "Give the file in which it stands as well, or correct the name."
+    kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
+    there = (own for found, namespace, own in claims if (found, namespace) == (kind, pod.document.namespace))
+    renamed = likely_renamed(name, there)
+    if renamed:
+        advice = f"{renamed!r} is there: kustomize renames it and not what refers to it. {ADVICE}"
     return Finding("claim-not-given", Severity.WARNING, pod.subject, message, advice, pod.document.at(entry.path))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from dra_lab.drivers.device_plugins import plugin_resource
 from dra_lab.findings import Finding, Severity
@@ -11,6 +13,10 @@ from dra_lab.gitops.pods import PodTemplate
 from dra_lab.model.release import KubernetesRelease
 
 _NODE_LABELS = ("nvidia.com/gpu.", "nvidia.com/mig.", "amd.com/gpu.", "gpu.intel.com/")
+
+
+_SUBJECTS = 5
+"""Workloads that a note names."""
 
 
 def what_changes(pod: PodTemplate, requests: Sequence[PluginRequest]) -> tuple[Finding, ...]:
@@ -23,6 +29,21 @@ def what_changes_by_name(
 ) -> tuple[Finding, ...]:
     """Return what changes for a workload that keeps its resource names (KEP-5004, dra-semantics 1.16)."""
     return tuple(_changes_by_name(pod, requests, release))
+
+
+def told_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings with each note once: what is the same for several workloads names them all, the first's place."""
+    same: dict[Hashable, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        note = finding.severity is Severity.NOTE
+        same[finding.rule, finding.message, finding.advice, None if note else id(finding)].append(finding)
+    found = []
+    for first, *more in same.values():
+        subjects = list(dict.fromkeys(finding.subject for finding in (first, *more)))
+        some = ", ".join(subjects[:_SUBJECTS])
+        left = f" and {len(subjects) - _SUBJECTS} more" if len(subjects) > _SUBJECTS else ""
+        found.append(replace(first, subject=f"{some}{left}"))
+    return tuple(found)
 
 
 def _changes_by_name(

@@ -43,3 +43,36 @@ def test_version_kind_and_namespace_are_chosen(tmp_path):
 def test_options_that_mean_nothing_are_refused_before_anything_is_written(tmp_path, options):
     assert main(["export", *CLAIM, "-o", str(tmp_path / "new"), *options]) == 2
     assert not (tmp_path / "new").exists()
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: train}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: train}}
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      containers: [{name: main, image: example/train:1}]
+"""
+
+
+def test_a_workload_is_planned_with_its_own_replicas(tmp_path, capsys):
+    """What is run on the copy of kube-scheduler is what the Deployment will run; --replicas says otherwise."""
+    (tmp_path / "work.yaml").write_text(DEPLOYMENT)
+    options = ["--workload", str(tmp_path / "work.yaml")]
+    assert main(["export", *CLAIM, "-o", str(tmp_path / "own"), *options]) == 0
+    assert json.loads((tmp_path / "own" / "plan.json").read_text())["loop"]["wanted"] == 3
+    assert "3 replicas are planned" in capsys.readouterr().err
+    assert main(["export", *CLAIM, "--replicas", "2", "-o", str(tmp_path / "two"), *options]) == 0
+    assert json.loads((tmp_path / "two" / "plan.json").read_text())["loop"]["wanted"] == 2
+
+
+def test_an_example_beside_a_workload_is_refused(tmp_path):
+    """The patched copy takes its place, and nobody should look for the other one."""
+    (tmp_path / "work.yaml").write_text(DEPLOYMENT)
+    options = ["--workload", str(tmp_path / "work.yaml"), "--example", "job"]
+    assert main(["export", *CLAIM, "-o", str(tmp_path / "new"), *options]) == 2
+    assert not (tmp_path / "new").exists()
