@@ -54,7 +54,8 @@ def patch_copy(
             _patch_object(document, claim, container, affinity, findings)
     out = io.StringIO()
     yaml.dump_all(documents, out)
-    return Patched(workload.name, out.getvalue(), tuple(findings))
+    text = out.getvalue().replace("\n", "\r\n") if "\r\n" in workload.text else out.getvalue()
+    return Patched(workload.name, text, tuple(findings))
 
 
 def kustomize_patch(
@@ -99,14 +100,17 @@ def _round_trip(workload: WorkloadFile) -> tuple[Any, list[Any]]:
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
     yaml.width = 4096
+    text = workload.text.replace("\r\n", "\n")
     try:
-        first = next((part for part in workload.text.split("\n---") if "containers:" in part), workload.text)
+        first = next((part for part in text.split("\n---") if "containers:" in part), text)
         _, sequence, offset = load_yaml_guess_indent(first)
         yaml.indent(mapping=2, sequence=sequence or 2, offset=offset or 0)
-        yaml.explicit_start = workload.text.lstrip().startswith("---")
-        return yaml, list(yaml.load_all(workload.text))
+        yaml.explicit_start = text.lstrip().startswith("---")
+        return yaml, list(yaml.load_all(text))
     except YAMLError as error:
-        raise InputError(f"{workload.name!r} cannot be read with its comments: {error}") from None
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "") or str(error)
+        where = f"{workload.name}:{mark.line + 1}" if mark else workload.name
+        raise InputError(f"{where}: this cannot be read with its comments: {problem}; correct it first") from None
 
 
 def _patch_object(

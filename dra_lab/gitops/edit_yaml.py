@@ -22,7 +22,9 @@ class YamlFile:
     """The documents of a text, to be changed in place and written again."""
 
     def __init__(self, text: str, source: str = "") -> None:
-        """Parse a text. Raises ManifestError when it is no YAML."""
+        """Parse a text, whose line ends stay as they are. Raises ManifestError when it is no YAML."""
+        self._windows = "\r\n" in text
+        text = text.replace("\r\n", "\n")
         self._yaml = YAML(typ="rt")
         self._yaml.preserve_quotes = True
         self._yaml.width = 2**20
@@ -33,7 +35,10 @@ class YamlFile:
             self._json = _json_indent(text)
             self._documents: list[Any] = [d for d in self._yaml.load_all(text) if d is not None]
         except (YAMLError, ValueError) as error:
-            raise ManifestError(f"this is no valid YAML: {error}", origin=Origin(source)) from None
+            mark = getattr(error, "problem_mark", None)
+            problem = getattr(error, "problem", "") or str(error)
+            place = Origin(source, line=mark.line + 1 if mark else 0)
+            raise ManifestError(f"this is no valid YAML: {problem}", origin=place) from None
 
     def at(self, document: int, path: str) -> Any:
         """Return the mapping or list at a path of a document (from 1). Raises KeyError or IndexError."""
@@ -44,11 +49,12 @@ class YamlFile:
 
     def text(self) -> str:
         """Return the documents as text: JSON where it was JSON, on as many lines as before where that was one."""
-        if self._json is not None:
-            return json.dumps(self._documents[0], indent=self._json or None, ensure_ascii=False) + "\n"
         out = io.StringIO()
-        self._yaml.dump_all(self._documents, out)
-        return out.getvalue()
+        if self._json is not None:
+            out.write(json.dumps(self._documents[0], indent=self._json or None, ensure_ascii=False) + "\n")
+        else:
+            self._yaml.dump_all(self._documents, out)
+        return out.getvalue().replace("\n", "\r\n") if self._windows else out.getvalue()
 
 
 def _json_indent(text: str) -> int | None:

@@ -73,3 +73,13 @@ def test_what_is_the_same_for_all_workloads_is_told_once(tmp_path):
     notes = migrate(read_manifests([write(tmp_path, **texts)])).findings
     assert len({note.rule for note in notes}) == len(notes)
     assert all(f"Job/{name}" in note.subject for note in notes for name in texts)
+
+
+def test_line_ends_of_a_migrated_file_stay_as_they_are(tmp_path):
+    job = (
+        "apiVersion: batch/v1\r\nkind: Job\r\nmetadata: {name: one}\r\nspec: {template: {spec: {restartPolicy: Never, "
+        "containers: [{name: main, image: x, resources: {limits: {nvidia.com/gpu: 2}}}]}}}\r\n"
+    )
+    (tmp_path / "one.yaml").write_bytes(job.encode())
+    text = migrate(read_manifests([tmp_path])).texts["one.yaml"]
+    assert text.count("\n") == text.count("\r\n") > 3
