@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import FITS, Commands, add_cluster
+from dra_lab.cli.options import FITS, Commands, add_cluster, cluster_of
 from dra_lab.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read the cluster, write the snapshot, print where it is and what went into it."""
-    from dra_lab.sources import load_cluster, make_snapshot, write_snapshot
+    from dra_lab.sources import make_snapshot, write_snapshot
 
     _check(options)
-    cluster = load_cluster(options.cluster)
+    cluster = cluster_of(options)
     if options.anonymise:
         return _anonymous(cluster, options)
     snapshot = make_snapshot(cluster)

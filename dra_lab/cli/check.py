@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from dra_lab.cli.options import CLUSTER_HELP, FITS, NOT, UNANSWERED, Commands, seconds
+from dra_lab.cli.options import FITS, NOT, UNANSWERED, Commands, add_cluster, cluster_of, seconds
 from dra_lab.model.release import RELEASES, KubernetesRelease
 
 
@@ -14,7 +14,7 @@ def add(commands: Commands) -> None:
     """Declare the command."""
     text = "check manifests in files and folders against a cluster, for CI"
     parser = commands.add_parser("check", help=text, description=_DESCRIPTION)
-    parser.add_argument("cluster", metavar="CLUSTER", help=CLUSTER_HELP)
+    add_cluster(parser)
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for what kustomize prints")
     parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
     parser.add_argument("--now", action="store_true", help="count the devices that are in use")
@@ -37,10 +37,9 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.report_json import review_json, review_junit, review_sarif
     from dra_lab.gitops.report_text import review_text
-    from dra_lab.sources import load_cluster
 
     review = check_manifests(
-        load_cluster(options.cluster),
+        cluster_of(options),
         read_manifests(options.paths),
         release=KubernetesRelease(options.release) if options.release else None,
         now=options.now,

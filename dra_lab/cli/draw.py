@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from dra_lab.cli.options import FITS, Commands, add_claim, session_of, status_of, tell_misfit
+from dra_lab.cli.options import FITS, Commands, add_claim, cluster_of, session_of, status_of, tell_misfit
 from dra_lab.cli.pods import plan_pod
 from dra_lab.model.plan import Plan
 
@@ -22,10 +22,9 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Draw the node, with the plan of a claim where one is given."""
     from dra_lab.session.outputs import manifest, picture_page
-    from dra_lab.sources import load_cluster
 
     if not options.claim:
-        picture_page(load_cluster(options.cluster), None, options.node, options.output)
+        picture_page(cluster_of(options), None, options.node, options.output)
         print(f"wrote {options.output}", file=sys.stderr)
         return FITS
     pod = plan_pod(options)

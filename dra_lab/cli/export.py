@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import Commands, add_claim, session_of, status_of, tell_misfit
+from dra_lab.cli.options import Commands, add_claim, cluster_of, session_of, status_of, tell_misfit
 from dra_lab.cli.workloads import add_workloads, fleet_status, is_fleet, workloads_of
 from dra_lab.errors import InputError
 from dra_lab.model.plan import Plan
@@ -24,7 +24,7 @@ def add(commands: Commands) -> None:
     text = "write the manifests of a claim, or of many replicas, as a folder for Git"
     # --claim is declared twice: here it may be repeated.
     parser = commands.add_parser("export", help=text, conflict_handler="resolve")
-    add_claim(parser)
+    add_claim(parser, short=False)
     add_workloads(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--overwrite", action="store_true", help="also over files that a person changed")
@@ -118,11 +118,10 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     from dra_lab.model.release import KubernetesRelease
     from dra_lab.planner.fleet import plan_fleet
     from dra_lab.session.outputs import fleet_bundle
-    from dra_lab.sources import load_cluster
 
     if options.node:
         raise InputError("--node is for one claim without --replicas; leave it out: replicas go where there is room")
-    cluster = load_cluster(options.cluster)
+    cluster = cluster_of(options)
     version = options.release or KubernetesRelease(cluster.default_release).version
     workloads, cluster, told = workloads_of(options.asked, cluster, KubernetesRelease(version))
     target = Target(

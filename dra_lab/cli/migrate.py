@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from dra_lab.cli.options import CLUSTER_HELP, FITS, NOT, Commands
+from dra_lab.cli.options import FITS, NOT, Commands, add_cluster, cluster_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Severity
 from dra_lab.model.release import RELEASES, KubernetesRelease
@@ -16,7 +16,7 @@ def add(commands: Commands) -> None:
     """Declare the command."""
     text = "turn workloads that ask for nvidia.com/gpu: 8 and the like into workloads with claims"
     parser = commands.add_parser("migrate", help=text)
-    parser.add_argument("cluster", metavar="CLUSTER", help=CLUSTER_HELP)
+    add_cluster(parser)
     parser.add_argument("files", metavar="FILE", nargs="+", help="files or folders with workloads, or -")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
@@ -42,9 +42,8 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.keep_names import keep_names
     from dra_lab.gitops.migrate import migrate
-    from dra_lab.sources import load_cluster
 
-    cluster = load_cluster(options.cluster)
+    cluster = cluster_of(options)
     release = KubernetesRelease(options.release or cluster.default_release)
     manifests = read_manifests(options.files)
     classes = _classes(options.map)

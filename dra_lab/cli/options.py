@@ -7,6 +7,8 @@ import math
 import sys
 from typing import Any
 
+from dra_lab.errors import InputError
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import RELEASES
 
@@ -25,14 +27,32 @@ CLAIM_HELP = (
 )
 
 
-def add_cluster(parser: argparse.ArgumentParser) -> None:
-    """Declare CLUSTER."""
+def add_cluster(parser: argparse.ArgumentParser, *, short: bool = True) -> None:
+    """Declare CLUSTER and --read-namespace; `short` calls it --namespace too (where that is no other option's name)."""
     parser.add_argument("cluster", metavar="CLUSTER", help=CLUSTER_HELP)
+    parser.add_argument(
+        "--read-namespace",
+        *(("--namespace",) if short else ()),
+        action="append",
+        default=[],
+        dest="read_namespaces",
+        metavar="NAME",
+        help="of context:NAME, read the claims and pods of this namespace only; may be given several times",
+    )
 
 
-def add_claim(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+def cluster_of(options: argparse.Namespace) -> Cluster:
+    """Return a command's cluster. Raises what `load_cluster` raises, InputError for namespaces of a file."""
+    from dra_lab.sources import load_cluster
+
+    if options.read_namespaces and not options.cluster.startswith("context:"):
+        raise InputError(f"--read-namespace is for context:NAME; of {options.cluster} everything is read, leave it out")
+    return load_cluster(options.cluster, namespaces=tuple(options.read_namespaces))
+
+
+def add_claim(parser: argparse.ArgumentParser, *, required: bool = True, short: bool = True) -> None:
     """Declare CLUSTER, --claim, --node, --goals and --release."""
-    add_cluster(parser)
+    add_cluster(parser, short=short)
     parser.add_argument("--claim", required=required, metavar="FILE", help=CLAIM_HELP)
     parser.add_argument("--node", default="", metavar="NAME", help="plan on this node only")
     parser.add_argument(
@@ -57,7 +77,7 @@ def session_of(options: argparse.Namespace) -> Any:
     from dra_lab.session import Session, read_sketch
 
     return Session(
-        options.cluster,
+        cluster_of(options),
         sketch=read_sketch(options.claim),
         release=options.release,
         time_limit=getattr(options, "time_limit", None) or 60.0,

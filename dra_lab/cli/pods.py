@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dra_lab.cli.options import cluster_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
@@ -51,11 +52,10 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     from dra_lab.gitops.asked import read_pod
     from dra_lab.planner import make_plan
     from dra_lab.session.waiting import WaitingBar
-    from dra_lab.sources import load_cluster
 
     if not _may_be_pod(options.claim):
         return None
-    read = load_cluster(options.cluster)
+    read = cluster_of(options)
     release = KubernetesRelease(options.release or read.default_release)
     pod = read_pod(options.claim, read, release)
     if pod is None:

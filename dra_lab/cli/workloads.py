@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dra_lab.cli.options import CLAIM_HELP, FITS, NOT, UNANSWERED
+from dra_lab.cli.options import CLAIM_HELP, FITS, NOT, UNANSWERED, cluster_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
@@ -71,12 +71,11 @@ def run_fleet(options: argparse.Namespace) -> int:
     from dra_lab.findings import sort_findings
     from dra_lab.planner.fleet import plan_fleet
     from dra_lab.session.waiting import WaitingBar
-    from dra_lab.sources import load_cluster
 
     if options.node or options.output:
         advice = "leave it out: replicas go where there is room" if options.node else "dra-lab export writes manifests"
         raise InputError(f"{'--node' if options.node else '--output'} is for one claim without --replicas; {advice}")
-    cluster = load_cluster(options.cluster)
+    cluster = cluster_of(options)
     release = KubernetesRelease(options.release or cluster.default_release)
     workloads, cluster, told = workloads_of(options.asked, cluster, release)
     goals = tuple(goal.strip() for goal in options.goals.split(",") if goal.strip())

@@ -105,3 +105,11 @@ def test_all_or_none_does_not_contradict_itself(capsys):
     claims = ["--claim", PAIRS, "--replicas", "3", "--claim", f"{EKS}/any-nic-pairs", "--replicas", "2"]
     assert main(["plan", EKS, *claims, "--objective", "nodes"]) == 1
     assert "Why one replica does not fit" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [["plan", EKS, "--claim", PAIRS], ["check", EKS, "."], ["migrate", EKS, "."]])
+def test_namespaces_are_for_running_clusters(command, capsys):
+    """A file is read whole; asking for less of it is refused."""
+    output = ["--output", "never"] if command[0] == "migrate" else []
+    assert main([*command, *output, "--read-namespace", "team-a"]) == 2
+    assert "--read-namespace is for context:NAME" in capsys.readouterr().err
