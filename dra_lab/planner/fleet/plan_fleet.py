@@ -68,7 +68,7 @@ def plan_fleet(
     clock.lap("scan")
     work = Work(fleet, order, objective == "nodes", limits, solver, clock)
     plan = _planned(work, plan)
-    if plan.replicas:
+    if plan.replicas or plan.status is PlanStatus.INFEASIBLE:
         plan = replace(plan, shortfalls=unplaced(fleet, plan))
     if first_fit and plan.replicas and not limits.reached:
         from dra_lab.planner.fleet.regret import first_fit_of

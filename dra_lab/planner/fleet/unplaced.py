@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.fleet import NODES, FleetPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Ask, asks
+from dra_lab.planner.device_rules import is_tolerated
 from dra_lab.planner.fleet.pods import Fleet, Pod
 
 
@@ -16,8 +17,9 @@ def unplaced(fleet: Fleet, plan: FleetPlan) -> tuple[Shortfall, ...]:
 
     Devices that a request alone decides are counted (`count`): with fewer free than one replica takes there is a
     shortage, with enough in all and too few on every node they are scattered. Where no request by itself is short, the
-    requests, links and capacities are so together. Where the plan is not proven, this is why no more were found.
-    Nothing is told where not all nodes were looked at.
+    requests, links and capacities are so together. Where all had to be placed and none is (`objective` nodes), only
+    what all replicas together lack is counted. Where the plan is not proven, this is why no more were found. Nothing is
+    told where not all nodes were looked at. A device with a taint that a request does not tolerate is not free for it.
     """
     taken = {placement.device for replica in plan.replicas for placement in replica.placements}
     placed = plan.placed
@@ -28,13 +30,17 @@ def unplaced(fleet: Fleet, plan: FleetPlan) -> tuple[Shortfall, ...]:
     for pod in fleet.pods:
         missing = pod.workload.replicas - placed[pod.workload.name]
         if missing:
-            mine = list(_lacking(fleet, pod, taken, missing))
-            found.extend(mine or [_together(pod, missing)])
+            whole = plan.objective == NODES and not plan.replicas
+            mine = list(_lacking(fleet, pod, taken, missing, whole=whole))
+            found.extend(mine or ([] if whole else [_together(pod, missing)]))
     return tuple(found)
 
 
-def _lacking(fleet: Fleet, pod: Pod, taken: set[DeviceID], missing: int) -> Iterator[Shortfall]:
-    """Yield what single requests lack; requests with alternatives and for all devices are not told by counting."""
+def _lacking(fleet: Fleet, pod: Pod, taken: set[DeviceID], missing: int, *, whole: bool) -> Iterator[Shortfall]:
+    """Yield what single requests lack; requests with alternatives and for all devices are not told by counting.
+
+    `whole` asks for the devices of all replicas instead of one's.
+    """
     drawn = fleet.scan.rules.asks[slice(*pod.asks)]
     inner = [ask for request in pod.sketch.requests for ask in asks(request)]
     single = {request.name for request in pod.sketch.requests if len(asks(request)) == 1}
@@ -43,6 +49,8 @@ def _lacking(fleet: Fleet, pod: Pod, taken: set[DeviceID], missing: int) -> Iter
             continue
         free = _free(fleet, joint, taken)
         most, every = max(free.values(), default=0), sum(free.values())
+        if whole and missing * ask.count > every:
+            yield _short_in_all(pod, ask, missing, every)
         if most >= ask.count:
             continue
         name = pod.drawn(0, ask.reference) if not pod.several else ask.reference
@@ -58,15 +66,29 @@ def _lacking(fleet: Fleet, pod: Pod, taken: set[DeviceID], missing: int) -> Iter
         )
 
 
+def _short_in_all(pod: Pod, ask: Ask, missing: int, every: int) -> Shortfall:
+    text = f"{missing:,} replicas of {pod.workload.name} take {missing * ask.count:,} devices for request {ask.request}"
+    subject = f"{pod.workload.name}: {ask.request}"
+    advice = "Free or add devices, or ask for fewer replicas."
+    return Shortfall("count", subject, f"{text}, {every:,} are free", missing * ask.count, every, advice=advice)
+
+
 def _free(fleet: Fleet, ask: Ask, taken: set[DeviceID]) -> dict[str, int]:
     """Return how many devices that match an ask nobody holds alone, by node, once the plan has come true."""
-    scan, held = fleet.scan, fleet.scan.rules.allocated
+    scan, held, rules = fleet.scan, fleet.scan.rules.allocated, fleet.scan.rules
+    tainting = rules.gates.device_taints
+    ruled = bool(rules.cluster.taint_rules)
     answers = scan.views.answers(ask)
     found = {}
     for node in scan.rules.nodes:
         stages = answers.stages[answers.by_node[node]]
         found[node] = sum(
-            stage == "match" and item.id not in taken and item.id not in held.exclusive
+            stage == "match"
+            and item.id not in taken
+            and item.id not in held.exclusive
+            and not (
+                tainting and (ruled or item.device.taints) and not is_tolerated(rules.cluster, rules.release, ask, item)
+            )
             for item, stage in zip(scan.views.view(node).devices, stages, strict=True)
         )
     return found

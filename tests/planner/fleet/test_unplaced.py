@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from benchmarks.mixed_cluster import mixed_cluster, workloads
+from msgspec import structs
+from small_nodes import a_slice, cluster, gpu
+from small_plans import request
 
+from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from dra_lab.model.device import DeviceTaint
+from dra_lab.model.fleet import Workload
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.fleet import plan_fleet
+
+RELEASE, GPU = KubernetesRelease("1.36"), "gpu.nvidia.com"
+
+
+def classes(driver: str):
+    selector = DeviceSelector(CELDeviceSelector(f'device.driver == "{driver}"'))
+    return (DeviceClass(metadata=ObjectMeta(name=driver), spec=DeviceClassSpec(selectors=(selector,))),)
 
 
 def test_scattered_devices_are_told():
@@ -21,3 +37,34 @@ def test_nothing_is_told_where_all_are_placed():
     """A fleet of which every replica has a place has no reasons."""
     fleet = workloads((1,), must=False, kinds=((1, 1, 8),))
     assert plan_fleet(mixed_cluster(3), fleet, release=KubernetesRelease("1.36"), first_fit=False).shortfalls == ()
+
+
+def gpus(count: int) -> ClaimSketch:
+    return ClaimSketch("gpus", (request("gpu", GPU, count),))
+
+
+def eight_gpus(*, sick: int = 0):
+    taint = DeviceTaint(key="xid", effect="NoSchedule")
+    devices = [structs.replace(gpu(n), taints=(taint,)) if n < sick else gpu(n) for n in range(8)]
+    return cluster(a_slice(GPU, *devices), classes=classes(GPU))
+
+
+def test_what_fits_nowhere_has_reasons_too():
+    """Also where not one replica is placed it is said how many devices are free and how many one replica takes."""
+    plan = plan_fleet(eight_gpus(sick=6), [Workload("w", (gpus(4),), 2)], release=RELEASE, first_fit=False)
+    assert plan.status is PlanStatus.INFEASIBLE
+    assert "2 devices for request gpu are left free, one replica takes 4" in plan.shortfalls[0].message
+
+
+def test_a_tainted_device_is_not_free():
+    """A device whose taint the request does not tolerate is not counted as free for it."""
+    plan = plan_fleet(eight_gpus(sick=1), [Workload("w", (gpus(4),), 2)], release=RELEASE, first_fit=False)
+    assert plan.placed == {"w": 1}
+    assert "3 devices for request gpu are left free" in plan.shortfalls[0].message
+
+
+def test_all_or_none_counts_what_all_replicas_take():
+    """With the fewest nodes for all replicas, what they take together is held against what is free."""
+    plan = plan_fleet(eight_gpus(), [Workload("w", (gpus(4),), 3)], release=RELEASE, first_fit=False, objective="nodes")
+    assert not plan.replicas
+    assert "3 replicas of w take 12 devices for request gpu, 8 are free" in plan.shortfalls[0].message
