@@ -42,7 +42,11 @@ class LocalBound:
         columns: Sequence[Columns],
     ) -> LocalBound | None:
         """Return the bound, None where the goal is not there or some device's NUMA node or kind is not known."""
-        if _GOAL not in order or any(g.numa is None or g.kind not in NUMA_KINDS for g in problem.groups):
+        if (
+            _GOAL not in order
+            or not problem.groups
+            or any(g.numa is None or g.kind not in NUMA_KINDS for g in problem.groups)
+        ):
             return None
         position = list(order).index(_GOAL)
         if any(len(found.values) and found.values[:, position].min() < 1 for found in columns):

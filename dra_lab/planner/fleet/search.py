@@ -20,7 +20,7 @@ from dra_lab.planner.fleet.wide import WideTable, wide_layout
 FEW = 60
 """Replicas in all combinations on all node states, up to which all are looked at before anything is chosen."""
 
-SECONDS = 20.0
+SECONDS = 60.0
 """How long a plan is improved without a time limit where there are more than MANY node states."""
 
 MANY = 200
@@ -28,7 +28,6 @@ MANY = 200
 _FILL = 0.5
 """The share of the time that is left after which the walk over one kind of hardware ends."""
 
-_AT_ONCE = 12
 _TELL_EVERY = 10
 
 
@@ -131,14 +130,16 @@ def _best_bounds(before: Answer, after: Answer) -> tuple[GoalBound, ...]:
 
 
 def _doubtful(answer: Answer) -> list[tuple[AnyTable, Counts]]:
-    """Return some patterns that the bound rests on and for which no way as good was found."""
-    found: list[tuple[AnyTable, Counts]] = []
+    """Return the patterns that the bound rests on and for which no way as good was found, most often used first.
+
+    Of equal sites all are returned: with some of them decided, the bound would only rest on the others.
+    """
+    found: list[tuple[int, AnyTable, Counts]] = []
     least = answer.least.chosen if answer.least is not None else None
     for chosen, tables in zip(least or (), answer.least_racked.tables, strict=False):
         for counts, times in chosen.items():
-            open_tables = [table for table in tables if table.is_open(counts)]
-            found.extend((table, counts) for table in open_tables[: max(1, min(times, _AT_ONCE))])
-    return found[: 10 * _AT_ONCE]
+            found.extend((times, table, counts) for table in tables if table.is_open(counts))
+    return [(table, counts) for _, table, counts in sorted(found, key=lambda row: -row[0])]
 
 
 def _by_layout(sites: Sequence[Site]) -> list[list[Site]]:

@@ -11,6 +11,7 @@ import numpy as np
 from dra_lab.errors import SolverError
 from dra_lab.planner.fleet.columns import Array, Columns, columns_of
 from dra_lab.planner.fleet.counting import Counts, Row, room_of, rows_of
+from dra_lab.planner.fleet.exhaust import exhaust, first_column, rank
 from dra_lab.planner.fleet.local import LocalBound
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
 from dra_lab.planner.fleet.sites import Site
@@ -20,8 +21,6 @@ from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 
 MOST_VECTORS = 400
-_BLOCK = 256
-_BASE = 1_000
 
 
 @dataclass(frozen=True)
@@ -118,23 +117,7 @@ class Stock:
 
     def first(self, left: Array, pod: int) -> Array:
         """Return for each row of words the first column of a pod that fits, -1 where none does."""
-        found = np.full(len(left), -1, np.int64)
-        still = np.arange(len(left))
-        guarded = left | self.guards
-        wanted = self.wanted[pod]
-        start, size = 0, 8
-        while start < len(wanted) and len(still):
-            block = wanted[start : start + size]
-            fits = np.ones((len(still), len(block)), bool)
-            for word, guard in enumerate(self.guards):
-                rest = guarded[still, word][:, None] - block[None, :, word]
-                fits &= (rest & guard) == guard
-            hit = fits.any(axis=1)
-            found[still[hit]] = start + fits[hit].argmax(axis=1)
-            still = still[~hit]
-            start += len(block)
-            size = min(_BLOCK, size * 2)
-        return found
+        return first_column(left, self.wanted[pod], self.guards)
 
 
 @dataclass
@@ -188,7 +171,7 @@ class WideLayout:
             np.full(states, -1),
             np.zeros(states, np.int64),
         )
-        rank = np.full(states, np.iinfo(np.int64).max)
+        order = np.full(states, np.iinfo(np.int64).max)
         for pod in (pod for pod, count in enumerate(counts) if count):
             before = self.filled.get(_less(counts, pod))
             if before is None:
@@ -197,14 +180,14 @@ class WideLayout:
             column = self.stock.first(before.left[rows], pod)
             rows, column = rows[column >= 0], column[column >= 0]
             values = before.values[rows] + self.stock.columns[pod].values[column]
-            mine = _rank(values)
-            better = mine < rank[rows]
+            mine = rank(values)
+            better = mine < order[rows]
             rows, column = rows[better], column[better]
             best.fits[rows] = True
             best.left[rows] = before.left[rows] - self.stock.wanted[pod][column]
             best.values[rows] = values[better]
             best.pod[rows], best.column[rows] = pod, column
-            rank[rows] = mine[better]
+            order[rows] = mine[better]
         if best.fits.any():
             self.filled[counts] = best
 
@@ -216,6 +199,10 @@ class WideLayout:
             pod = int(filled.pod[state])
             rows.append((pod, int(filled.column[state])))
             counts = _less(counts, pod)
+        return self.told_takes(rows, kept)
+
+    def told_takes(self, rows: Sequence[tuple[int, int]], kept: Sequence[int]) -> Takes:
+        """Return the (pod, column) of each replica as what it takes of which group."""
         position = {group: at for at, group in enumerate(kept)}
         found = []
         for number, (pod, column) in enumerate(sorted(rows)):
@@ -288,6 +275,11 @@ class WideTable:
                 least[counts] = packed.lower
         return least
 
+    def lower(self, counts: Counts) -> Values | None:
+        """Return values that no way for some numbers undercuts, None where there is none."""
+        known = self.packed.get(counts)
+        return known.lower if known is not None else self.wide.least[self.number].get(counts)
+
     def floors(self) -> tuple[Values | None, ...]:
         """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
         return self.wide.floors
@@ -310,13 +302,21 @@ class WideTable:
 
     def decide(self, counts: Counts, limits: Limits) -> Packed:
         """Find the best way for some numbers, or what a limit leaves of it; never worse than what was found before."""
-        lower = self.least().get(counts)
+        lower = self.lower(counts)
         if lower is None:
             return Packed(None)
         before = self.found().get(counts)
         takes = self.takes(counts) if before is not None else ()
         if limits.reached:
             return Packed(lower, before, takes)
+        every = exhaust(self.wide.stock, self.wide.stock.left[self.number], counts, before, self.lower)
+        if every is not None:
+            if every.rows is not None:
+                columns = self.wide.stock.columns
+                summed = sum(columns[pod].values[column] for pod, column in every.rows)
+                before, takes = tuple(int(v) for v in summed), self.wide.told_takes(every.rows, self.site.kept)
+            self.packed[counts] = Packed(before, before, takes)
+            return self.packed[counts]
         problem, parts = self.site.problem, self.site.parts
         found = pack(problem, parts, counts, self.order, limits, solver=self.solver, lower=lower)
         if found.lower is None and before is not None:
@@ -358,14 +358,6 @@ def _may_hold(stock: Stock, rows: Sequence[Row], vectors: Sequence[Counts]) -> d
             may &= need <= limit + 1e-6
         found[counts] = may
     return found
-
-
-def _rank(values: Array) -> Array:
-    """Return one number for each row of values that orders them by their first difference."""
-    rank = np.zeros(len(values), np.int64)
-    for at in range(values.shape[1]):
-        rank = rank * _BASE + values[:, at]
-    return rank
 
 
 def _less(counts: Counts, at: int) -> Counts:

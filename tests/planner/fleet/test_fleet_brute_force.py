@@ -35,6 +35,18 @@ def test_fleet_is_brute_force(block, sharing, coupled):
     assert drawn <= 2 * STEP, "too many fleets were too large to try everything"
 
 
+@pytest.mark.parametrize("block", range(-(-FLEETS // (4 * STEP))))
+@pytest.mark.parametrize("sharing", [False, True])
+def test_what_large_fleets_are_planned_with_is_brute_force(block, sharing, monkeypatch):
+    """Node states walked over as matrices, as in large fleets, give the same optimum, proven."""
+    monkeypatch.setattr("dra_lab.planner.fleet.search.FEW", -1)
+    compared = drawn = 0
+    while compared < STEP:
+        drawn += 1
+        compared += is_brute_force(f"large {block} {drawn} {sharing}", drawn, sharing=sharing, coupled=False)
+    assert drawn <= 2 * STEP, "too many fleets were too large to try everything"
+
+
 def is_brute_force(seed, number, *, sharing, coupled):
     """Compare one fleet; say whether everything could be tried."""
     rng = random.Random(seed)

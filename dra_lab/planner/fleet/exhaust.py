@@ -1,0 +1,170 @@
+"""Every way to fill one node state that could be better than the one known: a search over whole columns at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dra_lab.planner.fleet.columns import Array, Columns
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.pack import Values
+
+BASE = 1_000
+_BLOCK = 256
+_AT_ONCE = 1_000_000
+_MOST = 20_000_000
+"""Pairs of a partial way and a column that are looked at in one step, at once and in all; above, a solver is better."""
+
+
+class Shelf(Protocol):
+    """What a search takes from: the columns of each pod, best first, what they want as words, and their guards.
+
+    In the words of what is left every resource has its own bits and a guard above them: a column fits where no guard is
+    lost when its words are subtracted.
+    """
+
+    columns: Sequence[Columns]
+    wanted: Sequence[Array]
+    guards: Array
+
+
+@dataclass(frozen=True)
+class Exhausted:
+    """The best way better than the one known, as (pod, column) of each replica; none at all where `rows` is None."""
+
+    rows: tuple[tuple[int, int], ...] | None
+
+
+@dataclass(frozen=True)
+class _Able:
+    """The columns of a pod that fit into a state: their numbers, words and ranks, best first."""
+
+    number: Array
+    wanted: Array
+    ranks: Array
+
+
+@dataclass(frozen=True)
+class _Partial:
+    """Partial ways: what is left, what they are worth, their latest column, and which way each continues."""
+
+    left: Array
+    worth: Array
+    column: Array
+    parent: Array
+
+
+def rank(values: Array) -> Array:
+    """Return one number for each row of values that orders them by their first difference."""
+    found = np.zeros(len(values), np.int64)
+    for at in range(values.shape[1]):
+        found = found * BASE + values[:, at]
+    return found
+
+
+def fitting(left: Array, wanted: Array, guards: Array) -> Array:
+    """Say for rows of words and columns of words whether the column fits: a matrix of truth values."""
+    fits = np.ones((len(left), len(wanted)), bool)
+    for word, guard in enumerate(guards):
+        rest = (left[:, word] | guard)[:, None] - wanted[None, :, word]
+        fits &= (rest & guard) == guard
+    return fits
+
+
+def first_column(left: Array, wanted: Array, guards: Array) -> Array:
+    """Return for each row of words the first column that fits, -1 where none does."""
+    found = np.full(len(left), -1, np.int64)
+    still = np.arange(len(left))
+    start, size = 0, 8
+    while start < len(wanted) and len(still):
+        block = wanted[start : start + size]
+        fits = fitting(left[still], block, guards)
+        hit = fits.any(axis=1)
+        found[still[hit]] = start + fits[hit].argmax(axis=1)
+        still = still[~hit]
+        start += len(block)
+        size = min(_BLOCK, size * 2)
+    return found
+
+
+def exhaust(
+    shelf: Shelf, free: Array, counts: Counts, best: Values | None, lower: Callable[[Counts], Values | None]
+) -> Exhausted | None:
+    """Look for a way for `counts` that is better than `best` in a state with the words `free`; None: too many to look.
+
+    `lower(rest)` are values that no way to place a part of the replicas there undercuts, None where there is none.
+    Every way is looked at that these do not rule out, so that none is left when the answer is none.
+    """
+    able = {pod: _able(shelf, free, pod) for pod, count in enumerate(counts) if count}
+    pods = [pod for pod in sorted(able, key=lambda pod: -len(able[pod].number)) for _ in range(counts[pod])]
+    limit = np.iinfo(np.int64).max if best is None else _ranked(best)
+    whole = np.array([0])
+    steps = [_Partial(free.reshape(1, -1), np.zeros(1, np.int64), whole, whole)]
+    rest = list(counts)
+    for depth, pod in enumerate(pods[:-1]):
+        rest[pod] -= 1
+        least = lower(tuple(rest))
+        if least is None:
+            return Exhausted(None)
+        again = depth > 0 and pods[depth - 1] == pod
+        following = _extended(steps[-1], able[pod], shelf.guards, limit - _ranked(least), again=again)
+        if following is None:
+            return None
+        if not len(following.worth):
+            return Exhausted(None)
+        steps.append(following)
+    if len(steps[-1].worth) * len(able[pods[-1]].number) > _MOST:
+        return None
+    return _last(steps, [able[pod] for pod in pods], pods, shelf.guards, limit)
+
+
+def _able(shelf: Shelf, free: Array, pod: int) -> _Able:
+    number = np.flatnonzero(fitting(free.reshape(1, -1), shelf.wanted[pod], shelf.guards)[0])
+    return _Able(number, shelf.wanted[pod][number], rank(shelf.columns[pod].values[number]))
+
+
+def _ranked(values: Values) -> int:
+    return int(rank(np.array([values], np.int64).reshape(1, len(values)))[0])
+
+
+def _extended(front: _Partial, able: _Able, guards: Array, limit: int, *, again: bool) -> _Partial | None:
+    """Return the partial ways with one replica more that stay below a limit; None when there are too many."""
+    ends = np.searchsorted(able.ranks, limit - front.worth, side="left")
+    most = int(ends.max(initial=0))
+    if most * len(front.worth) > _MOST:
+        return None
+    at = np.arange(most)
+    size = max(1, _AT_ONCE // max(1, most))
+    parents, columns = [], []
+    for start in range(0, len(front.worth), size):
+        part = slice(start, start + size)
+        fits = fitting(front.left[part], able.wanted[:most], guards)
+        fits &= at[None, :] < ends[part, None]
+        if again:
+            # Replicas of one kind are interchangeable: their columns come in order.
+            fits &= at[None, :] >= front.column[part, None]
+        parent, column = np.nonzero(fits)
+        parents.append(parent + start)
+        columns.append(column)
+    parent, column = np.concatenate([*parents, whole := np.zeros(0, np.int64)]), np.concatenate([*columns, whole])
+    return _Partial(front.left[parent] - able.wanted[column], front.worth[parent] + able.ranks[column], column, parent)
+
+
+def _last(
+    steps: Sequence[_Partial], able: Sequence[_Able], pods: Sequence[int], guards: Array, limit: int
+) -> Exhausted:
+    front = steps[-1]
+    column = first_column(front.left, able[-1].wanted, guards)
+    fits = np.flatnonzero(column >= 0)
+    worth = front.worth[fits] + able[-1].ranks[column[fits]]
+    if not len(fits) or worth.min() >= limit:
+        return Exhausted(None)
+    at = int(fits[worth.argmin()])
+    rows = [(pods[-1], int(able[-1].number[column[at]]))]
+    for depth in range(len(steps) - 1, 0, -1):
+        rows.append((pods[depth - 1], int(able[depth - 1].number[steps[depth].column[at]])))
+        at = int(steps[depth].parent[at])
+    return Exhausted(tuple(sorted(rows)))
