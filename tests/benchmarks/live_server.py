@@ -83,28 +83,54 @@ def pod(number: int) -> dict[str, Any]:
     }
 
 
-def change(store: Store, nodes: int, chance: random.Random) -> None:
-    """Let a claim take or leave a GPU of some node."""
-    number = chance.randrange(CLAIMS_PER_NODE * nodes)
-    item = pending(f"pending-{number}")
-    if chance.random() < 0.5:
-        node = f"node-{chance.randrange(nodes):05d}"
-        result = {"request": "gpu", "driver": "gpu.nvidia.com", "pool": node, "device": f"gpu-{chance.randrange(8)}"}
-        item["status"] = {"allocation": {"devices": {"results": [result]}}}
-    store.put({**item, "metadata": {**item["metadata"], "managedFields": managed("ResourceClaim")}})
-    del store.history[:-2000]
+class Churn:
+    """Claims that come to hold a free GPU and let it go again; about half of the pending ones hold one all the time."""
+
+    def __init__(self, store: Store, nodes: int) -> None:
+        """Let half of the claims hold a GPU now."""
+        self._store, self._chance = store, random.Random(1)
+        busy = {
+            (result["pool"], result["device"])
+            for item in map(json.loads, store.objects["resourceclaims"].values())
+            for result in item["status"].get("allocation", {}).get("devices", {}).get("results", ())
+        }
+        names = [(f"node-{node:05d}", f"gpu-{gpu}") for node in range(nodes) for gpu in range(8)]
+        self._free = [name for name in names if name not in busy]
+        self._held: dict[str, tuple[str, str]] = {}
+        self._claims = [name for _, name in store.objects["resourceclaims"] if name.startswith("pending-")]
+        for _ in range(2 * len(self._claims)):
+            self.step()
+
+    def step(self) -> None:
+        """Let one claim take or leave a GPU."""
+        name = self._chance.choice(self._claims)
+        item = pending(name)
+        if name in self._held:
+            self._free.append(self._held.pop(name))
+        else:
+            at = self._chance.randrange(len(self._free))
+            self._free[at], self._free[-1] = self._free[-1], self._free[at]
+            node, gpu = self._held[name] = self._free.pop()
+            result = {"request": "gpu", "driver": "gpu.nvidia.com", "pool": node, "device": gpu}
+            item["status"] = {"allocation": {"devices": {"results": [result]}}}
+        put = {**item, "metadata": {**item["metadata"], "managedFields": managed("ResourceClaim")}}
+        self._store.put(put)
+        del self._store.history[:-2000]
 
 
 def main() -> None:
     """Serve until standard input ends."""
     folder, nodes, events = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-    with ApiServer(big_store(nodes)) as server:
+    store = big_store(nodes)
+    churn = Churn(store, nodes) if events else None
+    with ApiServer(store) as server:
         write_kubeconfig(folder, server)
         print("ready", flush=True)
-        end, chance = threading.Event(), random.Random(1)
+        end = threading.Event()
         threading.Thread(target=lambda: (sys.stdin.read(), end.set()), daemon=True).start()
         while not end.wait(1 / events if events else None):
-            change(server.store, nodes, chance)
+            if churn is not None:
+                churn.step()
 
 
 @contextmanager
