@@ -26,9 +26,17 @@ class Shelf(Protocol):
     lost when its words are subtracted.
     """
 
-    columns: Sequence[Columns]
-    wanted: Sequence[Array]
-    guards: Array
+    @property
+    def columns(self) -> Sequence[Columns]:
+        """Return the columns of each pod."""
+
+    @property
+    def wanted(self) -> Sequence[Array]:
+        """Return their words."""
+
+    @property
+    def guards(self) -> Array:
+        """Return the guards of each word."""
 
 
 @dataclass(frozen=True)

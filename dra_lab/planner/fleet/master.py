@@ -174,9 +174,9 @@ class Master:
         kept = [(UNPLACED, 0)] if all_placed else []
         for goal in self.order:
             kept.append((goal, self._bound(goal, kept, limits)))
-            if limits.reached or self._relaxed is None:
+            if limits.reached:
                 return greedy
-        rounded = self._rounded(self._relaxed, limits)
+        rounded = greedy if self._relaxed is None else self._rounded(self._relaxed, limits)
         return min(greedy, rounded, key=lambda chosen: [self.value(goal, chosen) for goal in self.order])
 
     def _rounded(self, relaxed: Relaxation, limits: Limits) -> list[dict[Counts, int]]:
