@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace as with_fields
 from typing import TYPE_CHECKING
 
@@ -67,18 +68,32 @@ def is_drawn_text(text: str) -> bool:
     return any(kind in (*CLAIM_KINDS, DRAWING) for kind in kinds) and not any(kind in _OF_CLUSTERS for kind in kinds)
 
 
-def open_text(session: Session, text: str, source: str = "") -> None:
-    """Make a drawing or claim, given as text, the session's drawing: one undo step.
+def open_text(session: Session, text: str, source: str = "") -> str:
+    """Make a drawing or claim, given as text, the session's drawing; return what of the text it does not show, or "".
 
-    What the canvas cannot show of a claim is kept and stands in its YAML. Raises ManifestError or SketchError with file
-    and line; the present drawing then stays.
+    One undo step. What the canvas cannot show of a claim is kept and stands in its YAML. Of several claims the first is
+    shown; the others stay in their file, which is not written. Raises ManifestError or SketchError with file and line;
+    the present drawing then stays.
     """
-    for document in load_yaml(text, source):
+    documents = list(load_yaml(text, source))
+    for document in documents:
         if is_drawing(document.value):
             session.edit(drawing_of(document.value, source, document.line).sketch)
-            return
-    name, spec = _decoded(_claim_of(text), source)
+            return ""
+    claims = [d for d in documents if isinstance(d.value, dict) and d.value.get("kind") in CLAIM_KINDS]
+    name, spec = _decoded(claims[0] if claims else _claim_of(text), source)
     session.edit(sketch_of(spec, name or "claim"))
+    return _others(claims, source) if len(claims) > 1 else ""
+
+
+def _others(claims: Sequence[YamlDocument], source: str) -> str:
+    metadata = [d.value.get("metadata") for d in claims]
+    names = [str(found.get("name", "claim")) if isinstance(found, dict) else "claim" for found in metadata]
+    where = source or "The text"
+    return (
+        f"{where} holds {len(claims)} claims, and the canvas shows one at a time: {names[0]}. Left as they are in the "
+        f"file: {', '.join(names[1:])}. All claims of a pod together: dra-lab plan CLUSTER --claim FILE"
+    )
 
 
 def _decoded(document: YamlDocument, source: str = "") -> tuple[str, ResourceClaimSpec]:

@@ -148,7 +148,7 @@ class ClusterBar(FollowingWidget):
             return False
         self.refused = ""
         try:
-            open_text(self._session, text, name)
+            self.refused = open_text(self._session, text, name)
         except DraLabError as error:
             self.refused = str(error)
         return True

@@ -78,6 +78,16 @@ spec:
     assert session.undo()
 
 
+def test_of_several_claims_one_is_shown_and_the_others_are_named(session):
+    """A pod's file with two templates opens: the first is on the canvas, the other is named and stays in the file."""
+    one = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: NAME}\nspec: {spec: {devices: "
+    one += "{requests: [{name: r, exactly: {deviceClassName: gpu.nvidia.com}}]}}}\n"
+    told = open_text(session, "---\n".join((one.replace("NAME", "first"), one.replace("NAME", "second"))), "pod.yaml")
+    assert session.sketch.name == "first"
+    assert "pod.yaml holds 2 claims" in told
+    assert "Left as they are in the file: second" in told
+
+
 @pytest.mark.parametrize(
     "text", ["kind: ResourceSlice\n---\nkind: ResourceClaim\n", "kind: List\nitems: []\n", "a: [", ""]
 )
