@@ -15,7 +15,7 @@ from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.counting import Row, rows_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.fleet.wide import Stock
+from dra_lab.planner.fleet.stock import Stock
 from dra_lab.planner.fleet.worth import NO_LIMIT
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
@@ -141,21 +141,25 @@ class Hardware:
         most = np.full(len(free), NO_LIMIT)
         for row in self.rows:
             if row.weights[0] > 0:
-                held = row.limits(free, keys, self.stock.units) / float(row.weights[0])
+                held = self.held(row, free, keys) / float(row.weights[0])
                 most = np.minimum(most, np.floor(held + _ROUNDING).astype(np.int64))
         return most
+
+    def held(self, row: Row, free: Array, keys: Sequence[tuple[int, str]]) -> Array:
+        """Return what amounts hold of a count; their columns are by `keys`."""
+        return row.limits(free, keys, self.stock.units)
 
     def most_pods(self, island: Island) -> Array:
         """Return for each vector of an island a number of pods of the first kind that cannot be exceeded there."""
         keys = [self.stock.keys[at] for at in island.resources.tolist()]
         most = self._by_rows(island.vectors, keys)
-        for chosen in self._chosen(keys):
+        for chosen in self.chosen(keys):
             least = int(island.uses[:, chosen].sum(axis=1).min())
             if least > 0:
                 most = np.minimum(most, island.vectors[:, chosen].sum(axis=1) // least)
         return most
 
-    def _chosen(self, keys: Sequence[tuple[int, str]]) -> Iterator[Array]:
+    def chosen(self, keys: Sequence[tuple[int, str]]) -> Iterator[Array]:
         """Yield sets of resources of which each way may take a least amount."""
         yield from np.eye(len(keys), dtype=bool)
         for groups, key in {(row.groups, row.key) for row in self.rows}:

@@ -15,7 +15,8 @@ from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.plan_fleet import Work
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import AnyTable, Table
-from dra_lab.planner.fleet.wide import WideTable, wide_layout
+from dra_lab.planner.fleet.wide import wide_layout
+from dra_lab.planner.fleet.wide_table import WideTable
 
 FEW = 60
 """Replicas in all combinations on all node states, up to which all are looked at before anything is chosen."""

@@ -8,116 +8,17 @@ from functools import cached_property
 
 import numpy as np
 
-from dra_lab.errors import SolverError
-from dra_lab.planner.fleet.columns import Array, Columns, columns_of
+from dra_lab.planner.fleet.columns import Array, columns_of
 from dra_lab.planner.fleet.counting import Counts, Row, room_of, rows_of
-from dra_lab.planner.fleet.exhaust import exhaust, first_column, rank
+from dra_lab.planner.fleet.exhaust import rank
 from dra_lab.planner.fleet.local import LocalBound
-from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
+from dra_lab.planner.fleet.pack import Takes, Values
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.fleet.survey import NodeState, common_unit
+from dra_lab.planner.fleet.stock import Stock
 from dra_lab.planner.node_classes import Layout
-from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 
 MOST_VECTORS = 400
-
-
-@dataclass(frozen=True)
-class Resource:
-    """What replicas use up: devices of a group, or, with a key, units of what is left of a shared one."""
-
-    group: int
-    key: str = ""
-    unit: int = 1
-    per: int = 1
-
-
-class Stock:
-    """What the states of a layout have of every resource, and what the columns of the pods use of it.
-
-    Rows of amounts are also kept as words, in which every resource has its own bits and a guard above them: a column
-    fits where no guard is lost when it is subtracted.
-    """
-
-    def __init__(self, problem: AllocationProblem, states: Sequence[NodeState], columns: Sequence[Columns]) -> None:
-        """Lay out the resources of a problem; `columns` are in the order of the pods."""
-        self.problem = problem
-        self.keys: list[tuple[int, str]] = []
-        self.units = {}
-        for number, group in enumerate(problem.groups):
-            if not group.shareable:
-                self.keys.append((number, ""))
-            for key, _ in group.remaining if group.shareable else ():
-                unit = common_unit(amount for _, uses in group.uses for name, amount in uses if name == key)
-                if unit:
-                    self.keys.append((number, key))
-                    self.units[number, key] = unit
-        self.free = np.array([self._row(state) for state in states], np.int64).reshape(len(states), len(self.keys))
-        self.columns = [self._possible(found) for found in columns]
-        self.uses = [self._uses(found) for found in self.columns]
-        self._lay_out()
-
-    def _row(self, state: NodeState) -> list[int]:
-        left = dict(state.left)
-        row = []
-        for number, key in self.keys:
-            if not key:
-                row.append(state.free[number])
-            elif not state.free[number]:
-                row.append(0)
-            else:
-                have = dict(left.get(number, self.problem.groups[number].remaining))[key]
-                row.append(max(0, int(have // self.units[number, key])))
-        return row
-
-    def _uses(self, found: Columns) -> Array:
-        uses = np.zeros((len(found.takes), len(self.keys)), np.int64)
-        for at, (number, key) in enumerate(self.keys):
-            for column, (ask, group) in enumerate(found.pairs):
-                if group != number:
-                    continue
-                amount = 1
-                if key:
-                    amount = int(
-                        dict(dict(self.problem.groups[number].uses)[ask]).get(key, 0) / self.units[number, key]
-                    )
-                uses[:, at] += found.takes[:, column].astype(np.int64) * amount
-        return uses
-
-    def _possible(self, found: Columns) -> Columns:
-        """Return the columns that fit into the most that any state has."""
-        most = self.free.max(axis=0) if len(self.free) else np.zeros(len(self.keys), np.int64)
-        fits = (self._uses(found) <= most).all(axis=1)
-        return Columns(found.pairs, found.takes[fits], found.values[fits])
-
-    def _lay_out(self) -> None:
-        most = self.free.max(axis=0) if len(self.free) else np.zeros(len(self.keys), np.int64)
-        word, shift = 0, 0
-        self.shifts: list[tuple[int, int]] = []
-        guards = [0]
-        for size in most:
-            bits = max(1, int(size).bit_length()) + 1
-            if shift + bits > 64:
-                word, shift = word + 1, 0
-                guards.append(0)
-            self.shifts.append((word, shift))
-            guards[word] |= 1 << (shift + bits - 1)
-            shift += bits
-        self.guards = np.array(guards, np.uint64)
-        self.left = self.words(self.free)
-        self.wanted = [self.words(uses) for uses in self.uses]
-
-    def words(self, amounts: Array) -> Array:
-        """Return rows of amounts as words."""
-        words = np.zeros((len(amounts), len(self.guards)), np.uint64)
-        for at, (word, shift) in enumerate(self.shifts):
-            words[:, word] |= amounts[:, at].astype(np.uint64) << np.uint64(shift)
-        return words
-
-    def first(self, left: Array, pod: int) -> Array:
-        """Return for each row of words the first column of a pod that fits, -1 where none does."""
-        return first_column(left, self.wanted[pod], self.guards)
 
 
 @dataclass
@@ -245,85 +146,6 @@ class WideLayout:
                 row = tuple(summed[state].tolist())
                 other = local[state].get(counts) if local is not None else None
                 found[state][counts] = row if other is None else max(row, other)
-        return found
-
-
-@dataclass
-class WideTable:
-    """One state of a layout, as the master asks for it; `packed` holds what was found out exactly since."""
-
-    site: Site
-    wide: WideLayout
-    number: int
-    order: tuple[str, ...]
-    solver: str
-    packed: dict[Counts, Packed] = field(default_factory=dict)
-
-    def found(self) -> dict[Counts, Values]:
-        """Return the numbers of replicas for which a way was found, with its values."""
-        found = self.wide.found(self.number)
-        found.update({counts: packed.upper for counts, packed in self.packed.items() if packed.upper is not None})
-        return found
-
-    def least(self) -> dict[Counts, Values]:
-        """Return all numbers that may be held, with values that no way undercuts."""
-        least = dict(self.wide.least[self.number])
-        for counts, packed in self.packed.items():
-            if packed.lower is None:
-                least.pop(counts, None)
-            else:
-                least[counts] = packed.lower
-        return least
-
-    def lower(self, counts: Counts) -> Values | None:
-        """Return values that no way for some numbers undercuts, None where there is none."""
-        known = self.packed.get(counts)
-        return known.lower if known is not None else self.wide.least[self.number].get(counts)
-
-    def floors(self) -> tuple[Values | None, ...]:
-        """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
-        return self.wide.floors
-
-    def takes(self, counts: Counts) -> Takes:
-        """Return the way that was found for some numbers."""
-        known = self.packed.get(counts)
-        if known is not None and known.upper is not None:
-            return known.takes
-        return self.wide.takes(self.number, counts, self.site.kept)
-
-    def is_open(self, counts: Counts) -> bool:
-        """Say whether a better way for some numbers may exist than the one that was found."""
-        known = self.packed.get(counts)
-        if known is not None:
-            return not known.exact
-        filled = self.wide.filled.get(counts)
-        found = self.wide.told[counts][self.number] if filled is not None and filled.fits[self.number] else None
-        return found != self.wide.least[self.number].get(counts)
-
-    def decide(self, counts: Counts, limits: Limits) -> Packed:
-        """Find the best way for some numbers, or what a limit leaves of it; never worse than what was found before."""
-        lower = self.lower(counts)
-        if lower is None:
-            return Packed(None)
-        before = self.found().get(counts)
-        takes = self.takes(counts) if before is not None else ()
-        if limits.reached:
-            return Packed(lower, before, takes)
-        every = exhaust(self.wide.stock, self.wide.stock.left[self.number], counts, before, self.lower)
-        if every is not None:
-            if every.rows is not None:
-                columns = self.wide.stock.columns
-                summed = sum(columns[pod].values[column] for pod, column in every.rows)
-                before, takes = tuple(int(v) for v in summed), self.wide.told_takes(every.rows, self.site.kept)
-            self.packed[counts] = Packed(before, before, takes)
-            return self.packed[counts]
-        problem, parts = self.site.problem, self.site.parts
-        found = pack(problem, parts, counts, self.order, limits, solver=self.solver, lower=lower)
-        if found.lower is None and before is not None:
-            raise SolverError("the solver finds no way where one is known; try the solver CBC")
-        if before is not None and (found.upper is None or before < found.upper):
-            found = Packed(found.lower, before, takes)
-        self.packed[counts] = found
         return found
 
 

@@ -1,0 +1,99 @@
+"""What the states of a kind of hardware have left, and what each way to place a pod takes of it, as machine words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dra_lab.planner.fleet.columns import Array, Columns
+from dra_lab.planner.fleet.exhaust import first_column
+from dra_lab.planner.fleet.survey import NodeState, common_unit
+from dra_lab.planner.problem import AllocationProblem
+
+
+class Stock:
+    """What the states of a layout have of every resource, and what the columns of the pods use of it.
+
+    Rows of amounts are also kept as words, in which every resource has its own bits and a guard above them: a column
+    fits where no guard is lost when it is subtracted.
+    """
+
+    def __init__(self, problem: AllocationProblem, states: Sequence[NodeState], columns: Sequence[Columns]) -> None:
+        """Lay out the resources of a problem; `columns` are in the order of the pods."""
+        self.problem = problem
+        self.keys: list[tuple[int, str]] = []
+        self.units = {}
+        for number, group in enumerate(problem.groups):
+            if not group.shareable:
+                self.keys.append((number, ""))
+            for key, _ in group.remaining if group.shareable else ():
+                unit = common_unit(amount for _, uses in group.uses for name, amount in uses if name == key)
+                if unit:
+                    self.keys.append((number, key))
+                    self.units[number, key] = unit
+        self.free = np.array([self._row(state) for state in states], np.int64).reshape(len(states), len(self.keys))
+        self.columns = [self._possible(found) for found in columns]
+        self.uses = [self._uses(found) for found in self.columns]
+        self._lay_out()
+
+    def _row(self, state: NodeState) -> list[int]:
+        left = dict(state.left)
+        row = []
+        for number, key in self.keys:
+            if not key:
+                row.append(state.free[number])
+            elif not state.free[number]:
+                row.append(0)
+            else:
+                have = dict(left.get(number, self.problem.groups[number].remaining))[key]
+                row.append(max(0, int(have // self.units[number, key])))
+        return row
+
+    def _uses(self, found: Columns) -> Array:
+        uses = np.zeros((len(found.takes), len(self.keys)), np.int64)
+        for at, (number, key) in enumerate(self.keys):
+            for column, (ask, group) in enumerate(found.pairs):
+                if group != number:
+                    continue
+                amount = 1
+                if key:
+                    amount = int(
+                        dict(dict(self.problem.groups[number].uses)[ask]).get(key, 0) / self.units[number, key]
+                    )
+                uses[:, at] += found.takes[:, column].astype(np.int64) * amount
+        return uses
+
+    def _possible(self, found: Columns) -> Columns:
+        """Return the columns that fit into the most that any state has."""
+        most = self.free.max(axis=0) if len(self.free) else np.zeros(len(self.keys), np.int64)
+        fits = (self._uses(found) <= most).all(axis=1)
+        return Columns(found.pairs, found.takes[fits], found.values[fits])
+
+    def _lay_out(self) -> None:
+        most = self.free.max(axis=0) if len(self.free) else np.zeros(len(self.keys), np.int64)
+        word, shift = 0, 0
+        self.shifts: list[tuple[int, int]] = []
+        guards = [0]
+        for size in most:
+            bits = max(1, int(size).bit_length()) + 1
+            if shift + bits > 64:
+                word, shift = word + 1, 0
+                guards.append(0)
+            self.shifts.append((word, shift))
+            guards[word] |= 1 << (shift + bits - 1)
+            shift += bits
+        self.guards = np.array(guards, np.uint64)
+        self.left = self.words(self.free)
+        self.wanted = [self.words(uses) for uses in self.uses]
+
+    def words(self, amounts: Array) -> Array:
+        """Return rows of amounts as words."""
+        words = np.zeros((len(amounts), len(self.guards)), np.uint64)
+        for at, (word, shift) in enumerate(self.shifts):
+            words[:, word] |= amounts[:, at].astype(np.uint64) << np.uint64(shift)
+        return words
+
+    def first(self, left: Array, pod: int) -> Array:
+        """Return for each row of words the first column of a pod that fits, -1 where none does."""
+        return first_column(left, self.wanted[pod], self.guards)
