@@ -86,7 +86,9 @@ def hardware_svg(
     for item in tree.iterfind(".//g[@tabindex]"):
         item.set("tabindex", "0")
         break
-    bottom = add_legend(root, prefix, width, scene.height + 14, compared=on_top.compared, known=cluster.claims_known)
+    unhealthy = any(state.unhealthy for state in states.values())
+    signs = {"compared": on_top.compared, "known": cluster.claims_known, "unhealthy": unhealthy}
+    bottom = add_legend(root, prefix, width, scene.height + 14, **signs)
     ground.set("height", f"{bottom:g}")
     # Where the legend begins: a view that scrolls the picture keeps the legend in sight.
     root.set("data-legend", f"{scene.height + 8:g}")
@@ -169,12 +171,15 @@ def _classes(state: DeviceState, *, compared: bool) -> list[str]:
 
 
 def _over(state: DeviceState, ink: _Ink) -> str:
-    """Return the sign over a device's name: the letter, "K" where only kube-scheduler takes it, "!" for a taint."""
+    """Return the sign over a device's name: the letter, "K" where only kube-scheduler takes it, "!" for a taint.
+
+    "×" marks a device that is reported unhealthy and carries no letter.
+    """
     if state.chosen:
         return ink.letter(state.chosen)
     if state.scheduler:
         return f"K {ink.letter(state.scheduler)}"
-    return "!" if state.state is State.TAINTED else ""
+    return ("!" if state.state is State.TAINTED else "") + ("×" if state.unhealthy else "")
 
 
 def _caption(mark: Mark, over: str) -> list[tuple[str, float, float, str]]:

@@ -19,15 +19,19 @@ _ROW = 20.0
 _ICON = 18.0
 
 
-def add_legend(root: Element, prefix: str, width: float, top: float, *, compared: bool, known: bool) -> float:
+def add_legend(
+    root: Element, prefix: str, width: float, top: float, *, compared: bool, known: bool, unhealthy: bool = False
+) -> float:
     """Add the legend below `top` and return where it ends.
 
     `compared` adds the signs of the comparison with kube-scheduler; without `known` claims it says that devices in use
-    are not known. Screen readers get the same from the labels of the devices.
+    are not known; `unhealthy` adds that sign. Screen readers get the same from the labels of the devices.
     """
     group = element(root, "g", class_="dra-hw-legend", aria_hidden="true")
     x, y = 2.0, top
     entries = [(*entry, _ICON, "square") for entry in _STATES]
+    if unhealthy:
+        entries += [("in-use dra-hw-unhealthy", "reported unhealthy", "", _ICON, "square")]
     if compared:
         entries += [("chosen dra-hw-only-best", "only best", "", _ICON, "square")]
         entries += [("free dra-hw-only-k", "only kube-scheduler", "", _ICON, "square")]
@@ -51,6 +55,8 @@ def _entry(group: Element, entry: tuple[str, str, str, float, str], prefix: str,
     if "chosen" in class_:
         item.set("style", f"--dra-hw-fill:{PALETTE[0].fill};--dra-hw-on:{PALETTE[0].text}")
         text(item, "A", x + icon / 2, y + 7.5, "dra-hw-small dra-hw-strong")
+    if "unhealthy" in class_:
+        text(item, "×", x + icon / 2, y + 7.5, "dra-hw-small dra-hw-strong")
     if "only-k" in class_:
         text(item, "K", x + icon / 2, y + 7.5, "dra-hw-small dra-hw-strong")
     if pattern:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dra_lab.model.plan import Plan
@@ -140,7 +140,12 @@ def path_words(shares: tuple[PathShare, ...]) -> str:
 
 def regret_lines(plan: Plan) -> Iterator[str]:
     """Yield what the first fits cost in bandwidth between GPUs and NICs, with kind and sources."""
-    with_paths = [regret for regret in plan.regrets if regret.best or regret.theirs]
+    yield from bandwidth_lines(plan.regrets)
+
+
+def bandwidth_lines(regrets: Sequence[Regret]) -> Iterator[str]:
+    """Yield what is left of the bandwidth between GPUs and NICs in each allocation, as ranges, with their sources."""
+    with_paths = [regret for regret in regrets if regret.best or regret.theirs]
     if not with_paths:
         return
     yield (

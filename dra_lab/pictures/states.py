@@ -36,13 +36,14 @@ class State(StrEnum):
 class DeviceState:
     """A device's state; `chosen` and `scheduler` are requests of the drawing (`gpu`, `gpu/aligned`) or "".
 
-    `why` says more in words: who holds it, which taint, why it is not eligible.
+    `why` says more in words: who holds it, which taint, why it is not eligible; `unhealthy` is what kubelet reports.
     """
 
     state: State = State.FREE
     chosen: str = ""
     scheduler: str = ""
     why: tuple[str, ...] = ()
+    unhealthy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,8 @@ def device_states(
     for device_id, device in seen:
         state, why = _basic(cluster, device_id, device, unfit, rules=rules)
         chosen, scheduler = on_top.filled.get(device_id, ""), on_top.scheduler.get(device_id, "")
-        states[device_id] = DeviceState(state, chosen, scheduler, why)
+        unhealthy = device_health(cluster).get(device_id) == UNHEALTHY
+        states[device_id] = DeviceState(state, chosen, scheduler, why, unhealthy)
     return states
 
 

@@ -14,6 +14,7 @@ from dra_lab.exports.in_use import AUDIT_COLUMNS, audit_frame, counters_frame, i
 from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption, DeviceTaint
 from dra_lab.model.names import DeviceID
 from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.states import device_states
 from dra_lab.sources import load_cluster
 
@@ -117,6 +118,14 @@ def test_an_unhealthy_device_is_told_and_seen():
     assert "team/p" in told.message
     assert "reported unhealthy" in device_states(found, "n1")[DeviceID(GPU, "n1", "gpu-0")].why
     assert list(in_use_frame(found)["health"]) == ["Unhealthy"]
+
+
+@pytest.mark.parametrize(("health", "signs"), [("Unhealthy", 2), ("Healthy", 0)])
+def test_an_unhealthy_device_has_a_sign_that_the_legend_explains(health, signs):
+    """On the device and in the legend; where no device is unhealthy there is neither."""
+    pods = (a_pod("p", health=("claim:devices/r", "gpu.nvidia.com/n1/gpu-0", health)),)
+    drawn = hardware_svg(held_by(a_claim(result(), pods=("p",)), pods=pods), "n1")
+    assert drawn.count(">×</text>") == signs
 
 
 def test_a_taint_of_a_held_device_is_in_the_table():

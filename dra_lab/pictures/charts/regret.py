@@ -150,7 +150,7 @@ PathRow = tuple[str, str, PathShare]
 
 def _paths(answer: Plan | FleetPlan) -> list[PathRow]:
     """Return how the GPUs reach their NICs, the plan's way first, where some first fit has another way."""
-    if isinstance(answer, FleetPlan) or not any(regret.paths_differ for regret in answer.regrets):
+    if not any(regret.paths_differ for regret in answer.regrets):
         return []
     rows = [(*_WHO["best"], share) for share in answer.regrets[0].best]
     return rows + [(*_WHO[r.against], share) for r in answer.regrets for share in r.theirs]
