@@ -6,6 +6,7 @@ import gzip
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,20 @@ def replay_file(path: Path, allocator: str = "first-fit") -> Iterator[dict[str, 
     `allocator` is one of ALLOCATORS and answers cases of allocation. Raises SourceError when the file cannot be read
     and InputError for a line that is no case.
     """
-    for number, line in enumerate(_lines(path), 1):
-        if not line.strip():
-            continue
-        try:
-            case = json.loads(line)
-        except ValueError as error:
-            raise InputError(f"this is no JSON: {error}", origin=Origin(str(path), line=number)) from None
-        yield _answer(case, Origin(str(path), line=number), allocator)
+    with _lines(path) as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            origin = Origin(str(path), line=number)
+            try:
+                case = json.loads(line)
+            except ValueError as error:
+                raise InputError(f"this is no JSON: {error}", origin=origin) from None
+            try:
+                answer = _answer(case, origin, allocator)
+            except InputError as error:
+                raise InputError(error.message, origin=error.origin or origin) from error
+            yield answer
 
 
 def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
@@ -54,9 +61,9 @@ def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
     raise InputError(why, origin=origin)
 
 
-def _lines(path: Path) -> Iterable[bytes]:
+def _lines(path: Path) -> AbstractContextManager[Iterable[bytes]]:
     if str(path) == "-":
-        return sys.stdin.buffer
+        return nullcontext(sys.stdin.buffer)
     try:
         return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
     except OSError as error:

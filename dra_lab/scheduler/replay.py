@@ -1,14 +1,13 @@
-"""Replays recorded cases of the structured allocator, one JSON document a line."""
+"""Replays recorded cases of the structured allocator."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from dra_lab.errors import InputError, ManifestError
+from dra_lab.errors import ManifestError
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node
@@ -69,23 +68,6 @@ def replay_allocation(
         limits = Limits(step_limit, time_limit)
         results[node.name] = _answer(cluster, node.name, read.claims, gates, limits)
     return {"id": read.id, "results": results}
-
-
-def replay_lines(lines: Iterable[str | bytes], kind: str = "allocation") -> Iterator[dict[str, Any]]:
-    """Yield the answer to every line of a file of recorded cases; `kind` must be `allocation`.
-
-    Raises InputError for another kind, ManifestError for a line that is no case.
-    """
-    if kind != "allocation":
-        raise InputError(f"the scheduler replays allocation cases, not {kind!r}")
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            case = json.loads(line)
-        except ValueError as error:
-            raise ManifestError(f"line {number} is no JSON document: {error}") from error
-        yield replay_allocation(case)
 
 
 def _answer(

@@ -6,8 +6,7 @@ import threading
 
 import pytest
 from api_server.kubeconfig import write_kubeconfig
-from api_server.server import ApiServer
-from api_server.small_cluster import claim, recorded_store
+from api_server.small_cluster import claim
 
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.model.names import DeviceID
@@ -17,22 +16,6 @@ from dra_lab.sources.live.client import ReadingClient, Stream
 
 QUICK = Limits(connect=2, read=2, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002)
 SMALL = Limits(connect=2, read=2, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002, page=2)
-
-
-@pytest.fixture
-def server():
-    """The recorded cluster, served."""
-    with ApiServer(recorded_store()) as made:
-        yield made
-
-
-@pytest.fixture
-def config(server, tmp_path, monkeypatch):
-    """A kubeconfig for it, which KUBECONFIG names."""
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    file = write_kubeconfig(tmp_path, server)
-    monkeypatch.setenv("KUBECONFIG", str(file))
-    return file
 
 
 def as_files(server):

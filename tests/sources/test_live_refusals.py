@@ -5,9 +5,7 @@ import socket
 import time
 
 import pytest
-from api_server.kubeconfig import untrusted, write_kubeconfig
-from api_server.server import ApiServer
-from api_server.small_cluster import recorded_store
+from api_server.kubeconfig import untrusted
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Severity
@@ -17,22 +15,6 @@ from dra_lab.sources.live.kinds import KINDS
 
 QUICK = Limits(connect=2, read=0.3, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002)
 PLURALS = ["resourceslices", "deviceclasses", "resourceclaims", "nodes", "devicetaintrules", "pods"]
-
-
-@pytest.fixture
-def server():
-    """The recorded cluster, served."""
-    with ApiServer(recorded_store()) as made:
-        yield made
-
-
-@pytest.fixture
-def config(server, tmp_path, monkeypatch):
-    """A kubeconfig for it, which KUBECONFIG names."""
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    file = write_kubeconfig(tmp_path, server)
-    monkeypatch.setenv("KUBECONFIG", str(file))
-    return file
 
 
 def refused(limits=QUICK) -> str:
