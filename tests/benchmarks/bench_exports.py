@@ -1,9 +1,13 @@
 """Exports: the share of planned replicas that first fit serves as planned, as compiled and tightened (target 95 %).
 
-`DRA_LAB_BENCH_SEEDS` is the number of random clusters of each kind, 300 unless told; `DRA_LAB_BENCH_FIRST` the first
-seed, 10,000 unless told: the search was looked at on seeds below 1,000 only. Served as planned in groups (one template
-for each kind of node that a plan uses) shows what is possible at all: a replica that is served there can be served, the
-others may or may not be possible.
+`DRA_LAB_BENCH_SEEDS` is the number of random clusters of each kind, 150 unless told; `DRA_LAB_BENCH_FIRST` the first
+seed, 10,000 unless told: the search was looked at on seeds below 1,000 only. Replicas on several kinds of nodes are
+exported as one template, and in groups as `--split` does it (a template for each kind of node that the plan uses).
+
+Not every plan can be had. A selector and a constraint see what a device publishes, and first fit takes the first of
+what they admit, so between devices that publish the same, kube-scheduler takes the one listed first, whatever is
+planned; where only the other of them leaves room for a second replica, no manifest brings both. Such replicas count
+against the share here: nothing is taken out of it, so the share is a lower bound of what is asked for.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")
 FIRST = int(os.environ.get("DRA_LAB_BENCH_FIRST", "10000"))
-SEEDS = range(FIRST, FIRST + int(os.environ.get("DRA_LAB_BENCH_SEEDS", "300")))
+SEEDS = range(FIRST, FIRST + int(os.environ.get("DRA_LAB_BENCH_SEEDS", "150")))
 SAMPLES = ("eks-p4d/gpu-nic-pairs", "eks-p4d/any-nic-pairs", "dgx-h100/gpu-nic-cpu", "mi300x/gpu-nic-pairs")
 MIG = ClaimSketch(name="slices", requests=(request("part", "mig.nvidia.com", 2),))
 Planned = tuple[Cluster, Plan | FleetPlan]
@@ -84,10 +88,10 @@ def measure(name: str, plans: Iterator[Planned]) -> None:
     wanted = before = after = grouped = split = pins = 0
     times = []
     for cluster, plan in plans:
-        began = time.perf_counter()
+        began = time.process_time()
         found = tighten(cluster, plan, RELEASE, seeds=5)
         if found.loop.wanted:
-            times.append(time.perf_counter() - began)
+            times.append(time.process_time() - began)
             wanted += found.loop.wanted
             before += found.before.kept
             after += found.loop.kept
@@ -100,7 +104,7 @@ def measure(name: str, plans: Iterator[Planned]) -> None:
         f"  as planned as compiled {100 * before / wanted:.1f} %, tightened {100 * after / wanted:.1f} % (target 95 %)"
     )
     print(f"  in groups {100 * grouped / wanted:.1f} % (target 95 %); {split} plans are split")
-    print(f"  {pins / len(times):.1f} pins a plan; {1000 * sum(times) / len(times):.0f} ms a plan")
+    print(f"  {pins / len(times):.1f} pins a plan; {1000 * sum(times) / len(times):.0f} ms of processor time a plan")
 
 
 def main() -> None:
