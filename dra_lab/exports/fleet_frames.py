@@ -57,6 +57,24 @@ def replicas_frame(plan: FleetPlan) -> pd.DataFrame:
     return frame_of(rows, ("workload", "number", "node", "claim", "request", "device", "takes"))
 
 
+def replica_regret_frame(plan: FleetPlan) -> pd.DataFrame:
+    """Return one row for each replica and goal: its value, and that of the pod that first fit put in its place.
+
+    Columns `workload`, `number`, `node`, `goal`, `best`, `first_fit`, `regret` (first fit less best; None where first
+    fit found no place for this one, or was not asked).
+    """
+    theirs = {(r.workload, r.number): r for r in (plan.first_fit.replicas if plan.first_fit else ())}
+    rows = []
+    for replica in sorted(plan.replicas, key=lambda r: (r.workload, r.number)):
+        found = theirs.get((replica.workload, replica.number))
+        values = {goal.goal: goal.value for goal in found.goals} if found else {}
+        for goal in replica.goals:
+            value = values.get(goal.goal)
+            regret = None if value is None else value - goal.value
+            rows.append([replica.workload, replica.number, replica.node, goal.goal, goal.value, value, regret])
+    return frame_of(rows, ("workload", "number", "node", "goal", "best", "first_fit", "regret"))
+
+
 def rooms_frame(rooms: Iterable[Room]) -> pd.DataFrame:
     """Return one row for each node and workload: how many more replicas fit, at least (`each`) and at most (`bound`).
 

@@ -10,6 +10,7 @@ from dra_lab.model.fleet import FLEET_GOALS, UNPLACED, FleetPlan, LargestJob, Ro
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.pictures.charts.amounts import KINDS
 from dra_lab.pictures.plain_table import plain_table
+from dra_lab.pictures.reason_words import bandwidth_lines
 
 
 def fleet_sentence(plan: FleetPlan) -> str:
@@ -94,6 +95,8 @@ def _sections(plan: FleetPlan) -> Iterator[str]:
         yield _section("Workloads", [plain_table(("workload", "wanted", "placed"), rows)])
     if plan.goals and plan.replicas:
         yield _section("Goals, most important first (smaller is better)", [plain_table(_HEAD, [*_goals(plan)])])
+    if lines := [*bandwidth_lines(plan.regrets)]:
+        yield _section("Regret", [f"- {sentence(line)}" for line in lines])
     if plan.replicas:
         yield _section("Nodes", [plain_table(("node", "replicas"), [*_nodes(plan)])])
     if plan.shortfalls:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from dra_lab.exports.plan_values import JSON_VERSION, finding_value, goal_value, placement_value, shortfall_value
+from dra_lab.exports.reason_values import regret_json
 from dra_lab.model.fleet import FleetPlan, LargestJob, Replica, Room, Stranded, StrandedKind, Workload
 
 
@@ -25,6 +26,7 @@ def fleet_json(plan: FleetPlan) -> dict[str, Any]:
         "nodes": list(plan.nodes),
         "replicas": [_replica(replica) for replica in plan.replicas],
         "firstFit": _first_fit(plan),
+        "regrets": [regret_json(regret) for regret in plan.regrets],
         "states": plan.states,
         "shortfalls": [shortfall_value(shortfall) for shortfall in plan.shortfalls],
         "findings": [finding_value(finding) for finding in plan.findings],

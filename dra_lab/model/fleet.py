@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from dra_lab.findings import Finding
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall
+from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
 
 UNPLACED = "unplaced"
@@ -58,7 +59,8 @@ class FleetPlan:
     value that could still exist, the goals before it being kept, and `proven` says that no better one does. `status` is
     OPTIMAL only when every goal is proven, FEASIBLE when one is not, INFEASIBLE when it is proven that not one replica
     fits (with `objective` "nodes": that not all of them do), STOPPED when it was ended before any answer. `first_fit`
-    is kube-scheduler with the same replicas (see `planner.fleet`), None where not asked. `parts` are the seconds of
+    is kube-scheduler with the same replicas (see `planner.fleet`), None where not asked, and `regrets` what that costs
+    over the nodes that were compared. `parts` are the seconds of
     each part of the work (`scan`, `patterns`, `master`, `first fit`), `states` the number of distinct node states.
     """
 
@@ -71,6 +73,7 @@ class FleetPlan:
     first_fit: FleetPlan | None = None
     shortfalls: tuple[Shortfall, ...] = ()
     findings: tuple[Finding, ...] = ()
+    regrets: tuple[Regret, ...] = ()
     seconds: float = 0.0
     objective: str = "replicas"
     parts: Mapping[str, float] = field(default_factory=dict)

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, Replica
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Placement
+from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Placement, PlanStatus
 from dra_lab.model.regret import GoalRegret, PathShare, Regret
 from dra_lab.topology.bandwidth import PATHS, pair_paths
-from dra_lab.topology.locality import Locality
+from dra_lab.topology.locality import Locality, localities
 
 
 def path_shares(places: Mapping[DeviceID, Locality], placements: Iterable[Placement]) -> tuple[PathShare, ...]:
     """Return how the GPUs of an allocation reach their NICs, the nearest first; () without GPUs or NICs."""
+    return _shares(_paths(places, placements))
+
+
+def _paths(places: Mapping[DeviceID, Locality], placements: Iterable[Placement]) -> Counter[str]:
     chosen = dict.fromkeys(placement.device for placement in placements)
-    pairs = Counter(pair.path for pair in pair_paths(places[device] for device in chosen))
-    return tuple(_share(path, pairs[path]) for path in PATHS if pairs[path])
+    return Counter(pair.path for pair in pair_paths(places[device] for device in chosen))
+
+
+def _shares(paths: Counter[str]) -> tuple[PathShare, ...]:
+    return tuple(_share(path, paths[path]) for path in PATHS if paths[path])
 
 
 def _share(path: str, gpus: int) -> PathShare:
@@ -46,3 +55,31 @@ def regret_of(
         if goal.goal in theirs and theirs[goal.goal] != goal.value
     )
     return Regret(against, differing, path_shares(places, placements), path_shares(places, found.placements))
+
+
+def fleet_regret(cluster: Cluster, plan: FleetPlan) -> Regret | None:
+    """Return what the first fit costs over all replicas that it placed nodes for; None where it was not asked.
+
+    A GPU's NIC is one of its own replica. Where not every node was compared the paths are those on the nodes that were,
+    and no goals are told: theirs are sums over all nodes.
+    """
+    found = plan.first_fit
+    if found is None:
+        return None
+    whole = found.status is not PlanStatus.STOPPED
+    nodes = frozenset(plan.nodes if whole else found.nodes)
+    theirs = {goal.goal: goal.value for goal in found.goals}
+    differing = tuple(
+        GoalRegret(goal.goal, goal.value, theirs[goal.goal])
+        for goal in (plan.goals if whole else ())
+        if goal.goal in theirs and theirs[goal.goal] != goal.value
+    )
+    return Regret("manifest", differing, *(_of_replicas(cluster, p.replicas, nodes) for p in (plan, found)))
+
+
+def _of_replicas(cluster: Cluster, replicas: Iterable[Replica], nodes: Collection[str]) -> tuple[PathShare, ...]:
+    paths: Counter[str] = Counter()
+    for replica in replicas:
+        if replica.node in nodes:
+            paths += _paths(localities(cluster, replica.node), replica.placements)
+    return _shares(paths)

@@ -24,6 +24,7 @@ def fleet_words(plan: FleetPlan) -> str:
 def fleet_html(plan: FleetPlan) -> str:
     """Return a fleet plan as HTML: sentence, workloads, goals beside kube-scheduler's, what the nodes hold."""
     from dra_lab.exports.fleet_text import fleet_sentence
+    from dra_lab.pictures.reason_words import bandwidth_lines
 
     placed = plan.placed
     parts = [_strong(fleet_sentence(plan))]
@@ -34,6 +35,7 @@ def fleet_html(plan: FleetPlan) -> str:
         parts.append(table_html(("goal", "best", "", "kube-scheduler's first fit"), [*_goal_rows(plan)]))
     if loads := Counter(_load(plan, replicas) for replicas in plan.on_node.values()):
         parts.append(table_html(("on a node", "nodes"), [(load, f"{count:,}") for load, count in loads.most_common()]))
+    parts += [_lines("Regret", list(bandwidth_lines(plan.regrets)))]
     parts += [_lines("Reasons", [f"{s.message}. {s.advice}".strip() for s in plan.shortfalls])]
     parts += [_lines("Findings", [str(finding) for finding in plan.findings])]
     return _result(parts)

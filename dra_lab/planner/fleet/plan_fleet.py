@@ -15,6 +15,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.progress import Limits, Progress
+from dra_lab.planner.regret import fleet_regret
 
 _PLACING = 1e-4
 _RESERVED = 0.3
@@ -74,6 +75,8 @@ def plan_fleet(
         from dra_lab.planner.fleet.regret import first_fit_of
 
         plan = replace(plan, first_fit=first_fit_of(fleet, plan, order, limits))
+        found = fleet_regret(fleet.scan.cluster, plan)
+        plan = replace(plan, regrets=() if found is None else (found,))
         clock.lap("first fit")
     return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
 
