@@ -12,7 +12,7 @@ say     = @printf '\n== %s\n' "$(1)"
 FRONT_END := $(filter-out %.py,$(wildcard widgets/*.* widgets/src/* widgets/src/*/* widgets/labextension/*.json widgets/labextension/src/* widgets/labextension/style/*))
 SET_UP    := pyproject.toml hatch_build.py widgets/front_end.py widgets/package-lock.json
 
-.PHONY: help lab test quick bench clean lint types contracts unit typescript notebooks browser packaging front-end
+.PHONY: help lab test quick bench clean lint types contracts unit typescript notebooks browser packaging installed front-end
 .DELETE_ON_ERROR:
 
 help:
@@ -54,7 +54,7 @@ lab: $(VENV)/.ready-to-plan
 	@mkdir -p $(PLANS)
 	@cd $(PLANS) && "$(CURDIR)/$(BIN)/dra-lab" lab $(ARGS)
 
-test: quick typescript notebooks browser packaging
+test: quick typescript notebooks installed
 	$(call say,everything passed)
 
 quick: lint types contracts unit
@@ -90,16 +90,24 @@ typescript: front-end
 
 notebooks: front-end
 	$(call say,notebooks: every one from top to bottom   [5 s each])
-	@$(BIN)/python -m pytest -q --nbmake --nbmake-timeout=300 notebooks
+	@$(BIN)/python -m pytest -q -n auto --nbmake --nbmake-timeout=300 notebooks
+
+# Side by side, each worker with a JupyterLab and a Chromium of its own; packaging is given out first, for it takes longest.
+SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
 browser: front-end
 	$(call say,browser tests: JupyterLab in Chromium$(COMMA) no network   [2 to 4 minutes])
 	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
-	  && $(BIN)/python -m pytest -q -m browser tests/browser
+	  && $(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m browser tests/browser
 
 packaging: front-end
 	$(call say,packaging: wheel$(COMMA) sdist$(COMMA) fresh environment   [1 to 3 minutes])
-	@$(BIN)/python -m pytest -q -m slow
+	@$(BIN)/python -m pytest -q -m slow tests/test_packaging.py
+
+installed: front-end
+	$(call say,browser tests and packaging$(COMMA) side by side   [3 to 5 minutes])
+	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
+	  && $(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "browser or slow" tests/test_packaging.py tests/browser
 
 clean:
 	$(call say,removing what was built; $(PLANS)/ stays)

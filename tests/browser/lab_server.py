@@ -92,7 +92,7 @@ class LabServer:
         self._process = subprocess.Popen(
             self._command(), env=self._environment(), stdout=self._log, stderr=subprocess.STDOUT, cwd=self.root
         )
-        until(self._answers, "JupyterLab answers", timeout=90)
+        until(self._answers, "JupyterLab answers", timeout=300)
         self.seconds_to_start = time.monotonic() - started
 
     @property
