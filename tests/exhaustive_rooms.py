@@ -6,7 +6,7 @@ from collections import Counter
 
 from exhaustive_fleets import MOST, ExhaustiveNode, Held, TooLarge, best_fleet, holds, shareable
 from exhaustive_plans import CPU, KINDS, Exhaustive
-from exhaustive_sharing import CORES, ExhaustiveSharing
+from exhaustive_sharing import CORES, SHARES, ExhaustiveSharing
 from msgspec.structs import replace
 
 from dra_lab.model.claims import ALL, CapacityRequirements
@@ -57,53 +57,71 @@ def _part_times(part, number):
     return replace(part, count=count * number)
 
 
-def most_used(cluster, sketches, node, *, sharing, version):
-    """Return for each kind what is free on a node, and the most of it that aligned pods use side by side."""
+def most_used(cluster, sketches, nodes, *, sharing, version):
+    """Return for each kind what is free on nodes, and the most of it that aligned pods use side by side."""
     aligned = [
         Workload(f"w{at}", (replace(sketch, links=tuple(replace(link, must=True) for link in sketch.links)),), MOST)
         for at, sketch in enumerate(sketches)
     ]
-    return Packings(cluster, aligned, node, sharing=sharing, version=version)
+    return Packings(cluster, aligned, nodes, sharing=sharing, version=version)
 
 
 class Packings:
-    """Every set of pods on one node, and what each keeps of every kind of device."""
+    """Every set of pods on nodes, and what they keep of every kind of device; nodes may share a pool."""
 
-    def __init__(self, cluster, workloads, node, *, sharing, version) -> None:
-        self.workloads = workloads
-        self.cluster = cluster
-        empty = [replace_replicas(workload) for workload in workloads]
-        nodes = ExhaustiveNode(cluster, empty, node, (), sharing=sharing, version=version)
-        self.model = nodes.models[0]
+    def __init__(self, cluster, workloads, nodes, *, sharing, version) -> None:
+        self.cluster, self.workloads = cluster, workloads
+        empty = [Workload(workload.name, workload.claims, 0) for workload in workloads]
+        found = [ExhaustiveNode(cluster, empty, node, (), sharing=sharing, version=version) for node in nodes]
+        self.models = [node.models[0] for node in found]
         # A pod that keeps nothing uses nothing.
-        self.ways = [way for ways in nodes.ways for way in ways if way.kept.key != Held().key]
+        self.ways = [
+            (at, way)
+            for at, node in enumerate(found)
+            for ways in node.ways
+            for way in ways
+            if way.kept.key != Held().key
+        ]
         self.asked = {key for w in workloads for c in w.claims for ask in _asks(c) for key in ask.capacity}
         self.most: Counter[str] = Counter()
         self.steps = 0
         self._extend([], Held(), 0)
 
     def _extend(self, pods, kept, first) -> None:
-        self.steps += 1
-        if self.steps > MOST:
-            raise TooLarge
         for kind, amount in self.used(kept).items():
             self.most[kind] = max(self.most[kind], amount)
         for at in range(first, len(self.ways)):
-            way = self.ways[at]
+            way = self.ways[at][1]
             following = kept.plus(way.kept)
-            if way.kept.alone & kept.alone:
-                continue
-            if following.key == kept.key:
-                continue  # shares without an amount: one more of them uses no more
-            if all(holds(self.model, following.plus(pod.seen)) for pod in [*pods, way]):
-                self._extend([*pods, way], following, at)
+            if way.kept.alone & kept.alone or following.key == kept.key:
+                continue  # taken, or one more share without an amount, which uses no more
+            if self._holds([*pods, self.ways[at]]):
+                self._extend([*pods, self.ways[at]], following, at)
+
+    def _holds(self, pods) -> bool:
+        """Each pod has room for what it looks into beside what all keep; each node sees its own and what is shared."""
+        self.steps += len(self.models)
+        if self.steps > MOST:
+            raise TooLarge
+        for at, model in enumerate(self.models):
+            mine = Held()
+            for node, pod in pods:
+                mine = mine.plus(pod.kept if node == at else pod.kept.far())
+            looks = [pod.seen if node == at else pod.seen.far() for node, pod in pods]
+            if not all(holds(model, mine.plus(look)) for look in looks):
+                return False
+        return True
+
+    def seen(self, device):
+        """Return the view of a node that sees a device."""
+        return next(model for model in self.models if device in model.devices)
 
     def key(self, device) -> str:
         """Return the capacity that CPUs are counted by, "" for a device that is counted as one."""
-        if not shareable(self.model, device) or device.driver != CPU:
+        model = self.seen(device)
+        if not shareable(model, device) or device.driver != CPU:
             return ""
-        keys = [key for key in self.model.devices[device].capacity if key in self.asked]
-        return keys[0] if keys else ""
+        return min((key for key in model.devices[device].capacity if key in self.asked), default="")
 
     def used(self, kept):
         """Return what pods keep, kind by kind."""
@@ -113,27 +131,28 @@ class Packings:
             found[KINDS[device.driver]] += int(kept.shares[device, key]) if key else 1
         return found
 
+    def available(self, model, device) -> bool:
+        """Say whether no taint keeps a device from all claims; those of the random claims tolerate all or none."""
+        tainted = any(t.effect in ("NoSchedule", "NoExecute") for t in model.devices[device].taints)
+        return not tainted or any(ask.tolerations for w in self.workloads for c in w.claims for ask in _asks(c))
+
     @property
     def free(self):
         """Return what no claim holds, kind by kind."""
         found: Counter[str] = Counter()
-        held = self.cluster.allocated
-        for device in self.model.devices:
-            found[KINDS[device.driver]] += 0
-            if device in held.exclusive:
-                continue
-            key = self.key(device)
-            if key:
-                room = self.model.room(device)[key] if key in (CORES, "shares") else self.model.left(device)
-                found[KINDS[device.driver]] += max(0, int(room))
-            elif not (device in held.shares and not shareable(self.model, device)):
-                found[KINDS[device.driver]] += 1
+        seen = {device: model for model in self.models for device in model.devices}
+        for device, model in seen.items():
+            found[KINDS[device.driver]] += self._left(model, device)
         return found
 
-
-def replace_replicas(workload):
-    """Return a workload of which a node is asked for its ways alone."""
-    return Workload(workload.name, workload.claims, 0)
+    def _left(self, model, device) -> int:
+        held = self.cluster.allocated
+        if device in held.exclusive or not self.available(model, device):
+            return 0
+        key = self.key(device)
+        if key:
+            return max(0, int(model.room(device)[key] if key in (CORES, SHARES) else model.left(device)))
+        return int(device not in held.shares or shareable(model, device))
 
 
 def _asks(claim):

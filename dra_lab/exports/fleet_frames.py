@@ -100,7 +100,8 @@ def stranded_frame(found: Stranded) -> pd.DataFrame:
     for node_class in found.nodes:
         for kind in node_class.kinds:
             numbers = [kind.free, kind.usable, kind.stranded, kind.least, kind.proven]
-            rows += [[node, kind.kind, *numbers] for node in node_class.nodes]
+            names = [" + ".join(node_class.nodes)] if node_class.together else node_class.nodes
+            rows += [[node, kind.kind, *numbers] for node in names]
     rows.sort(key=lambda row: (str(row[0]), str(row[1])))
     return frame_of(rows, ("node", "kind", "free", "usable", "stranded", "least", "proven"))
 

@@ -157,7 +157,8 @@ def _stranded_words(kind: StrandedKind) -> str:
 
 def _lost(lost: Stranded) -> str:
     rows: list[list[object]] = []
-    nodes = sorted(((node, c.kinds) for c in lost.nodes for node in c.nodes), key=itemgetter(0))
+    named = (([" + ".join(c.nodes)] if c.together else c.nodes, c.kinds) for c in lost.nodes)
+    nodes = sorted(((name, kinds) for names, kinds in named for name in names), key=itemgetter(0))
     for name, kinds in (("in all", lost.kinds), *nodes):
         for kind in kinds:
             if kind.free:

@@ -95,7 +95,10 @@ def stranded_json(lost: Stranded) -> dict[str, Any]:
         "claims": list(lost.claims),
         "proven": lost.proven,
         "kinds": [_kind(kind) for kind in lost.kinds],
-        "nodes": [{"nodes": list(c.nodes), "kinds": [_kind(kind) for kind in c.kinds]} for c in lost.nodes],
+        "nodes": [
+            {"nodes": list(c.nodes), "together": c.together, "kinds": [_kind(kind) for kind in c.kinds]}
+            for c in lost.nodes
+        ],
     }
 
 

@@ -200,10 +200,11 @@ class StrandedKind:
 
 @dataclass(frozen=True, slots=True)
 class StrandedNodes:
-    """What is stranded on each of some equal nodes."""
+    """What is stranded on each of some equal nodes; on nodes that share devices it is on all of them `together`."""
 
     nodes: tuple[str, ...]
     kinds: tuple[StrandedKind, ...]
+    together: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,8 @@ class Amounts:
 
     A shareable device counts as the part of it that is taken, partitions of one device (shared counters) as parts of
     that device: the largest part over its capacities or counters. `blocked` is tainted, or in a pool that
-    kube-scheduler skips; `stranded` is free, and no claim that was asked about can use it.
+    kube-scheduler skips (whatever claims tolerate: none is known here); `stranded` is free, and no claim that was asked
+    about can use it; on nodes that share devices it is not told, as it is one number for all of them.
     """
 
     node: str
@@ -78,10 +79,9 @@ def node_amounts(
 
 
 def _lost(stranded: Stranded | None) -> Mapping[tuple[str, str], int]:
-    """Return what is stranded by (node, kind); of nodes that share devices, on all of them together: not told here."""
-    if stranded is None:
-        return {}
-    return {(name, kind.kind): kind.stranded for c in stranded.nodes for name in c.nodes for kind in c.kinds}
+    """Return what is stranded by (node, kind); of nodes that share devices it is one number, which is not told here."""
+    rows = [row for row in (stranded.nodes if stranded is not None else ()) if not row.together]
+    return {(name, kind.kind): kind.stranded for row in rows for name in row.nodes for kind in row.kinds}
 
 
 def _amounts(node: str, kind: str, parts: list[float], stranded: int) -> Amounts:

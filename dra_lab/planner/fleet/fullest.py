@@ -31,9 +31,9 @@ def fullest(fleet: Fleet, sites: Sequence[Site], solver: str, limits: Limits, mo
     alone = [counted(fleet, site, most, limits) for site in others]
     count = _Count(work, alone, limits)
     count.tell()
-    for step in _in_turn([found.islands(solver, limits) for found in work]):
+    for step in in_turn([found.islands(solver, limits) for found in work]):
         count.tell(step)
-    for step in _in_turn([found.states(fleet, solver, limits) for found in work]):
+    for step in in_turn([found.states(fleet, solver, limits) for found in work]):
         count.tell(step)
     for known in sorted(alone, key=lambda known: (-known.gap, known.site.members[0])):
         if known.gap and not limits.reached:
@@ -61,7 +61,7 @@ class _Count:
         self.limits.tell("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
 
 
-def _in_turn(works: Sequence[Iterator[None]]) -> Iterator[None]:
+def in_turn(works: Sequence[Iterator[None]]) -> Iterator[None]:
     """Yield from all in turn: under a limit no hardware waits for another."""
     left = list(works)
     while left:
@@ -82,7 +82,7 @@ class _OnHardware:
     cap: int
     least: Array = field(init=False)
     most: Array = field(init=False)
-    parts: list[_OnIsland] = field(init=False, default_factory=list)
+    parts: list[OnIsland] = field(init=False, default_factory=list)
     patterns: list[Array] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -94,7 +94,10 @@ class _OnHardware:
             self.least = self.most = np.where(fits, self.cap, 0)
         elif found.listed:
             weights = np.array([site.count for site in found.sites])
-            self.parts = [_OnIsland.of(found, island, weights) for island in found.islands]
+            self.parts = [
+                OnIsland.of(island, weights, np.ones(len(island.uses), np.int64), found.most_pods(island))
+                for island in found.islands
+            ]
             self._sum()
 
     def _sum(self) -> None:
@@ -168,21 +171,21 @@ class _OnHardware:
 
 
 @dataclass
-class _OnIsland:
-    """The vectors of one island: `least` and `most` pods on each, `nodes` that have it."""
+class OnIsland:
+    """The vectors of one island: what ways are worth together, `least` and `most`, and the `nodes` that have each."""
 
     island: Island
+    worth: Array
     least: Array
     most: Array
     nodes: Array
     tried: Array
 
     @classmethod
-    def of(cls, hardware: Hardware, island: Island, counts: Array) -> _OnIsland:
-        most = hardware.most_pods(island)
-        least = island.filled(np.ones(len(island.uses), np.int64), most)
+    def of(cls, island: Island, counts: Array, worth: Array, most: Array) -> OnIsland:
+        """Begin with what first fit reaches, and what counting allows; `counts` are the nodes of each state."""
         nodes = np.bincount(island.of_state, weights=counts, minlength=len(island.vectors))
-        return cls(island, least, most, nodes, np.zeros(len(most), bool))
+        return cls(island, worth, island.filled(worth, most), most, nodes, np.zeros(len(most), bool))
 
     def step(self, solver: str, limits: Limits) -> bool:
         """Solve the vector that leaves most open; say whether there was one."""
@@ -192,8 +195,7 @@ class _OnIsland:
             return False
         self.tried[at] = True
         free = self.island.vectors[at]
-        worth = np.ones(len(self.island.uses), np.int64)
-        least, most = most_worth(free, self.island.uses, worth, solver, limits)
+        least, most = most_worth(free, self.island.uses, self.worth, solver, limits)
         least, most = max(int(self.least[at]), least), min(int(self.most[at]), most)
         more = (self.island.vectors >= free).all(axis=1)
         less = (self.island.vectors <= free).all(axis=1)

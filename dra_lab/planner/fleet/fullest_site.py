@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from dra_lab.planner.counters import Counter as CounterName
-from dra_lab.planner.fleet.counting import room_of
-from dra_lab.planner.fleet.pack import Takes
+from dra_lab.planner.fleet.counting import Counts, Room, room_of
+from dra_lab.planner.fleet.pack import Packed, Takes
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.room import MOST
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.fleet.tables import Table, tables_of
+from dra_lab.planner.fleet.tables import Table
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 
 _MOST_COPIES = 64
+_MOST_ROWS = 500_000
+_ROUNDING = 1e-6
 
 
 @dataclass
@@ -38,9 +43,32 @@ def counted(fleet: Fleet, site: Site, most: int, limits: Limits) -> Known:
     return Known(site, 0, most if limits.reached else min(most, room_of(site, fleet.demand).caps[0]))
 
 
+def table_of(site: Site, demand: Sequence[int], solver: str) -> Table:
+    """Return an empty table for a site, without the list of all numbers of pods that counting allows."""
+    table = Table(site, room_of(site, demand), (), solver, None)
+    table.learn(site.zero, Packed((), ()))
+    return table
+
+
+def counts_within(room: Room, caps: Counts, most: int) -> list[Counts] | None:
+    """Return numbers of pods up to `caps` with all those that counting allows; None where they are more than `most`."""
+    rows = [(np.array([float(w) for w in weights]), float(limit)) for weights, limit in room.rows]
+    found = np.zeros((1, len(caps)), np.int64)
+    for at, cap in enumerate(caps):
+        if len(found) * (cap + 1) > _MOST_ROWS:
+            return None
+        found = np.repeat(found, cap + 1, axis=0)
+        found[:, at] = np.tile(np.arange(cap + 1), len(found) // (cap + 1))
+        for weights, limit in rows:
+            found = found[found @ weights <= limit + _ROUNDING]
+        if len(found) > most:
+            return None
+    return [tuple(row) for row in found.tolist()]
+
+
 def decide(fleet: Fleet, known: Known, solver: str, limits: Limits) -> Takes:
     """Find out how many pods a site holds, from the most downwards; return what the pods take of it."""
-    (table,) = tables_of([known.site], fleet.demand, (), solver)
+    table = table_of(known.site, fleet.demand, solver)
     known.most = min(known.most, table.room.caps[0])
     if known.most > _MOST_COPIES:
         # A model of so many copies is too large: what one pod takes, as often as there is enough of it.

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.coupled_tables import MOST_PARTS, MOST_VECTORS
-from dra_lab.planner.fleet.fullest_site import Known, decide
+from dra_lab.planner.fleet.fullest_site import Known, counts_within, decide, table_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.room import MOST
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
-from dra_lab.planner.fleet.tables import tables_of
 from dra_lab.planner.fleet.together import deal
 from dra_lab.planner.node_classes import fingerprint
 from dra_lab.planner.problem import AllocationProblem
@@ -82,8 +80,8 @@ def _by_devices(problems: Sequence[AllocationProblem]) -> Iterator[int]:
 def _listed(fleet: Fleet, site: Site, solver: str, limits: Limits, known: tuple[int, int]) -> tuple[int, int]:
     """Try all numbers of pods on the nodes, those with most pods first."""
     least, most = known
-    (table,) = tables_of([site], fleet.demand, (), solver)
-    vectors = room_of(site, [min(most, wanted) for wanted in fleet.demand]).vectors(MOST_VECTORS)
+    table = table_of(site, [min(most, wanted) for wanted in fleet.demand], solver)
+    vectors = counts_within(table.room, table.room.caps, MOST_VECTORS)
     if vectors is None:
         return known
     for counts in sorted(vectors, key=sum, reverse=True):

@@ -5,34 +5,31 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as changed
 
-from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Stranded, StrandedKind, StrandedNodes, Workload
+from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.device_rules import is_tolerated
 from dra_lab.planner.eligible import is_shareable
 from dra_lab.planner.fleet.after import held_after
-from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.pods import Fleet, look_at
-from dra_lab.planner.fleet.sites import Site, sites_of
+from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.progress import Limits, Progress
 from dra_lab.topology.locality import localities
-
-if TYPE_CHECKING:
-    from dra_lab.planner.fleet.counting import Counts
-    from dra_lab.planner.fleet.tables import Table
 
 _MOST = 10_000
 """More pods of one claim than this are not told apart on one node."""
 
 _NAMED = ("gpu", "nic", "cpu")
+_KINDS = (*_NAMED, "other")
 
 
 def stranded(
@@ -50,9 +47,13 @@ def stranded(
 
     Aligned means that every link of a claim holds, preferred ones too. Any number of pods of each claim may stand side
     by side; the most is found for each kind by itself, so that the packing that uses most GPUs and the one that uses
-    most NICs may differ. Free are devices that no claim holds alone, tainted ones too; CPUs of a shareable device are
-    what is left of the capacity that the claims ask for. `after` is a plan whose pods are counted as there. Numbers
-    that a limit left open carry their bound. Raises as `plan_fleet` does.
+    most NICs may differ. Free are devices that no claim holds alone and that are available: one with a taint of effect
+    NoSchedule or NoExecute is not, unless a request of the claims tolerates it (the charts, which know no claims, call
+    every such device not available). CPUs of a shareable device are what is left of the capacity that the claims ask
+    for (the first by name, where they ask for several); partitions count as one device each, also where shared counters
+    do not last for all of them at once. Nodes that share devices are told together. `after` is a plan whose pods are
+    counted as there. Numbers that a limit left open, or that are too many to be tried, carry their bound. Raises as
+    `plan_fleet` does.
     """
     began = time.monotonic()
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
@@ -61,22 +62,7 @@ def stranded(
         for at, claim in enumerate(claims)
     ]
     fleet = look_at(cluster, pods, release, limits, held_after(cluster, after, release))
-    rows = []
-    from dra_lab.planner.fleet.tables import tables_of
-
-    sites = tuple(sites_of(fleet))
-    shared = next((site for site in sites if site.nodes), None)
-    if shared is not None:
-        raise UnsupportedFeature(
-            "network-attached devices",
-            f"nodes {', '.join(shared.all_nodes[:3])} share devices, so that what is free on one is free on the others "
-            "too and cannot be told node by node; give claims that leave such devices out",
-        )
-    for table in tables_of(sites, fleet.demand, (), solver):
-        rows.extend(_on_site(fleet, table, limits))
-        limits.tell("patterns", f"looked at {len(rows)} kinds of node states")
-    if fleet.scan.unseen:
-        rows.extend(_unseen(fleet, node) for node in fleet.scan.unseen)
+    rows = list(_rows(fleet, limits, solver))
     names = tuple(claim.name for claim in claims)
     return Stranded(names, _in_all(rows), tuple(rows), time.monotonic() - began)
 
@@ -84,119 +70,90 @@ def stranded(
 def _in_all(rows: Sequence[StrandedNodes]) -> tuple[StrandedKind, ...]:
     sums: dict[str, list[int]] = {}
     for row in rows:
+        times = 1 if row.together else len(row.nodes)
         for kind in row.kinds:
             mine = sums.setdefault(kind.kind, [0, 0, 0])
             for at, value in enumerate((kind.free, kind.usable, kind.bound)):
-                mine[at] += value * len(row.nodes)
-    return tuple(StrandedKind(kind, *sums[kind]) for kind in (*_NAMED, "other") if kind in sums)
+                mine[at] += value * times
+    return tuple(StrandedKind(kind, *sums[kind]) for kind in _KINDS if kind in sums)
 
 
-def _on_site(fleet: Fleet, table: Table, limits: Limits) -> list[StrandedNodes]:
-    """Return what is stranded on the nodes of a site; nodes that differ in other free devices stand apart."""
-    apart: dict[tuple[tuple[str, int], ...], list[str]] = {}
-    for node in table.site.members:
-        apart.setdefault(tuple(sorted(_free(fleet, node).items())), []).append(node)
-    used = {kind: _most_used(table, kind, limits) for kind in {kind for key in apart for kind, _ in key}}
-    rows = []
-    for key, nodes in apart.items():
-        kinds = [
-            StrandedKind(kind, free, min(free, used[kind][0]), min(free, used[kind][1]))
-            for kind, free in sorted(key, key=lambda row: (*_NAMED, "other").index(row[0]))
-        ]
-        rows.append(StrandedNodes(tuple(nodes), tuple(kinds)))
-    return rows
+def _rows(fleet: Fleet, limits: Limits, solver: str) -> Iterator[StrandedNodes]:
+    """Yield what is stranded on every node, each once; nodes of a site that differ in what is free stand apart."""
+    # The solver takes half a second to import; only who asks waits for it.
+    from dra_lab.planner.fleet.usage_sites import most_used, most_used_together
+
+    free, sites = _Free(fleet), sites_of(fleet)
+    alone = [site for site in sites if not site.nodes]
+    apart = [free.apart(site.members) for site in alone]
+    most = [{kind: max(row.get(kind, 0) for row, _ in found) for kind in _KINDS} for found in apart]
+    for found, used in zip(apart, most_used(fleet, alone, most, solver, limits), strict=True):
+        yield from (StrandedNodes(tuple(nodes), _kinds(row, used)) for row, nodes in found)
+    seen: set[str] = set()
+    for site in (site for site in sites if site.nodes):
+        row = free.on(site.all_nodes)
+        seen.update(site.all_nodes)
+        used = most_used_together(fleet, site, row, solver, limits)
+        yield StrandedNodes(site.all_nodes, _kinds(row, used), together=True)
+    unseen = [node for node in fleet.scan.unseen if node not in seen]
+    yield from (StrandedNodes(tuple(nodes), _kinds(row, {})) for row, nodes in free.apart(unseen))
 
 
-def _unseen(fleet: Fleet, node: str) -> StrandedNodes:
-    free = _free(fleet, node)
-    return StrandedNodes((node,), tuple(StrandedKind(kind, count, 0, count) for kind, count in free.items()))
+def _kinds(row: Mapping[str, int], used: Mapping[str, tuple[int, int]]) -> tuple[StrandedKind, ...]:
+    """Return what is free, and usable of it; where nothing is known, all may be."""
+    return tuple(
+        StrandedKind(kind, row[kind], *(min(row[kind], value) for value in used.get(kind, (0, row[kind]))))
+        for kind in _KINDS
+        if kind in row
+    )
 
 
-def _free(fleet: Fleet, node: str) -> Counter[str]:
-    """Return what is free on a node by kind."""
-    rules, places = fleet.scan.rules, localities(fleet.scan.cluster, node)
-    held = rules.allocated
-    keys = {key for ask in rules.asks for key in ask.capacity}
-    found: Counter[str] = Counter()
-    for item in fleet.scan.views.view(node).devices:
-        kind = places[item.id].kind
-        kind = kind if kind in _NAMED else "other"
-        found[kind] += 0
-        if item.id in held.exclusive:
-            continue
-        mine = [key for key in item.device.capacity if key in keys]
-        if kind == "cpu" and mine and is_shareable(item.device, rules):
-            taken = held.consumed.get(item.id, {}).get(mine[0], Fraction())
-            found[kind] += max(0, int(parse_quantity(item.device.capacity[mine[0]].value) - taken))
-        elif not (item.id in held.shares and not is_shareable(item.device, rules)):
-            found[kind] += 1
-    return found
+class _Free:
+    """What is free by kind: devices that are available and that no claim holds alone, CPUs by what is left of them."""
 
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet, self._rules = fleet, fleet.scan.rules
+        self._keys = {key for ask in self._rules.asks for key in ask.capacity}
+        self._open: dict[object, bool] = {}
 
-def _most_used(table: Table, kind: str, limits: Limits) -> tuple[int, int]:
-    """Return the most of a kind that pods side by side use on a site: at least, at most."""
-    ranges = [_use_of(table.site, part, kind) for part in table.site.parts]
-    vectors = table.vectors
-    if vectors is None:
-        return 0, 10**9
-    sums = {
-        counts: tuple(sum(n * use[at] for n, use in zip(counts, ranges, strict=True)) for at in (0, 1))
-        for counts in vectors
-    }
-    least = most = 0
-    for counts in sorted(vectors, key=lambda counts: (-sums[counts][1], counts)):
-        if sums[counts][1] <= least:
-            break
-        found = table.decide(counts, limits, decide_only=True)
-        if found.lower is None:
-            continue
-        most = max(most, sums[counts][1])
-        if found.upper is not None:
-            least = max(least, _used(table, counts, kind))
-    return least, most
+    def apart(self, nodes: Sequence[str]) -> list[tuple[Mapping[str, int], list[str]]]:
+        """Return nodes with the same free amounts together."""
+        found: dict[tuple[tuple[str, int], ...], list[str]] = {}
+        for node in nodes:
+            found.setdefault(tuple(sorted(self.on((node,)).items())), []).append(node)
+        return [(dict(key), mine) for key, mine in found.items()]
 
+    def on(self, nodes: Sequence[str]) -> Mapping[str, int]:
+        """Return what is free on nodes together; a device that several of them see counts once."""
+        found: Counter[str] = Counter()
+        seen: set[DeviceID] = set()
+        for node in nodes:
+            places = localities(self._fleet.scan.cluster, node)
+            for item in self._fleet.scan.views.view(node).devices:
+                if item.id not in seen:
+                    kind = places[item.id].kind
+                    kind = kind if kind in _NAMED else "other"
+                    found[kind] += self._amount(item, kind)
+                    seen.add(item.id)
+        return found
 
-def _use_of(site: Site, part: Part, kind: str) -> tuple[int, int]:
-    """Return what a replica uses of a kind, at least and at most."""
-    problem = site.problem
-    least = most = Fraction()
-    for indices in problem.requests[slice(*part.requests)]:
-        amounts = [
-            problem.need(ask) * _amount(site, ask, number, kind)
-            for ask in indices
-            if ask not in problem.impossible and not problem.asks[ask].admin_access
-            for number, group in enumerate(problem.groups)
-            if ask in group.asks
-        ]
-        least += min(amounts, default=Fraction())
-        most += max(amounts, default=Fraction())
-    return int(least), int(most)
+    def _amount(self, item: PoolDevice, kind: str) -> int:
+        held = self._rules.allocated
+        if item.id in held.exclusive or not self._is_available(item):
+            return 0
+        shared = bool(item.device.allow_multiple_allocations) and is_shareable(item.device, self._rules)
+        mine = [key for key in item.device.capacity if key in self._keys] if shared and kind == "cpu" else []
+        if mine:
+            taken = held.consumed.get(item.id, {}).get(min(mine), Fraction())
+            return max(0, int(parse_quantity(item.device.capacity[min(mine)].value) - taken))
+        return int(shared or item.id not in held.shares)
 
-
-def _amount(site: Site, ask: int, number: int, kind: str) -> Fraction:
-    """Return what one device of a group counts of a kind when an ask takes it."""
-    group = site.problem.groups[number]
-    if (group.kind if group.kind in _NAMED else "other") != kind:
-        return Fraction()
-    uses: Mapping[str, Fraction] = dict(dict(group.uses).get(ask, ()))
-    asked = [uses[key] for key in site.problem.asks[ask].capacity if key in uses]
-    if kind == "cpu" and group.shareable and asked:
-        return asked[0]
-    return Fraction(1)
-
-
-def _used(table: Table, counts: Counts, kind: str) -> int:
-    """Return what a packing that was found uses of a kind."""
-    if not any(counts):
-        return 0
-    site = table.site
-    used = Fraction()
-    seen: set[int] = set()
-    for _, ask, number, count in table.takes(counts):
-        group = site.problem.groups[number]
-        amount = _amount(site, ask, number, kind)
-        if site.problem.asks[ask].admin_access or (group.shareable and number in seen and kind != "cpu"):
-            continue
-        seen.add(number)
-        used += amount * count
-    return int(used)
+    def _is_available(self, item: PoolDevice) -> bool:
+        """Say whether no taint keeps the device from all the claims."""
+        rules = self._rules
+        if not rules.release.enabled("DRADeviceTaints"):
+            return True
+        taints = rules.cluster.taints_of(item.id, item.device, rules=rules.release.enabled("DRADeviceTaintRules"))
+        if not any(taint.effect in ("NoSchedule", "NoExecute") for taint in taints):
+            return True
+        return any(is_tolerated(rules.cluster, rules.release, ask, item) for ask in rules.asks)
