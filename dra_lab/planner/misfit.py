@@ -10,7 +10,8 @@ from dra_lab.model.names import split_request
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Link
 from dra_lab.planner.eligible import eligibility
-from dra_lab.planner.explain import NodeCase, explain_node, missing
+from dra_lab.planner.explain import explain_node, missing
+from dra_lab.planner.node_case import NodeCase
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.solve import is_feasible

@@ -16,7 +16,7 @@ from dra_lab.model.plan import Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, How, asks
 from dra_lab.planner.eligible import eligibility, is_shareable
-from dra_lab.planner.explain import place_counts
+from dra_lab.planner.explain_links import place_counts
 from dra_lab.planner.joined import MARK, part_of
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem, pairwise_share
 from dra_lab.planner.progress import Limits
