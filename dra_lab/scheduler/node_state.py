@@ -31,6 +31,8 @@ class _Question:
 
 
 _MEMO = "_node_states"
+MOST_OLDER = 1000
+"""Verdicts that are kept of states that no node is in any more: a claim that goes leaves its node as it was."""
 
 
 def node_states(cluster: Cluster, release: KubernetesRelease) -> NodeStates:
@@ -93,9 +95,9 @@ class NodeStates:
             return tuple((nodes, None) for nodes in self.groups(claims)), {}
         groups = tuple((nodes, state) for state, nodes in self._by_state(question, cancel).items())
         key = question, msgspec.json.encode((step_limit, [claim.spec for claim in claims]))
-        verdicts = self._kept.verdicts.pop(key, None)
-        if verdicts is None or len(verdicts) > 4 * len(groups) + 1000:
-            verdicts = {}
+        verdicts = self._kept.verdicts.pop(key, {})
+        if len(verdicts) > len(groups) + MOST_OLDER:
+            verdicts = {state: verdicts[state] for _, state in groups if state in verdicts}
         self._kept.verdicts[key] = verdicts
         shorten(self._kept.verdicts)
         return groups, verdicts
