@@ -193,21 +193,3 @@ def _inner(fleet: Fleet, site: Site, device: tuple[str, ...], solver: str) -> Ta
     inner = Table(site, room, device, solver, vectors)
     inner.learn(site.zero, Packed((0,) * len(device), (0,) * len(device)))
     return inner
-
-
-def most_together(fleet: Fleet, site: Site, solver: str, limits: Limits) -> tuple[int, int]:
-    """Return how many replicas of the one workload nodes that share devices hold together: at least, and at most."""
-    _, exact = tables_for(fleet, [site], (), solver)
-    if not exact[0].site.nodes:
-        pairs = [table.most_alone(limits) for table in exact]
-        return sum(least for least, _ in pairs[::2]), sum(most for _, most in pairs[1::2])
-    table = exact[0]
-    for counts in sorted(table.vectors or (), key=sum, reverse=True):
-        if limits.reached:
-            return 0, sum(counts)
-        found = table.decide(counts, limits, decide_only=True)
-        if found.upper is not None:
-            return sum(counts), sum(counts)
-        if found.lower is not None:
-            return 0, sum(counts)
-    return 0, 0

@@ -1,0 +1,41 @@
+"""The objective "nodes": all replicas on the fewest nodes, against trying every allocation on every node."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from exhaustive_fleets import TooLarge, a_fleet, best_fleet, random_workloads
+
+from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.fleet import plan_fleet
+
+FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FEWEST", "40"))
+"""How many random fleets are compared; more with the environment variable."""
+
+
+@pytest.mark.parametrize("sharing", [False, True])
+def test_fewest_nodes_are_brute_force(sharing):
+    """The nodes used are the fewest that hold all replicas, proven; where none do, that is proven."""
+    compared = drawn = fits = 0
+    while compared < FLEETS // 2:
+        drawn += 1
+        rng = random.Random(f"fewest {drawn} {sharing}")
+        cluster = a_fleet(rng, sharing=sharing)
+        workloads = random_workloads(rng, cluster, sharing=sharing)
+        try:
+            best = best_fleet(cluster, workloads, (UNPLACED, NODES), sharing=sharing, version="1.37", all_placed=True)
+        except TooLarge:
+            continue
+        release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True} if sharing else {})
+        plan = plan_fleet(cluster, workloads, release=release, objective="nodes", first_fit=False)
+        assert plan.proven, f"fleet {drawn}"
+        assert (plan.status is PlanStatus.INFEASIBLE) == (best is None), f"fleet {drawn}"
+        if best is not None:
+            assert (len(plan.nodes), plan.goal(NODES).value) == (best[1], best[1]), f"fleet {drawn}"
+            fits += 1
+        compared += 1
+    assert fits
