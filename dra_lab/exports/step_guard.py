@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.errors import ExportError
 from dra_lab.exports import replay
+from dra_lab.exports.filling import Filled, fill_nodes
 from dra_lab.exports.node_pins import admitted_nodes, node_requirements
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.replay import Searched, judged, search_pod
@@ -47,11 +48,12 @@ class _Looked:
     admitted: frozenset[str]
     now: Searched
     idle: Searched
+    filled: Filled
 
     @property
     def short(self) -> frozenset[str]:
-        """Return the admitted nodes on which both searches are known to be short."""
-        return self.admitted & _short(self.now) & _short(self.idle)
+        """Return the admitted nodes on which the searches are known to be short, and none was found that is not."""
+        return (self.admitted & _short(self.now) & _short(self.idle)) - self.filled.long
 
     @property
     def fitting(self) -> frozenset[str]:
@@ -63,6 +65,7 @@ class _Looked:
         """Return what is the matter with the longest search."""
         verdicts = [verdict for part in (self.now, self.idle) for _, verdict in part.states]
         steps = max((v.steps for v in verdicts if v.status is FirstFitStatus.STOPPED), default=0)
+        steps = max(steps, self.filled.steps) if self.filled.long else steps
         if steps < replay.TOO_MANY_STEPS:
             left = max(self.now.skipped, self.idle.skipped) or 1
             return f"the searches of {left} node states did not end in the time that there was, and may be too long"
@@ -80,12 +83,12 @@ def guard_steps(
 ) -> Guarded:
     """Return drawings and requirements on nodes with which no search of an admitted node is too long.
 
-    All claims of a pod are searched together, on every state of the nodes that `affinity` admits, fitting or not, with
-    what is in use now and with nothing in use. Where a search takes more than five million steps, or is not known to
-    take fewer within `time_limit` seconds, pods are kept by labels on nodes where it is known to be short; where no
-    label tells those apart, or there is none, preferred links are left out one after the other, from the last. What was
-    done is told, and searches of more than a million steps are. Raises ExportError where nothing of this helps,
-    UnsupportedFeature, and Cancelled when `cancel` is set.
+    All claims of a pod are searched together, on every state of the nodes that `affinity` admits, fitting or not: with
+    what is in use now, with nothing in use, and as nodes fill up with pods of it. Where a search takes more than five
+    million steps, or the first two are not known to take fewer within `time_limit` seconds, pods are kept by labels on
+    nodes where they are known to be short; where no label tells those apart, or there is none, preferred links are left
+    out one after the other, from the last. What was done is told, and searches of more than a million steps are.
+    Raises ExportError where nothing of this helps, UnsupportedFeature, and Cancelled when `cancel` is set.
     """
     drawn = tuple(sketches)
     on, first = with_documented_classes(cluster), None
@@ -101,7 +104,7 @@ def guard_steps(
         extra = node_requirements(on, sorted(where), sorted(looked.admitted - looked.short)) if where else ()
         if extra:
             kept = (*affinity, *extra)
-            told = _told(_Looked(admitted_nodes(on, kept), looked.now, looked.idle), drawn, release)
+            told = _told(changed(looked, admitted=admitted_nodes(on, kept)), drawn, release)
             return Guarded(drawn, kept, True, (*left_out, _kept_off(looked, extra, drawn), *told))
         if fewer is None:
             raise ExportError(
@@ -121,10 +124,11 @@ def _look(
     cancel: threading.Event | None,
 ) -> _Looked:
     now, idle = (
-        search_pod(drawn, cluster, release, affinity=affinity, idle=idle, time_limit=time_limit / 2, cancel=cancel)
+        search_pod(drawn, cluster, release, affinity=affinity, idle=idle, time_limit=time_limit / 3, cancel=cancel)
         for idle in (False, True)
     )
-    return _Looked(admitted_nodes(cluster, affinity), now, idle)
+    filled = fill_nodes(drawn, cluster, release, affinity=affinity, seconds=time_limit / 3, cancel=cancel)
+    return _Looked(admitted_nodes(cluster, affinity), now, idle, filled)
 
 
 def _short(found: Searched) -> frozenset[str]:
@@ -169,6 +173,9 @@ def _told(looked: _Looked, drawn: Sequence[ClaimSketch], release: KubernetesRele
     for finding in judged(idle, _names(drawn), release):
         if finding.rule == "manifest-slow" and not any(known.subject == finding.subject for known in found):
             found[changed(finding, message=f"with nothing in use {finding.message}")] = None
+    if looked.filled.skipped:
+        message = f"{looked.filled.skipped} kinds of nodes were not filled with its own pods, no time was left"
+        found[Finding("manifest-not-replayed", Severity.NOTE, _names(drawn), message)] = None
     return tuple(found)
 
 

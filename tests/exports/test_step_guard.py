@@ -108,6 +108,13 @@ def test_a_node_is_looked_at_as_it_will_be_when_nothing_is_in_use():
     assert admitted_nodes(on, found.affinity) == {"full"}
 
 
+def test_a_node_is_looked_at_as_it_fills_up_with_pods_of_its_own():
+    """The second pod is served; it is the third, behind it, for which a NIC is missing."""
+    on = cluster(*a_node("full", range(12), range(12)), *a_node("short", range(20), range(17)))
+    found = guard_steps([pairs(6)], on, R136)
+    assert admitted_nodes(on, found.affinity) == {"full"}
+
+
 @pytest.mark.parametrize("few", range(0, 60, 20))
 def test_no_admitted_node_is_searched_for_longer_than_the_limit(monkeypatch, few):
     """Of any random claim on any random fleet; counted by a search that remembers nothing."""

@@ -1,0 +1,65 @@
+"""Nodes that fill up with a manifest's own pods: is kube-scheduler's search for the next one short all the way?"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dra_lab.exports.arrivals import TOO_MANY_STEPS, Arrivals, History
+from dra_lab.exports.objects import Affinity
+from dra_lab.exports.pod_kinds import pod_kind
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+
+MOST_PODS = 64
+"""Pods of one node that are followed."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The nodes on which a search is too long once some of the pods stand there, the longest search, what was not run.
+
+    `skipped` counts the kinds of nodes that there was no time for.
+    """
+
+    long: frozenset[str] = frozenset()
+    steps: int = 0
+    skipped: int = 0
+
+
+def fill_nodes(
+    drawn: Sequence[ClaimSketch],
+    cluster: Cluster,
+    release: KubernetesRelease,
+    *,
+    affinity: Affinity = (),
+    seconds: float = 10.0,
+    cancel: threading.Event | None = None,
+) -> Filled:
+    """Let pods of the drawings arrive on each kind of node until none fits, from what is in use now and from nothing.
+
+    Raises UnsupportedFeature and InputError as `close_loop` does.
+    """
+    end = time.monotonic() + seconds
+    long: set[str] = set()
+    steps = skipped = 0
+    pod = pod_kind(cluster, release, "pod", drawn)
+    for idle in (False, True):
+        left = max(0.0, end - time.monotonic())
+        arrivals = Arrivals(cluster, [pod], release, affinity=[affinity], seconds=left, idle=idle, cancel=cancel)
+        for names in arrivals.kinds.values():
+            history: History = ()
+            taken = arrivals.taken(names[0], history, 0)
+            while taken.status is FirstFitStatus.ALLOCATED and len(history) < MOST_PODS:
+                history = (*history, (names[0] if arrivals.shared else "", 0))
+                taken = arrivals.taken(names[0], history, 0)
+            if taken.cut_off:
+                skipped += 1
+            elif taken.status is FirstFitStatus.STOPPED or taken.steps >= TOO_MANY_STEPS:
+                long.update(names)
+        steps = max(steps, arrivals.most_steps)
+    return Filled(frozenset(long), steps, skipped)
