@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dra_lab.authoring.links import attribute_for
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Shortfall, Suggestion
 from dra_lab.model.reasons import Conflict, Reasons, Relaxation
@@ -94,12 +95,23 @@ def _all_changes(
     own = list(changes(question.sketch, _taints(question, nearest or first)))
     # A suggestion may be for the expanded drawing: the same words are the same change.
     known, titles = [change.sketch for change in offered], {change.title for change in offered}
-    found = [*offered, *(c for c in own if c.sketch not in known and c.title not in titles)]
+    found = [*offered, *(_told(question, c) for c in own if c.sketch not in known and c.title not in titles)]
     if question.idle:
         title = "Wait until the devices in use are freed"
         count = 1 if question.pinned else len(question.idle)
         found.append(Relaxation("idle", "", title, count, total, 0, question.idle[0]))
     return tuple(found)
+
+
+def _told(question: Question, change: Relaxation) -> Relaxation:
+    """Return a change that weakens a link with a word on whether a manifest can say the link then."""
+    if change.kind != "level" or change.sketch is None:
+        return change
+    scan = question.scan
+    link = next(link for link in change.sketch.links if link.name == change.subject)
+    if attribute_for(scan.cluster, change.sketch, link, scan.release).name:
+        return change
+    return replace(change, title=f"{change.title} (no manifest can say it)")
 
 
 def _taints(question: Question, node: str) -> dict[str, tuple[str, ...]]:

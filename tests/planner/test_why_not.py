@@ -179,6 +179,14 @@ def test_the_sample_that_does_not_fit_is_explained():
     assert make_plan(load_cluster("sample:eks-p4d"), best.sketch, release=RELEASE).fits
 
 
+def test_a_weaker_link_that_no_manifest_can_say_is_marked():
+    """GPUs of a p4d publish no NUMA node: a link there would help the planner alone, and the change says so."""
+    plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
+    levels = [change.title for change in plan.reasons.relaxations if change.kind == "level"]
+    assert levels
+    assert all(title.endswith("(no manifest can say it)") for title in levels)
+
+
 def test_what_was_not_tried_says_so(monkeypatch):
     """Without any time nothing is claimed: no number of nodes, not complete."""
     monkeypatch.setattr("dra_lab.planner.reasons.SECONDS", 0.0)
