@@ -113,6 +113,36 @@ def test_a_partition_in_use_changes_the_key_of_other_nodes():
     assert keys["n3"] != free["n3"]
 
 
+def two_pools(**fields):
+    """Two pools alike, each with a partition on two nodes that draws 2 on a counter of 3 of the pool: a1 a2, b1 b2."""
+    slices = []
+    for pool in "ab":
+        draws = (DeviceCounterConsumption(counter_set="s", counters={"memory": Counter(value=2)}),)
+        parts = (device(f"p{n}", {}, consumes_counters=draws, node_name=f"{pool}{n}") for n in (1, 2))
+        published = a_slice(GPU, *parts, node=pool, count=2)
+        spec = msgspec.structs.replace(published.spec, node_name=None, per_device_node_selection=True)
+        sets = (CounterSet(name="s", counters={"memory": Counter(value=3)}),)
+        counters = msgspec.structs.replace(
+            published.spec, node_name=None, all_nodes=True, devices=None, shared_counters=sets
+        )
+        slices += [
+            msgspec.structs.replace(published, spec=spec),
+            msgspec.structs.replace(published, metadata=ObjectMeta(name=f"sets-{pool}"), spec=counters),
+        ]
+    nodes = tuple(Node(metadata=ObjectMeta(name=f"{pool}{n}")) for pool in "ab" for n in (1, 2))
+    return replace(on_nodes(*slices, **fields), nodes=nodes)
+
+
+def test_nodes_that_differ_in_their_counters_alone_are_two_states():
+    """Two nodes with the same free partition, of which one's pool has nothing left to draw on, are not one state."""
+    free = scanned(two_pools())
+    assert ("a1", "a2", "b1", "b2") in [c.nodes for c in free.classes]
+    busy = scanned(two_pools(claims=(held(DeviceID(GPU, "a", "p2")),)))
+    key = {node: c.now for c in busy.classes for node in c.nodes}
+    assert key["b1"] == key["b2"]
+    assert key["a1"] != key["b1"]
+
+
 def test_only_the_nodes_asked_about_are_looked_at():
     """`only` leaves the other nodes out of the scan and tells which they are."""
     on = on_nodes(*(a_slice(GPU, gpu(0), node=node.name) for node in NODES))
