@@ -136,11 +136,7 @@ def is_free(cluster: Cluster, item: PoolDevice, release: KubernetesRelease, capa
 
 def count_free(cluster: Cluster, found: Candidates, release: KubernetesRelease, capacity_key: str = "") -> int:
     """Return how many of the devices are free (`is_free`)."""
-    memo: dict[object, frozenset[DeviceID]] = cluster.__dict__.setdefault(_TAKEN, {})
-    key = (str(release), capacity_key)
-    if key not in memo:
-        memo[key] = _taken(cluster, release, capacity_key)
-    return len(found.ids) - len(memo[key] & found.ids)
+    return len(found.ids) - len(_taken(cluster, release, capacity_key) & found.ids)
 
 
 def free_by_kind(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, tuple[int, int]]:
@@ -151,11 +147,18 @@ def free_by_kind(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, t
 
 
 def _taken(cluster: Cluster, release: KubernetesRelease, capacity_key: str) -> frozenset[DeviceID]:
-    # only what somebody holds or taints is looked at: of a followed cluster this is asked again with every claim
-    by_id = catalogue(cluster).by_id
-    held = [by_id[id_] for id_ in (*cluster.allocated.exclusive, *cluster.allocated.shares) if id_ in by_id]
-    tainted = catalogue(cluster).devices if cluster.taint_rules else catalogue(cluster).tainted
-    return frozenset(item.id for item in (*held, *tainted) if not is_free(cluster, item, release, capacity_key))
+    """Return the devices that are not free; remembered as long as the cluster lives."""
+    memo: dict[object, frozenset[DeviceID]] = cluster.__dict__.setdefault(_TAKEN, {})
+    key = (str(release), capacity_key)
+    found = memo.get(key)
+    if found is None:
+        # only what somebody holds or taints is looked at: of a followed cluster this is asked again with every claim
+        by_id = catalogue(cluster).by_id
+        shared = [by_id[id_] for id_ in cluster.allocated.shares if id_ in by_id]
+        tainted = catalogue(cluster).devices if cluster.taint_rules else catalogue(cluster).tainted
+        others = (item.id for item in (*shared, *tainted) if not is_free(cluster, item, release, capacity_key))
+        found = memo[key] = frozenset((by_id.keys() & cluster.allocated.exclusive.keys()).union(others))
+    return found
 
 
 def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates:

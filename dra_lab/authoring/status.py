@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dra_lab.authoring.candidates import Candidates, candidates, common_kind, count_free, joined
 from dra_lab.authoring.catalogue import catalogue
+from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.cel.selector import admit_selector, compile_selector
 from dra_lab.drivers import documented_class, profile
 from dra_lab.errors import CelError
@@ -16,6 +17,9 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
+
+_MEMO = "_authoring_status"
+_MOST_REMEMBERED = 64
 
 PLURALS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory devices", "other": "devices"}
 """The kinds of devices in sentences."""
@@ -47,16 +51,32 @@ def request_status(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRel
 
 def _status(cluster: Cluster, request: DeviceRequest, release: KubernetesRelease) -> RequestStatus:
     ways = asks(request)
-    found = [candidates(cluster, ask, release) for ask in ways]
-    whole = joined(cluster, found)
+    memo: dict[object, tuple[Candidates, RequestStatus]] = with_documented_classes(cluster).hardware.setdefault(
+        _MEMO, {}
+    )
+    key = (str(release), tuple((ask.reference, ask.device_class_name, ask.selectors) for ask in ways))
+    if key not in memo:
+        if len(memo) >= _MOST_REMEMBERED:
+            memo.clear()
+        memo[key] = _of_hardware(cluster, ways, release)
+    whole, known = memo[key]
     keys = {key for ask in ways for key in ask.capacity}
     capacity_key = next(iter(keys)) if len(keys) == 1 else ""
-    return RequestStatus(
+    return replace(known, free=count_free(cluster, whole, release, capacity_key))
+
+
+def _of_hardware(
+    cluster: Cluster, ways: tuple[Ask, ...], release: KubernetesRelease
+) -> tuple[Candidates, RequestStatus]:
+    """Return the devices of any alternative, and the status without what is free."""
+    found = [candidates(cluster, ask, release) for ask in ways]
+    whole = joined(cluster, found)
+    return whole, RequestStatus(
         tuple(item.id for item in whole.devices),
         len(whole.in_class),
         _text(cluster, ways, whole),
         "; ".join(dict.fromkeys(text for text in map(_error, ways, found) if text)),
-        count_free(cluster, whole, release, capacity_key),
+        0,
         tuple(sorted(whole.attributes)),
         _kind(cluster, ways, whole.devices or whole.in_class),
     )
