@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import msgspec
+import pytest
 from small_nodes import a_slice, cluster, device, gpu, nic
 from small_plans import held, request
 
@@ -89,16 +90,17 @@ def test_pools_whose_counters_span_nodes_are_told():
     assert coupled_devices(scan) == {}
 
 
-def test_what_is_left_of_counters_is_in_the_key_of_a_node():
-    """Equal partitions with less left of their counter are another state: the claim may no longer fit there."""
+@pytest.mark.parametrize(("enough", "less"), [(4, 3), (3, 1)])
+def test_what_is_left_of_counters_is_in_the_key_of_a_node(enough, less):
+    """Equal partitions with less left of their counter are another state, also where neither has enough for all."""
     slices = []
-    for node, left in (("n1", 4), ("n2", 4), ("n3", 3)):
-        draws = (DeviceCounterConsumption(counter_set="s", counters={"memory": Counter(value=2)}),)
-        parts = a_slice(GPU, *(device(f"p{n}", {}, consumes_counters=draws) for n in range(2)), node=node, count=2)
+    for node, left in (("n1", enough), ("n2", enough), ("n3", less)):
+        draws = (DeviceCounterConsumption(counter_set="s", counters={"memory": Counter(value=1)}),)
+        parts = a_slice(GPU, *(device(f"p{n}", {}, consumes_counters=draws) for n in range(4)), node=node, count=2)
         sets = (CounterSet(name="s", counters={"memory": Counter(value=left)}),)
         spec = msgspec.structs.replace(parts.spec, devices=None, shared_counters=sets)
         slices += [parts, msgspec.structs.replace(parts, metadata=ObjectMeta(name=f"sets-{node}"), spec=spec)]
-    sketch = ClaimSketch(requests=(request("r", GPU, 2),))
+    sketch = ClaimSketch(requests=(request("r", GPU, 4),))
     on = on_nodes(*slices)
     scan = scan_nodes(Rules(on, sketch, RELEASE, Matching(on, RELEASE)), Limits())
     assert [c.nodes for c in scan.classes] == [("n1", "n2"), ("n3",)]
