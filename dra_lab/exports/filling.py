@@ -37,12 +37,13 @@ def fill_nodes(
     release: KubernetesRelease,
     *,
     affinity: Affinity = (),
+    leave_out: frozenset[str] = frozenset(),
     seconds: float = 10.0,
     cancel: threading.Event | None = None,
 ) -> Filled:
     """Let pods of the drawings arrive on each kind of node until none fits, from what is in use now and from nothing.
 
-    Raises UnsupportedFeature and InputError as `close_loop` does.
+    `leave_out` are nodes that are not looked at.     Raises UnsupportedFeature and InputError as `close_loop` does.
     """
     end = time.monotonic() + seconds
     long: set[str] = set()
@@ -51,7 +52,10 @@ def fill_nodes(
     for idle in (False, True):
         left = max(0.0, end - time.monotonic())
         arrivals = Arrivals(cluster, [pod], release, affinity=[affinity], seconds=left, idle=idle, cancel=cancel)
-        for names in arrivals.kinds.values():
+        for every in arrivals.kinds.values():
+            names = [name for name in every if name not in leave_out]
+            if not names:
+                continue
             history: History = ()
             taken = arrivals.taken(names[0], history, 0)
             while taken.status is FirstFitStatus.ALLOCATED and len(history) < MOST_PODS:

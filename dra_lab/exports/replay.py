@@ -91,10 +91,14 @@ def search_pod(
     *,
     affinity: Affinity = (),
     idle: bool = False,
+    leave_out: frozenset[str] = frozenset(),
     time_limit: float = 30.0,
     cancel: threading.Event | None = None,
 ) -> Searched:
-    """Search all claims of a pod together, as kube-scheduler does; `idle` leaves out what is in use."""
+    """Search all claims of a pod together, as kube-scheduler does; `idle` leaves out what is in use.
+
+    `leave_out` are nodes that are not searched.
+    """
     on = with_documented_classes(cluster)
     claims = [
         ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=compile_claim(sketch, on, release).spec)
@@ -102,7 +106,7 @@ def search_pod(
     ]
     states_of = NodeStates(on, release, ignore_allocated=True) if idle else node_states(on, release)
     every, known = states_of.searched(claims, TOO_MANY_STEPS, cancel=cancel)
-    admitted = admitted_nodes(on, affinity)
+    admitted = admitted_nodes(on, affinity) - leave_out
     groups = [(own, state) for nodes, state in every if (own := tuple(name for name in nodes if name in admitted))]
     end = time.monotonic() + time_limit
     states = []

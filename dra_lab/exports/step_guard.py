@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from dra_lab.exports.filling import Filled, fill_nodes
 from dra_lab.exports.node_pins import admitted_nodes, node_requirements
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.replay import Searched, judged, search_pod
+from dra_lab.exports.step_bound import most_steps
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FirstFitStatus
@@ -43,17 +45,21 @@ class Guarded:
 
 @dataclass(frozen=True)
 class _Looked:
-    """What searching the admitted nodes gave: with what is in use now, and with nothing in use."""
+    """What searching the admitted nodes gave: with what is in use now, with nothing in use, and as they fill up.
+
+    On the `proven` nodes any search is short, whatever is in use: those were searched as they are now alone.
+    """
 
     admitted: frozenset[str]
     now: Searched
     idle: Searched
     filled: Filled
+    proven: frozenset[str]
 
     @property
     def short(self) -> frozenset[str]:
         """Return the admitted nodes on which the searches are known to be short, and none was found that is not."""
-        return (self.admitted & _short(self.now) & _short(self.idle)) - self.filled.long
+        return self.admitted & self.proven | (self.admitted & _short(self.now) & _short(self.idle)) - self.filled.long
 
     @property
     def fitting(self) -> frozenset[str]:
@@ -67,7 +73,7 @@ class _Looked:
         steps = max((v.steps for v in verdicts if v.status is FirstFitStatus.STOPPED), default=0)
         steps = max(steps, self.filled.steps) if self.filled.long else steps
         if steps < replay.TOO_MANY_STEPS:
-            left = max(self.now.skipped, self.idle.skipped) or 1
+            left = max(self.now.skipped, self.idle.skipped, 1)
             return f"the searches of {left} node states did not end in the time that there was, and may be too long"
         return f"the search takes {steps:,} candidates or more, and kube-scheduler gives up a pod after 10 s, 5 million"
 
@@ -85,10 +91,11 @@ def guard_steps(
 
     All claims of a pod are searched together, on every state of the nodes that `affinity` admits, fitting or not: with
     what is in use now, with nothing in use, and as nodes fill up with pods of it. Where a search takes more than five
-    million steps, or the first two are not known to take fewer within `time_limit` seconds, pods are kept by labels on
-    nodes where they are known to be short; where no label tells those apart, or there is none, preferred links are left
-    out one after the other, from the last. What was done is told, and searches of more than a million steps are.
-    Raises ExportError where nothing of this helps, UnsupportedFeature, and Cancelled when `cancel` is set.
+    million steps, or the first two are not known to take fewer (by a bound, else by a search within `time_limit`
+    seconds), pods are kept by labels on nodes where they are known to be short; where no label tells those apart, or
+    there is none, preferred links are left out one after the other, from the last. What was done is told, and searches
+    of more than a million steps are. Raises ExportError where nothing of this helps, UnsupportedFeature, and Cancelled
+    when `cancel` is set.
     """
     drawn = tuple(sketches)
     on, first = with_documented_classes(cluster), None
@@ -123,12 +130,21 @@ def _look(
     time_limit: float,
     cancel: threading.Event | None,
 ) -> _Looked:
-    now, idle = (
-        search_pod(drawn, cluster, release, affinity=affinity, idle=idle, time_limit=time_limit / 3, cancel=cancel)
-        for idle in (False, True)
-    )
-    filled = fill_nodes(drawn, cluster, release, affinity=affinity, seconds=time_limit / 3, cancel=cancel)
-    return _Looked(admitted_nodes(cluster, affinity), now, idle, filled)
+    admitted = admitted_nodes(cluster, affinity)
+    bounds = most_steps(drawn, cluster, release)
+    proven = admitted & {name for name, steps in bounds.items() if steps <= replay.MANY_STEPS}
+    part = partial(search_pod, drawn, cluster, release, affinity=affinity, time_limit=time_limit / 3, cancel=cancel)
+    if len(proven) < len(admitted):
+        now, idle = part(leave_out=proven), part(leave_out=proven, idle=True)
+        filled = fill_nodes(
+            drawn, cluster, release, affinity=affinity, leave_out=proven, seconds=time_limit / 3, cancel=cancel
+        )
+    else:
+        now = idle = Searched((), 0, time_limit)
+        filled = Filled()
+    rest = part(leave_out=admitted - proven)
+    now = Searched((*now.states, *rest.states), now.count + len(rest.states), time_limit)
+    return _Looked(admitted, now, idle, filled, proven)
 
 
 def _short(found: Searched) -> frozenset[str]:

@@ -19,6 +19,7 @@ from dra_lab.exports import replay, step_guard
 from dra_lab.exports.loop import close_loop
 from dra_lab.exports.node_pins import admitted_nodes
 from dra_lab.exports.replay import replay_findings, search_pod, search_states
+from dra_lab.exports.step_bound import most_steps
 from dra_lab.exports.step_guard import guard_steps
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
@@ -49,6 +50,7 @@ def pairs(count, *, must=False):
 def small_limit(monkeypatch):
     """The rule is the same at any number; five million steps take too long for a test."""
     monkeypatch.setattr(replay, "TOO_MANY_STEPS", 2_000)
+    monkeypatch.setattr(replay, "MANY_STEPS", 1_000)
 
 
 def test_pods_are_kept_off_nodes_on_which_the_search_is_too_long(small_limit):
@@ -70,7 +72,7 @@ def test_what_is_not_known_to_be_short_is_not_admitted(monkeypatch):
         return dataclasses.replace(whole, states=tuple(state for state in whole.states if "later" not in state[0]))
 
     monkeypatch.setattr(step_guard, "search_pod", in_time)
-    found = guard_steps([pairs(2)], on, R136)
+    found = guard_steps([pairs(4)], on, R136)
     assert admitted_nodes(on, found.affinity) == {"full"}
     assert "kept-off-nodes" in {finding.rule for finding in found.findings}
 
@@ -119,6 +121,7 @@ def test_a_node_is_looked_at_as_it_fills_up_with_pods_of_its_own():
 def test_no_admitted_node_is_searched_for_longer_than_the_limit(monkeypatch, few):
     """Of any random claim on any random fleet; counted by a search that remembers nothing."""
     monkeypatch.setattr(replay, "TOO_MANY_STEPS", 12)
+    monkeypatch.setattr(replay, "MANY_STEPS", 12)
     changed = 0
     for seed in range(few, few + 20):
         rng = random.Random(seed)
@@ -135,6 +138,28 @@ def test_no_admitted_node_is_searched_for_longer_than_the_limit(monkeypatch, few
                     plain.setattr(search, "REMEMBER_AFTER", math.inf)
                     assert first_fit(on, node, [claim], R136, ignore_allocated=idle).steps <= 12, (seed, node)
     assert changed
+
+
+def test_the_bound_holds_in_every_state_of_random_nodes():
+    """Whatever is in use; the search is at most as long, in both releases."""
+    bounded = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        on, sketch, release = random_fleet(rng), random_sketch(rng), KubernetesRelease(rng.choice(("1.36", "1.37")))
+        claim = ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(sketch, on, release).spec)
+        for node, most in most_steps([sketch], on, release).items():
+            for idle in (False, True):
+                found = first_fit(on, node, [claim], release, ignore_allocated=idle)
+                bounded += found.steps > 0
+                assert found.steps <= most, (seed, node)
+    assert bounded > 100
+
+
+def test_nodes_on_which_every_search_is_short_need_no_time():
+    """Must-pairs on a thousand nodes: each is admitted by its bound."""
+    on = cluster(*(part for n in range(1000) for part in a_node(f"n{n}", range(4), range(n % 5))))
+    found = guard_steps([pairs(2, must=True)], on, R136, time_limit=0)
+    assert (found.changed, found.findings) == (False, ())
 
 
 def test_preferences_go_where_no_node_is_left(small_limit):
