@@ -1,5 +1,5 @@
 # Two commands matter: `make lab` sets up and opens the planner, `make test` sets up and runs everything.
-# `make quick` is the part of `make test` that takes under a minute. Set PYTHON to choose an interpreter (3.11 to 3.14).
+# `make quick` is `make test` without notebooks, browser and packaging. Set PYTHON to choose an interpreter (3.11 to 3.14).
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -18,7 +18,7 @@ SET_UP    := pyproject.toml hatch_build.py widgets/front_end.py widgets/package-
 help:
 	@echo "make lab     set up and open the planner in JupyterLab"
 	@echo "make test    set up and run everything: lint, types, contracts, tests, TypeScript, notebooks, browser, packaging"
-	@echo "make quick   lint, types, contracts and unit tests (under a minute)"
+	@echo "make quick   lint, types, contracts and unit tests (4 to 5 minutes on two cores)"
 	@echo "make bench   measure the speeds of the README and print them beside their targets"
 	@echo "make clean   remove what was built and installed here; your plans stay"
 
@@ -79,7 +79,7 @@ contracts: $(VENV)/.ready-to-test
 	@$(BIN)/lint-imports --no-logo --cache-dir .import_linter_cache
 
 unit: front-end
-	$(call say,unit tests: pytest   [10 to 30 s])
+	$(call say,unit tests: pytest   [4 minutes on two cores])
 	@$(BIN)/python -m pytest -q -n auto -m "not browser and not slow"
 
 typescript: front-end
@@ -89,7 +89,7 @@ typescript: front-end
 	@$(BIN)/python widgets/front_end.py npm test
 
 notebooks: front-end
-	$(call say,notebooks: every one from top to bottom   [5 s each])
+	$(call say,notebooks: every one from top to bottom   [1 minute])
 	@$(BIN)/python -m pytest -q -n auto --nbmake --nbmake-timeout=300 notebooks
 
 # Side by side, each worker with a JupyterLab and a Chromium of its own; packaging is given out first, for it takes longest.
