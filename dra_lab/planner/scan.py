@@ -205,14 +205,8 @@ class _Sorter:
 
     def _look(self, shape: tuple[int, ...], name: str) -> NodeState:
         idle = self._number(("idle", shape), lambda: self.scan.problem(name, idle=True))
-        devices = self.scan.views.view(name).devices
         held = self.scan.rules.allocated
-        alone = frozenset(at for at, item in enumerate(devices) if item.id in held.exclusive)
-        shared = tuple(
-            (at, tuple(sorted(held.consumed.get(item.id, {}).items())))
-            for at, item in enumerate(devices)
-            if item.id in held.shares
-        )
+        alone, shared = self.scan.views.held_on(name, held)
         counted = self.scan.views.view(name).counted
         if self._each or counted:
             # With All, admin access or counters a device in use does more than to be missing: every state for itself.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from itertools import groupby, repeat
 
 from dra_lab.cel.matching import Matching
 from dra_lab.drivers import LEVELS, level_attributes, machines, profile
-from dra_lab.model.cluster import Cluster
+from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import Pool, PoolDevice, devices_on
 from dra_lab.model.release import KubernetesRelease
@@ -20,6 +21,9 @@ from dra_lab.scheduler.candidates import pools_of
 from dra_lab.scheduler.gates import gates_of
 
 _MEMO = "_planner_views"
+
+Held = tuple[frozenset[int], tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]]
+"""What is in use on a node, by position: held alone, and shared with the amounts taken."""
 
 Failure = tuple[DeviceID, str, str]
 """A device on which a selector fails, the selector, the message."""
@@ -64,6 +68,7 @@ class ClusterViews:
         self._answers: dict[tuple[str, tuple[str, ...]], Answers] = {}
         self._values: dict[str, dict[str, int]] = {}
         self.nodes: dict[str, NodeView] = {}
+        self._held: tuple[AllocatedDevices | None, dict[str, Held]] = (None, {})
 
     def view(self, node_name: str) -> NodeView:
         """Return a node's view."""
@@ -91,6 +96,30 @@ class ClusterViews:
             found = self._answers[key] = Answers()
         if node_name and node_name not in found.by_node:
             self._answer(found, ask, node_name)
+        return found
+
+    def held_on(self, node_name: str, held: AllocatedDevices) -> Held:
+        """Return the positions of a node's devices that are held alone, and of those shared with what is taken of each.
+
+        Worked out once for what is in use: every question about the same cluster asks for it again.
+        """
+        of, nodes = self._held
+        if of is not held:
+            of, nodes = self._held = (held, {})
+        found = nodes.get(node_name)
+        if found is None:
+            devices = self.view(node_name).devices
+            alone = frozenset([at for at, item in enumerate(devices) if item.id in held.exclusive])
+            shared = tuple(
+                [
+                    (at, tuple(sorted(held.consumed.get(item.id, {}).items())))
+                    for at, item in enumerate(devices)
+                    if item.id in held.shares
+                ]
+                if held.shares
+                else ()
+            )
+            found = nodes[node_name] = (alone, shared)
         return found
 
     def value_number(self, where: str, node_name: str) -> int:
