@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from msgspec.structs import replace as changed
@@ -41,9 +41,9 @@ def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -
         found.extend(_status(plan))
         found.extend(_sums(plan))
         nics = {w.name: asks_for_nics(cluster, release, _drawn(w)) for w in plan.workloads}
-        apart = not _shared_nodes(cluster)
-        for replicas in plan.on_node.values() if apart else [plan.replicas]:
-            found.extend(_on_node(cluster, plan, replicas, release, nics))
+        beside = _Beside(cluster, plan, release)
+        for node in beside.on_node:
+            found.extend(_on_node(beside, node, nics))
     return sort_findings(found)
 
 
@@ -83,21 +83,61 @@ def _sums(plan: FleetPlan) -> Iterator[Finding]:
             yield broken("goal", goal.goal, f"the plan says {goal.value}, its replicas have {have}")
 
 
-def _on_node(
-    cluster: Cluster,
-    plan: FleetPlan,
-    replicas: Sequence[Replica],
-    release: KubernetesRelease,
-    nics: Mapping[str, bool],
-) -> Iterator[Finding]:
+class _Beside:
+    """What the pods of a plan hold beside one another, node by node; only what can matter to a pod is put beside it.
+
+    That is what the other pods on its node hold, and of the devices that several nodes see what pods elsewhere hold of
+    the same devices, or of a pool with counters that it takes from too. So the work does not grow with the square of
+    the pods.
+    """
+
+    def __init__(self, cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> None:
+        self.cluster, self.plan, self.release = cluster, plan, release
+        self.workloads = {workload.name: workload for workload in plan.workloads}
+        self.on_node = plan.on_node
+        self._seen_by_several = frozenset((s.spec.driver, s.spec.pool.name) for s in cluster.network_slices)
+        self._counted = frozenset(
+            (s.spec.driver, s.spec.pool.name) for s in cluster.network_slices if s.spec.shared_counters is not None
+        )
+        self._takers: dict[tuple[str, ...], list[Replica]] = {}
+        for replica in plan.replicas if self._seen_by_several else ():
+            for key in self._keys(replica):
+                self._takers.setdefault(key, []).append(replica)
+        self._claims: dict[int, ResourceClaim] = {}
+
+    def part(self, node: str) -> Cluster:
+        """Return the part of the cluster that matters on a node."""
+        return part_of_cluster(self.cluster, {node: None})
+
+    def others(self, replica: Replica, part: Cluster) -> tuple[ResourceClaim, ...]:
+        """Return what other pods hold that may matter to one; `part` is the part of its node."""
+        near = {id(other): other for other in self.on_node[replica.node]}
+        for key in self._keys(replica) if self._seen_by_several else ():
+            near.update((id(other), other) for other in self._takers[key])
+        near.pop(id(replica))
+        return tuple(self._claim(other, part if other.node == replica.node else None) for other in near.values())
+
+    def _keys(self, replica: Replica) -> Iterator[tuple[str, ...]]:
+        """Yield what a pod may have in common with pods on other nodes: devices, and pools with counters."""
+        pools = {placement.device[:2] for placement in replica.placements} & self._seen_by_several
+        yield from (pool for pool in pools if pool in self._counted)
+        yield from dict.fromkeys(p.device for p in replica.placements if p.device[:2] in pools)
+
+    def _claim(self, replica: Replica, part: Cluster | None) -> ResourceClaim:
+        found = self._claims.get(id(replica))
+        if found is None:
+            where = part if part is not None else self.part(replica.node)
+            found = _claim(where, replica, self.workloads[replica.workload], self.release)
+            self._claims[id(replica)] = found
+        return found
+
+
+def _on_node(beside: _Beside, node: str, nics: Mapping[str, bool]) -> Iterator[Finding]:
     """Hold the pods of one node against the rules, each with the others in use."""
-    workloads = {workload.name: workload for workload in plan.workloads}
-    part = part_of_cluster(cluster, dict.fromkeys(replica.node for replica in replicas))
-    held = {id(replica): _claim(part, replica, workloads[replica.workload], release) for replica in replicas}
-    for replica in replicas:
-        others = tuple(claim for key, claim in held.items() if key != id(replica))
-        beside = replace(part, claims=(*part.claims, *others))
-        workload = workloads[replica.workload]
+    part = beside.part(node)
+    for replica in beside.on_node[node]:
+        around = replace(part, claims=(*part.claims, *beside.others(replica, part)))
+        workload = beside.workloads[replica.workload]
         drawn = {claim.name: claim for claim in workload.claims} if len(workload.claims) > 1 else {}
         one = Plan(
             PlanStatus.FEASIBLE,
@@ -109,7 +149,7 @@ def _on_node(
         )
         if not replica.placements:
             yield broken("served", replica.workload, f"replica {replica.number} has no devices")
-        for finding in check_plan(beside, one, release, asks_for_nics=nics[replica.workload]):
+        for finding in check_plan(around, one, beside.release, asks_for_nics=nics[replica.workload]):
             yield replace(finding, subject=f"{replica.workload}/{replica.number}: {finding.subject}")
 
 
@@ -150,11 +190,6 @@ def _result(held: HeldPlan, number: int, placement: Placement) -> DeviceRequestA
         share_id=f"00000000-0000-0000-0000-{number:012d}" if shared else None,
         consumed_capacity=dict(placement.consumed) if shared else {},
     )
-
-
-def _shared_nodes(cluster: Cluster) -> bool:
-    """Say whether devices may be seen from several nodes, so that all pods of a plan are held together."""
-    return bool(cluster.network_slices)
 
 
 def part_of_cluster(cluster: Cluster, nodes: Mapping[str, None]) -> Cluster:
