@@ -91,11 +91,11 @@ def guard_steps(
 
     All claims of a pod are searched together, on every state of the nodes that `affinity` admits, fitting or not: with
     what is in use now, with nothing in use, and as nodes fill up with pods of it. Where a search takes more than five
-    million steps, or the first two are not known to take fewer (by a bound, else by a search within `time_limit`
-    seconds), pods are kept by labels on nodes where they are known to be short; where no label tells those apart, or
-    there is none, preferred links are left out one after the other, from the last. What was done is told, and searches
-    of more than a million steps are. Raises ExportError where nothing of this helps, UnsupportedFeature, and Cancelled
-    when `cancel` is set.
+    million steps, or the first two are not known to take fewer, by a bound or a search, pods are kept by labels on
+    nodes where they are known to be short; where no label tells those apart, or there is none, preferred links are left
+    out one after the other, from the last. What was done is told, and searches of more than a million steps are.
+    `time_limit` in seconds holds for the first, a third of it for each of the others. Raises ExportError where nothing
+    of this helps, UnsupportedFeature, and Cancelled when `cancel` is set.
     """
     drawn = tuple(sketches)
     on, first = with_documented_classes(cluster), None
@@ -133,16 +133,17 @@ def _look(
     admitted = admitted_nodes(cluster, affinity)
     bounds = most_steps(drawn, cluster, release)
     proven = admitted & {name for name, steps in bounds.items() if steps <= replay.MANY_STEPS}
-    part = partial(search_pod, drawn, cluster, release, affinity=affinity, time_limit=time_limit / 3, cancel=cancel)
+    part = partial(search_pod, drawn, cluster, release, affinity=affinity, cancel=cancel)
     if len(proven) < len(admitted):
-        now, idle = part(leave_out=proven), part(leave_out=proven, idle=True)
+        now = part(leave_out=proven, time_limit=time_limit)
+        idle = part(leave_out=proven, idle=True, time_limit=time_limit / 3)
         filled = fill_nodes(
             drawn, cluster, release, affinity=affinity, leave_out=proven, seconds=time_limit / 3, cancel=cancel
         )
     else:
         now = idle = Searched((), 0, time_limit)
         filled = Filled()
-    rest = part(leave_out=admitted - proven)
+    rest = part(leave_out=admitted - proven, time_limit=time_limit / 3)
     now = Searched((*now.states, *rest.states), now.count + len(rest.states), time_limit)
     return _Looked(admitted, now, idle, filled, proven)
 
