@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 _MEMO = "_planner_remembered"
 _QUESTIONS = 4
-_MOST_STATES = 50_000
+_MOST_STATES = 20_000
+_MOST_SOLUTIONS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,19 @@ class Remembered:
             self.prints.append(value)
         return number
 
+    def forget_solutions(self) -> None:
+        """Forget the solutions of states that no node is in any more, once there are many.
+
+        A cluster that is followed for hours comes to many states, and a solution takes some kilobytes.
+        """
+        if len(self.solutions) <= _MOST_SOLUTIONS:
+            return
+        present = {state.exact for state in self.states.values()}
+        for key in tuple(self.solutions):
+            # every key has the state that it is of at this place
+            if not isinstance(key, tuple) or key[1] not in present:
+                del self.solutions[key]
+
     def unchanged(self, held: AllocatedDevices, views: ClusterViews, nodes: Collection[str]) -> dict[str, NodeState]:
         """Return the states of the nodes on which the same is in use as at the latest whole look.
 
@@ -101,7 +115,7 @@ def recall(rules: Rules, views: ClusterViews, *, paired: bool) -> Remembered:
 def remember(cluster: Cluster, views: ClusterViews, found: Remembered) -> None:
     """Keep it for the next look; the questions asked longest ago, and what has grown too much, are forgotten."""
     shelf = _shelf(cluster)
-    if len(found.numbers) + len(found.layouts) < _MOST_STATES:
+    if len(found.numbers) + len(found.layouts) < _MOST_STATES + 4 * len(found.states):
         shelf.append((views, found))
     del shelf[:-_QUESTIONS]
 

@@ -199,8 +199,7 @@ class _Sorter:
         if self.scan.complete:
             self.known.states, self.known.held = self.states, self.scan.rules.allocated
             self.scan.exact = {name: state.exact for name, state in self.states.items()}
-            if len(self.known.solutions) > 4 * len(self.states) + 1000:
-                self.known.solutions.clear()
+            self.known.forget_solutions()
         remember(self.scan.cluster, self.scan.views, self.known)
 
     def _look(self, shape: tuple[int, ...], name: str) -> NodeState:

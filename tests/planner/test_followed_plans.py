@@ -14,6 +14,7 @@ from dra_lab.model.claims import ResourceClaim, ResourceClaimStatus
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.planner import remembered
 from dra_lab.sources import samples
 
 RELEASE = KubernetesRelease("1.36")
@@ -87,3 +88,18 @@ def test_a_solution_is_not_taken_over_to_where_its_devices_are_held():
     held = tuple(holding(n, p.device, None) for n, p in enumerate(free.placements))
     after = make_plan(cluster.with_objects(claims=(*cluster.claims, *held)), sketch, release=RELEASE)
     assert taken not in {placement.device for placement in after.placements}
+
+
+def test_solutions_of_states_that_are_gone_are_forgotten(monkeypatch):
+    """However many snapshots come, only those of states that some node is in are kept beyond a limit."""
+    monkeypatch.setattr(remembered, "_MOST_SOLUTIONS", 2)
+    read, sketch, chance = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"), random.Random(1)
+    devices = [DeviceID(s.spec.driver, s.spec.pool.name, d.name) for s in read.slices for d in s.spec.devices or ()]
+    for _ in range(12):
+        held = chance.sample(devices, 6)
+        read = read.with_objects(claims=tuple(holding(number, device, None) for number, device in enumerate(held)))
+        make_plan(read, sketch, release=RELEASE)
+    hardware = read.hardware.get("_with_documented_classes") or read.hardware
+    [(_, known)] = hardware["_planner_remembered"]
+    present = {state.exact for state in known.states.values()}
+    assert len(known.solutions) <= 2 or all(key[1] in present for key in known.solutions)
