@@ -14,7 +14,7 @@ from dra_lab.model.names import DeviceID, full_name
 from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
 
 _MEMO = "_authoring_catalogue"
-_TEXT = ("string", True)
+_TEXT, _VERSION, _BOOL = ("string", True), ("version", True), ("bool", False)
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,10 @@ def _shape(driver: str, published: Mapping[str, DeviceAttribute]) -> Shape:
 def _type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
     if attribute.string is not None:
         return _TEXT if attribute.string.strip() else ("string", False)
+    if attribute.version is not None:
+        return _VERSION
+    if attribute.bool_ is not None:
+        return _BOOL
     if attribute.int_ is not None:
         return "int", attribute.int_ >= 0
     return attribute.kind, attribute.kind != "bool"
