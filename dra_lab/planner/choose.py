@@ -12,6 +12,7 @@ from dra_lab.planner.progress import Limits
 from dra_lab.planner.replicas import Count, Others, has_damage
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import Solution, is_feasible, solve_problem
+from dra_lab.planner.ways import Ways, list_ways
 
 _TELL_EVERY = 20
 _MOST_DAMAGED = 24
@@ -43,6 +44,7 @@ class _Search:
     solver: str
     pinned: str
     patterns: Patterns
+    ways: Ways | None
     counts: dict[str, Count] = field(default_factory=dict)
     solutions: list[tuple[EqualNodes, str, Solution]] = field(default_factory=list)
     idle: dict[Hashable, bool | None] = field(default_factory=dict)
@@ -57,8 +59,10 @@ def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: s
     whole = order if has_damage(scan.sketch) else tuple(goal for goal in order if goal != DAMAGE)
     order = whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole
     patterns = Patterns(scan, order, limits, solver)
-    search = _Search(scan, order, whole, limits, solver, pinned, patterns)
-    patterns.prepare()
+    ways = list_ways(scan, order, limits)
+    search = _Search(scan, order, whole, limits, solver, pinned, patterns, ways)
+    if ways is None:
+        patterns.prepare()
     best: Solution | None = None
     # Of equally good hardware, the nodes with most free devices first: what fails there fails wherever less is free.
     rows = sorted(
@@ -68,6 +72,8 @@ def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: s
         name = pinned if pinned in equal.nodes else equal.nodes[0]
         bar = best.values if best is not None and best.proven and name != pinned else None
         found = patterns.known(equal, bar) if name != pinned else None
+        if ways is not None and name != pinned:
+            found = ways.known(equal)
         if found is None and limits.reached:
             found = Solution()
         if found is None:
@@ -125,7 +131,7 @@ def _shown(search: _Search, name: str, found: Solution) -> Solution:
     if not found.copied:
         return found
     equal = next(equal for equal, other, _ in search.solutions if other == name)
-    taken = search.patterns.placed(equal, name, found.values)
+    taken = search.patterns.placed(equal, name, found.values) if search.ways is None else search.ways.placed(name)
     return found if taken is None else replace(found, taken=taken, copied=False)
 
 

@@ -17,8 +17,11 @@ from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.views import shape_key, views_of
 
-Left = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
+Shares = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
 """What is left of shared devices: (group of the layout, amount by key), for those of which something is in use."""
+
+Left = dict[Hashable, tuple[tuple[str, Fraction], ...]]
+"""What is left of a group, by layout, group, and what is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class NodeState:
 
     layout: int
     free: tuple[int, ...]
-    left: Left = ()
+    left: Shares = ()
 
 
 @dataclass
@@ -67,7 +70,7 @@ def survey(rules: Rules, limits: Limits) -> Survey:
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     shapes: dict[tuple[int, ...], int] = {}
     seen = Survey(scan)
-    known: _Left = {}
+    known: Left = {}
     for number, name in enumerate(rules.cluster.node_names):
         if limits.reached:
             break
@@ -76,10 +79,10 @@ def survey(rules: Rules, limits: Limits) -> Survey:
         shape = shape_key(views, name, rules.asks, wheres)
         if shape not in shapes:
             shapes[shape] = len(scan.layouts)
-            scan.layouts.append(_layout(scan, name))
+            scan.layouts.append(idle_layout(scan, name))
             if any(group.tie is Tie.TERMS for group in scan.layouts[-1].problem.groups):
                 return Survey(scan_nodes(rules, limits))
-        seen.states[name] = _state(scan, shapes[shape], name, known)
+        seen.states[name] = state_on(scan, shapes[shape], scan.layouts[shapes[shape]], name, known)
         if number % 500 == 499:
             limits.tell("nodes", f"looked at {number + 1} of {len(rules.cluster.node_names)} nodes")
     scan.complete = len(seen.states) == len(rules.cluster.node_names)
@@ -87,18 +90,16 @@ def survey(rules: Rules, limits: Limits) -> Survey:
     return seen
 
 
-_Left = dict[Hashable, tuple[tuple[str, Fraction], ...]]
-"""What is left of a group, by layout, group, and what is taken."""
-
-
-def _layout(scan: Scan, name: str) -> Layout:
+def idle_layout(scan: Scan, name: str) -> Layout:
+    """Return a node's hardware with nothing in use."""
     idle = eligibility(replace(scan.rules, idle=True), name)
     refuse_devices(scan.rules, idle)
     return layout_of(scan.build(idle), [item.id for item in scan.views.view(name).devices])
 
 
-def _state(scan: Scan, number: int, name: str, known: _Left) -> NodeState:
-    held, layout = scan.rules.allocated, scan.layouts[number]
+def state_on(scan: Scan, number: int, layout: Layout, name: str, known: Left) -> NodeState:
+    """Return what a node offers of a layout, which is numbered `number`; `known` remembers what is left of shares."""
+    held = scan.rules.allocated
     consumable = scan.rules.gates.consumable_capacity
     ids = [item.id for item in scan.views.view(name).devices]
     exclusive, shares = held.exclusive, held.shares

@@ -1,0 +1,123 @@
+"""What a claim is worth on each of many node states, read from one list of all its ways on each kind of hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+from dra_lab.model.names import DeviceID
+from dra_lab.planner.fleet.columns import Array, Columns, columns_of
+from dra_lab.planner.fleet.copies import Part
+from dra_lab.planner.fleet.stock import Stock
+from dra_lab.planner.fleet.survey import Left, NodeState, idle_layout, state_on
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.recount import Taken
+from dra_lab.planner.scan import EqualNodes, Scan
+from dra_lab.planner.solve import Solution, StageResult
+from dra_lab.planner.stages import Tie
+from dra_lab.planner.views import shape_key
+
+FEW = 20
+"""Node states up to which each is solved by itself."""
+
+_TELL_EVERY = 500
+
+
+@dataclass
+class Ways:
+    """Proven values of a claim on node states: the first of all its ways, best first, for which enough is free.
+
+    Only for claims under which a device in use is merely missing, and whose ways on one kind of hardware can be listed.
+    """
+
+    scan: Scan
+    order: tuple[str, ...]
+    values: dict[str, Solution] = field(default_factory=dict)
+    chosen: dict[str, tuple[Columns, int, Sequence[int]]] = field(default_factory=dict)
+
+    def known(self, equal: EqualNodes) -> Solution | None:
+        """Return what is proven of a class, without devices; None where it was not looked at."""
+        return self.values.get(equal.nodes[0])
+
+    def placed(self, name: str) -> Taken | None:
+        """Return devices of a node that have its best values; None where the ways do not tell."""
+        if name not in self.chosen:
+            return None
+        columns, column, group_of = self.chosen[name]
+        held = self.scan.rules.allocated.exclusive
+        free: dict[int, list[DeviceID]] = {}
+        for item, group in zip(self.scan.views.view(name).devices, group_of, strict=True):
+            if item.id not in held:
+                free.setdefault(group, []).append(item.id)
+        shareable = self.scan.rules.gates.consumable_capacity
+        devices = self.scan.devices(name)
+        found: list[tuple[int, DeviceID]] = []
+        for (ask, group), count in zip(columns.pairs, columns.takes[column].tolist(), strict=True):
+            if not count:
+                continue
+            found.extend((ask, device) for device in free[group][:count])
+            if not (shareable and devices[free[group][0]].allow_multiple_allocations):
+                del free[group][:count]
+        return tuple(sorted(found, key=lambda row: row[0]))
+
+
+def list_ways(scan: Scan, order: tuple[str, ...], limits: Limits) -> Ways | None:
+    """Look at every class of equal nodes; None where there are few, or where the claim's rules or ways forbid it."""
+    rules = scan.rules
+    special = any(ask.all_devices or ask.admin_access for ask in rules.asks) or rules.cluster.network_slices
+    if special or len(scan.classes) <= FEW or any(scan.views.view(c.nodes[0]).counted for c in scan.classes):
+        return None
+    ways = Ways(scan, order)
+    wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
+    shapes: dict[tuple[int, ...], list[str]] = {}
+    for equal in scan.classes:
+        name = equal.nodes[0]
+        known = scan.solutions.get(_key(scan, name, order)) if name in scan.exact else None
+        if known is not None:
+            ways.values[name] = known
+        else:
+            shapes.setdefault(shape_key(scan.views, name, rules.asks, wheres), []).append(name)
+    for number, names in enumerate(shapes.values()):
+        if limits.reached:
+            break
+        if not _look(ways, number, names, limits):
+            return None
+    return ways
+
+
+def _key(scan: Scan, name: str, order: tuple[str, ...]) -> Hashable:
+    return ("way", scan.exact[name], order)
+
+
+def _look(ways: Ways, number: int, names: Sequence[str], limits: Limits) -> bool:
+    """Look at states of one kind of hardware; say whether its ways can be listed."""
+    scan = ways.scan
+    layout = idle_layout(scan, names[0])
+    problem = layout.problem
+    if any(group.tie is Tie.TERMS for group in problem.groups):
+        return False
+    part = Part(0, "", (0, len(problem.asks)), (0, len(problem.requests)), (0, len(problem.links)), problem.paired)
+    columns = columns_of(problem, part, ways.order)
+    if columns is None:
+        return False
+    left: Left = {}
+    states: list[NodeState] = []
+    for at, name in enumerate(names):
+        states.append(state_on(scan, number, layout, name, left))
+        if at % _TELL_EVERY == _TELL_EVERY - 1:
+            limits.tell("nodes", f"looked at {at + 1} of {len(names)} states of one kind of hardware")
+    stock = Stock(problem, states, [columns])
+    able = stock.columns[0]
+    for name, column in zip(names, stock.first(stock.left, 0).tolist(), strict=True):
+        found = _solution(able.values[column], ways.order) if column >= 0 else Solution(infeasible=True)
+        ways.values[name] = found
+        if name in scan.exact:
+            scan.solutions[_key(scan, name, ways.order)] = found
+        if column >= 0:
+            ways.chosen[name] = (able, column, layout.group_of)
+    return True
+
+
+def _solution(values: Array, order: Sequence[str]) -> Solution:
+    stages = tuple(StageResult(goal, value, value, True) for goal, value in zip(order, values.tolist(), strict=True))
+    return Solution((), stages, copied=True)

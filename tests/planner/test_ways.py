@@ -1,0 +1,90 @@
+"""Values read from the list of all ways of a claim, as with many node states, against trying every subset."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import replace
+
+import pytest
+from exhaustive_plans import Exhaustive, counted, proven, random_fleet, random_sketch
+from exhaustive_sharing import ExhaustiveSharing, sharing_cluster, sharing_sketch
+
+from dra_lab.checks.plans import check_plan
+from dra_lab.model.plan import NodeFit, goal_order
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner import make_plan
+from dra_lab.planner.ways import Ways
+
+CASES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "60"))
+LISTED = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
+
+
+@pytest.fixture(autouse=True)
+def _every_class(monkeypatch):
+    monkeypatch.setattr("dra_lab.planner.ways.FEW", 0)
+
+
+def decided_rightly(plan, values, idle, where):
+    """Hold each node of a plan against the best values of every node, now and with nothing in use."""
+    best = min((value for value in values.values() if value is not None), default=None)
+    for node_class in plan.node_classes:
+        for node in node_class.nodes:
+            worst = NodeFit.NO if values[node] is None else NodeFit.WORSE
+            expected = NodeFit.BEST if best is not None and values[node] == best else worst
+            assert (node_class.fit, node_class.fits_idle) == (expected, idle[node] is not None), f"{where} {node}"
+    assert (counted(plan.goals) if plan.fits else None) == best, where
+    assert proven(plan), where
+
+
+@pytest.mark.parametrize("start", range(0, CASES, 20))
+def test_listed_ways_are_brute_force(start):
+    """Every node is decided as trying all subsets there does, and the plan keeps every rule."""
+    for seed in range(start, start + 20):
+        rng = random.Random(f"ways {seed}")
+        cluster, sketch = random_fleet(rng), random_sketch(rng)
+        order, release = goal_order(()), KubernetesRelease("1.36")
+        plan = make_plan(cluster, sketch, release=release)
+        bare = replace(cluster, claims=())
+        values = {node: Exhaustive(cluster, sketch, node).best(order).values for node in cluster.node_names}
+        idle = {node: Exhaustive(bare, sketch, node).best(order).values for node in cluster.node_names}
+        decided_rightly(plan, values, idle, f"seed {seed}")
+        assert check_plan(cluster, plan, release) == (), f"seed {seed}"
+
+
+@pytest.mark.parametrize("start", range(0, CASES, 20))
+def test_listed_ways_of_shared_devices_are_brute_force(start):
+    """So it is with shares, capacity, lists and everything else that claims may ask for."""
+    for seed in range(start, start + 20):
+        rng = random.Random(f"shared ways {seed}")
+        cluster = sharing_cluster(rng, 5)
+        sketch, order = sharing_sketch(rng, cluster), goal_order(())
+        plan = make_plan(cluster, sketch, release=LISTED)
+        bare = replace(cluster, claims=())
+        values, idle = (
+            {n: ExhaustiveSharing(c, sketch, n, version="1.37").best(order).values for n in cluster.node_names}
+            for c in (cluster, bare)
+        )
+        decided_rightly(plan, values, idle, f"seed {seed}")
+        assert check_plan(cluster, plan, LISTED) == (), f"seed {seed}"
+
+
+def test_listed_ways_give_a_device_once(monkeypatch):
+    """The devices that the list gives to a claim are different ones."""
+    found = []
+    placed = Ways.placed
+    monkeypatch.setattr(Ways, "placed", lambda self, name: found.append(placed(self, name)) or found[-1])
+    for seed in range(20):
+        rng = random.Random(f"placed ways {seed}")
+        cluster, sketch = random_fleet(rng), random_sketch(rng)
+        make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
+    assert any(taken for taken in found)
+    assert all(len({device for _, device in taken}) == len(taken) for taken in found if taken)
+
+
+def test_no_time_is_no_list():
+    """Without time nothing is claimed."""
+    rng = random.Random("ways 1")
+    cluster, sketch = random_fleet(rng), random_sketch(rng)
+    plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"), time_limit=1e-9)
+    assert not plan.proven or plan.status == "stopped"
