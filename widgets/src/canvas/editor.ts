@@ -123,43 +123,12 @@ export function useEditor(model: Model): Editor {
   }, [model]);
   useSpokenChanges(sketch, problem, origin, say);
 
-  return useMemo(
-    () => ({
-      sketch,
-      status,
-      palette,
-      positions,
-      history,
-      problem,
-      highlight,
-      readOnly,
-      spoken,
-      edit,
-      place,
-      say,
-      light,
-      forget,
-      undo: () => travel("undo"),
-      redo: () => travel("redo"),
-    }),
-    [
-      sketch,
-      status,
-      palette,
-      positions,
-      history,
-      problem,
-      highlight,
-      readOnly,
-      spoken,
-      edit,
-      place,
-      say,
-      light,
-      forget,
-      travel,
-    ],
-  );
+  const undo = useCallback(() => travel("undo"), [travel]);
+  const redo = useCallback(() => travel("redo"), [travel]);
+  const shown = { sketch, status, palette, positions, history, problem, highlight, readOnly, spoken };
+  const editor: Editor = { ...shown, edit, place, say, light, forget, undo, redo };
+  // Always the same names in the same order, so their values are what it depends on.
+  return useMemo(() => editor, Object.values(editor));
 }
 
 const mutable = (places: Places): Record<string, [number, number]> =>
