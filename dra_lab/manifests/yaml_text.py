@@ -143,6 +143,8 @@ def _documents(
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         parts = (getattr(error, "context", ""), getattr(error, "problem", ""))
         problem = " ".join(part for part in parts if part) if mark else str(error)
+        if mark and "".join(text.split("\n")[mark.line : mark.line + 1])[mark.column :].startswith("\t"):
+            problem = "a tab stands where a value or an indentation is expected; YAML is indented by spaces"
         place = Origin(source, before + number, line=above + mark.line + 1 if mark else 0)
         raise ManifestError(f"this is no valid YAML: {problem}", origin=place) from None
     finally:

@@ -83,3 +83,10 @@ def test_line_ends_of_a_migrated_file_stay_as_they_are(tmp_path):
     (tmp_path / "one.yaml").write_bytes(job.encode())
     text = migrate(read_manifests([tmp_path])).texts["one.yaml"]
     assert text.count("\n") == text.count("\r\n") > 3
+
+
+def test_a_tab_is_called_a_tab(tmp_path):
+    """The parser speaks of a character that cannot start a token."""
+    (finding,) = found(tmp_path, "file-broken", work="a: 1\nb:\n\tc: 2\n", claim=TEMPLATE)
+    assert "tab" in finding.message
+    assert finding.origin.line == 3
