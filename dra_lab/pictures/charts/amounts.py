@@ -140,12 +140,13 @@ def _blocked(cluster: Cluster, device_id: DeviceID, device: Device) -> bool:
 def _device(
     cluster: Cluster, device_id: DeviceID, device: Device, kind: str, planned: Mapping[str, Fraction] | None
 ) -> Parts:
+    held, shares = device_id in cluster.allocated.exclusive, cluster.allocated.consumed.get(device_id)
+    if held or (planned is None and not shares):  # nearly every device of a large cluster: no arithmetic
+        whole = float(_size(device, kind)) if kind == "cpu" and device.allow_multiple_allocations else 1.0
+        if held:
+            return whole, 0.0, 0.0, 0.0
+        return (0.0, 0.0, 0.0, whole) if _blocked(cluster, device_id, device) else (0.0, 0.0, whole, 0.0)
     size = _size(device, kind)
-    if device_id in cluster.allocated.exclusive:
-        return float(size), 0.0, 0.0, 0.0
-    shares = cluster.allocated.consumed.get(device_id)
-    if planned is None and not shares:  # nearly every device of a large cluster: no arithmetic
-        return (0.0, 0.0, 0.0, float(size)) if _blocked(cluster, device_id, device) else (0.0, 0.0, float(size), 0.0)
     used = _part(device, shares) * size
     more = Fraction() if planned is None else _part(device, planned) * size if planned else size
     more = min(more, size - used)
