@@ -141,18 +141,25 @@ class Asked:
 
     def _most_for(self, counts: Counts) -> tuple[int, int]:
         """Return the most that so many pods use, whichever devices they take: at least, at most."""
-        copies = replicated(self.table.site.problem, self.table.site.parts, counts)
+        whole = self.table.site.problem
+        copies = replicated(whole, self.table.site.parts, counts)
         problem, model = copies.problem, build_model(Model(copies.problem))
+        # What counts is told by the claims of all pods, also of those that do not stand here.
+        drawn = {
+            copy.first + offset: ask
+            for copy in copies.copies
+            for offset, ask in enumerate(range(*copies.parts[copy.part].asks))
+        }
         amounts = {
             (ask, number): amount
             for ask, number in model.take
-            if (amount := amount_of(problem, ask, number, self.kind))
+            if (amount := amount_of(whole, drawn[ask], number, self.kind))
         }
         unit = common_unit(amounts.values()) or Fraction(1)
         terms = []
         for number, group in enumerate(problem.groups):
             mine = {ask: model.take[ask, number] for ask in group.asks if (ask, number) in amounts}
-            if mine and group.shareable and not cpu_key(problem, number):
+            if mine and group.shareable and not cpu_key(whole, number):
                 seen = model.integer("used", str(number), 1)
                 model.require(seen <= total(mine.values()), "used", str(number))
                 terms.append(int(1 / unit) * seen)

@@ -124,3 +124,8 @@ def _stranded(seed, *, sharing, coupled):
             assert kind.usable <= usable <= kind.bound, f"seed {seed} {row} {kind} {usable}"
             assert kind.proven or row.together, f"seed {seed} {row} {kind} {usable}"
     return True
+
+
+def test_cpus_are_counted_by_one_capacity_for_all_claims():
+    """What CPUs are counted by does not depend on which of the claims stand on a node."""
+    assert _stranded("room 188 True False", sharing=True, coupled=False)
