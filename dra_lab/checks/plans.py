@@ -24,10 +24,10 @@ def check_plan(
 
     Checked: each device is on the node, matches class and selectors, tolerates taints, is free, has the capacity and is
     taken once unless it is shareable; shared counters; counts, All and alternatives; the limit of 32 in each claim;
-    every must-link; node selectors, also of the pod's claims that hold devices already; the values of the goals but `damage`,
-    which is about other pods and is taken as it is told. The
-    cluster is to be the one that was planned on, with the device classes of the plan; where it is only a part of that
-    one, `asks_for_nics` says whether the plan's requests may take a NIC anywhere in the whole.
+    every must-link; node selectors, also of the pod's claims that hold devices already; the values of the goals. Only
+    `damage`, which is about other pods, is not counted anew. The cluster is to be the one that was planned on, with the
+    device classes of the plan; where it is only a part of that one, `asks_for_nics` says whether the plan's requests
+    may take a NIC anywhere in the whole.
     """
     if not plan.placements:
         return ()

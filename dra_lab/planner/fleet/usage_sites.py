@@ -15,7 +15,7 @@ from dra_lab.planner.fleet.usage import Asked
 from dra_lab.planner.fleet.usage_listed import UsedOn
 from dra_lab.planner.progress import Limits
 
-_ALONE, _TOGETHER = (300, 40), (40, 16)
+_ALONE, _TOGETHER = (150, 32), (40, 16)
 """Numbers of pods that are tried, and pods that are modelled at once, at most: on one node, and on several together."""
 
 Used = dict[str, tuple[int, int]]
