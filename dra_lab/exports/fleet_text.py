@@ -12,6 +12,9 @@ from dra_lab.pictures.charts.amounts import KINDS
 from dra_lab.pictures.plain_table import plain_table
 from dra_lab.pictures.reason_words import bandwidth_lines
 
+MANY = 40
+"""Nodes up to which each has a row of its own in a text."""
+
 
 def fleet_sentence(plan: FleetPlan) -> str:
     """Return the answer in one to three short sentences, with what is proven of it; names are made printable."""
@@ -76,7 +79,8 @@ def fleet_text(
 ) -> str:
     """Return the answer for people: sentence, workloads, goals with proof, nodes, what more fits, what is stranded.
 
-    `rooms`, `lost` and `jobs` are answers for after the plan. Every row is there, nothing is cut.
+    `rooms`, `lost` and `jobs` are answers for after the plan. Of more than MANY nodes, those that hold the same stand
+    in one row, under the names of the first two and the number of the others; JSON names every one.
     """
     parts = [fleet_sentence(plan), *_sections(plan)]
     if rooms:
@@ -118,11 +122,28 @@ def _goals(plan: FleetPlan) -> Iterator[list[object]]:
 
 
 def _nodes(plan: FleetPlan) -> Iterator[list[object]]:
+    rows: list[tuple[str, list[list[object]]]] = []
     for node, replicas in plan.on_node.items():
         counts: dict[str, int] = {}
         for replica in replicas:
             counts[replica.workload] = counts.get(replica.workload, 0) + 1
-        yield [node, ", ".join(f"{count} × {name}" for name, count in counts.items())]
+        rows.append((node, [[", ".join(f"{count} × {name}" for name, count in counts.items())]]))
+    for name, cells in _equal_together(rows):
+        yield from ([name, *row] for row in cells)
+
+
+def _equal_together(rows: Sequence[tuple[str, list[list[object]]]]) -> Iterator[tuple[str, list[list[object]]]]:
+    """Yield the nodes with their cells; of many nodes, those with the same cells as one."""
+    if len(rows) <= MANY:
+        yield from rows
+        return
+    alike: dict[str, list[tuple[str, list[list[object]]]]] = {}
+    for row in rows:
+        alike.setdefault(repr(row[1]), []).append(row)
+    for members in sorted(alike.values(), key=lambda members: (-len(members), members[0][0])):
+        first = ", ".join(name for name, _ in members[:2])
+        rest = f" and {len(members) - 2:,} more" if len(members) > 2 else ""
+        yield first + rest, members[0][1]
 
 
 def room_sentence(room: Room) -> str:
@@ -156,15 +177,25 @@ def _stranded_words(kind: StrandedKind) -> str:
 
 
 def _lost(lost: Stranded) -> str:
-    rows: list[list[object]] = []
     named = (([" + ".join(c.nodes)] if c.together else c.nodes, c.kinds) for c in lost.nodes)
     nodes = sorted(((name, kinds) for names, kinds in named for name in names), key=itemgetter(0))
-    for name, kinds in (("in all", lost.kinds), *nodes):
-        for kind in kinds:
-            if kind.free:
-                proof = "proven" if kind.proven else f"at least {kind.least:,}"
-                rows.append([name, KINDS.get(kind.kind, kind.kind), kind.free, kind.usable, kind.stranded, proof])
-    return plain_table(("node", "kind", "free", "usable", "stranded", "proof"), rows)
+    rows = _equal_together([(name, _kinds(kinds)) for name, kinds in nodes])
+    told = [[name, *row] for name, cells in (("in all", _kinds(lost.kinds)), *rows) for row in cells]
+    return plain_table(("node", "kind", "free", "usable", "stranded", "proof"), told)
+
+
+def _kinds(kinds: Sequence[StrandedKind]) -> list[list[object]]:
+    return [
+        [
+            KINDS.get(kind.kind, kind.kind),
+            kind.free,
+            kind.usable,
+            kind.stranded,
+            "proven" if kind.proven else f"at least {kind.least:,}",
+        ]
+        for kind in kinds
+        if kind.free
+    ]
 
 
 def _section(title: str, lines: Iterable[str]) -> str:

@@ -30,6 +30,7 @@ from dra_lab.exports.fleet_values import fleet_json, job_json, room_json, strand
 from dra_lab.model.fleet import (
     FleetPlan,
     LargestJob,
+    Replica,
     Room,
     RoomOnNodes,
     Stranded,
@@ -123,6 +124,22 @@ def test_numbers_that_are_not_proven_are_ranges():
     assert [room_json(room)["proven"], job_json(job)["proven"], stranded_json(lost)["proven"]] == [False] * 3
     assert list(rooms_frame([room])["node"]) == ["a", "b", "c"]
     assert list(stranded_frame(lost)["stranded"]) == [3, 3]
+
+
+def test_many_nodes_that_hold_the_same_are_one_row():
+    """Above MANY nodes, equal ones stand in one row of the text with their number; JSON names every one."""
+    names = tuple(f"n{number:02}" for number in range(60))
+    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), 60),), replicas=tuple(map(on, names)))
+    lost = Stranded(("c",), (StrandedKind("gpu", 60, 0, 0),), (StrandedNodes(names, (StrandedKind("gpu", 1, 0, 0),)),))
+    text = fleet_text(plan, (), lost)
+    assert text.count("n00, n01 and 58 more") == 2
+    assert "n07" not in text
+    assert len(fleet_json(plan)["replicas"]) == 60
+
+
+def on(node):
+    """Return a replica on a node."""
+    return Replica("w", 0, node, ())
 
 
 def test_text_holds_every_node_and_what_fits_after():
