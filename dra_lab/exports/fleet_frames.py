@@ -10,6 +10,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FLEET_GOALS, FleetPlan, Room, Stranded
 from dra_lab.model.plan import GOALS, Plan
 from dra_lab.pictures.charts.amounts import KINDS, node_amounts
+from dra_lab.planner.regret import replica_paths
 from dra_lab.planner.scenarios import ScenarioAnswer
 
 if TYPE_CHECKING:
@@ -73,6 +74,24 @@ def replica_regret_frame(plan: FleetPlan) -> pd.DataFrame:
             regret = None if value is None else value - goal.value
             rows.append([replica.workload, replica.number, replica.node, goal.goal, goal.value, value, regret])
     return frame_of(rows, ("workload", "number", "node", "goal", "best", "first_fit", "regret"))
+
+
+def replica_bandwidth_frame(cluster: Cluster, plan: FleetPlan) -> pd.DataFrame:
+    """Return one row for each replica, plan and kind of path from its GPUs to their NICs; none without GPUs and NICs.
+
+    Columns `workload`, `number`, `node`, `plan` ("best", or "first fit" for the pod that it put in this one's place),
+    `path`, `gpus`, `low` and `high` (ratios to the bandwidth at one PCIe root, a range; None where nothing is known),
+    `kind` ("measured", "derived" or "unknown") and `sources`.
+    """
+    rows: list[list[object]] = []
+    for replica, best, theirs in replica_paths(cluster, plan):
+        head = [replica.workload, replica.number, replica.node]
+        for name, shares in (("best", best), ("first fit", theirs or ())):
+            for share in shares:
+                told = [share.words, share.gpus, share.low, share.high, share.kind, "; ".join(share.sources)]
+                rows.append([*head, name, *told])
+    columns = ("workload", "number", "node", "plan", "path", "gpus", "low", "high", "kind", "sources")
+    return frame_of(rows, columns)
 
 
 def rooms_frame(rooms: Iterable[Room]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Replica
@@ -75,6 +75,22 @@ def fleet_regret(cluster: Cluster, plan: FleetPlan) -> Regret | None:
         if goal.goal in theirs and theirs[goal.goal] != goal.value
     )
     return Regret("manifest", differing, *(_of_replicas(cluster, p.replicas, nodes) for p in (plan, found)))
+
+
+def replica_paths(
+    cluster: Cluster, plan: FleetPlan
+) -> Iterator[tuple[Replica, tuple[PathShare, ...], tuple[PathShare, ...] | None]]:
+    """Yield each replica with how its GPUs reach their NICs, and how those do of the pod that first fit put there.
+
+    The last is None where first fit found no place for it, or was not asked.
+    """
+    found = plan.first_fit
+    theirs = {(replica.workload, replica.number): replica for replica in (found.replicas if found else ())}
+    for replica in sorted(plan.replicas, key=lambda r: (r.workload, r.number)):
+        other = theirs.get((replica.workload, replica.number))
+        best = path_shares(localities(cluster, replica.node), replica.placements)
+        instead = None if other is None else path_shares(localities(cluster, other.node), other.placements)
+        yield replica, best, instead
 
 
 def _of_replicas(cluster: Cluster, replicas: Iterable[Replica], nodes: Collection[str]) -> tuple[PathShare, ...]:

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from exhaustive_plans import random_cluster, random_sketch
 
-from dra_lab.exports.fleet_frames import replica_regret_frame
+from dra_lab.exports.fleet_frames import replica_bandwidth_frame, replica_regret_frame
 from dra_lab.exports.fleet_text import fleet_text
 from dra_lab.exports.fleet_values import fleet_json
 from dra_lab.model.fleet import Workload
@@ -116,3 +116,16 @@ def test_each_replica_has_its_own_regret(fleet):
     told = {goal.goal: goal.difference for goal in plan.regrets[0].goals}
     assert len(plan.first_fit.replicas) == len(plan.replicas)
     assert {goal: value for goal, value in summed.items() if value} == told
+
+
+def test_each_replica_has_its_own_ranges_with_their_source(fleet):
+    """By replica, the GPUs on each path sum up to those of the fleet, and every range has its kind and source."""
+    cluster, plan = fleet
+    frame = replica_bandwidth_frame(cluster, plan)
+    for name, shares in (("best", plan.regrets[0].best), ("first fit", plan.regrets[0].theirs)):
+        summed = frame[frame["plan"] == name].groupby("path")["gpus"].sum().to_dict()
+        assert summed == {share.words: share.gpus for share in shares}
+    known = frame[frame["kind"] != "unknown"]
+    assert len(known)
+    assert (known["low"] <= known["high"]).all()
+    assert known["sources"].astype(bool).all()
