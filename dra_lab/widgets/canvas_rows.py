@@ -57,7 +57,8 @@ def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> Ca
     if not session.is_counted:
         known = msgspec.convert(before or {}, CanvasStatus)
         links = {link.name: known.links.get(link.name, LinkRow(label=link.where)) for link in sketch.links}
-        return CanvasStatus(requests=_request_rows(sketch, session.status), links=links, pairs=known.pairs)
+        rows = _request_rows(sketch, session.status)
+        return CanvasStatus(requests=rows, links=links, pairs=known.pairs, counting=not session.is_prepared)
     return CanvasStatus(
         requests=_request_rows(sketch, session.status),
         links=_link_rows(cluster, sketch, release),

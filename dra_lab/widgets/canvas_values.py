@@ -79,12 +79,14 @@ class CanvasStatus(Row, frozen=True):
     """The state of every request and link by name.
 
     `pairs` is optional: the places at which two requests that are not linked yet could be, by their names sorted and
-    joined with "|". A new link starts at the first enabled one.
+    joined with "|". A new link starts at the first enabled one. `counting`: the devices of a large cluster are still
+    being counted, so that an empty palette says nothing yet.
     """
 
     requests: dict[str, RequestRow] = {}
     links: dict[str, LinkRow] = {}
     pairs: dict[str, tuple[LinkOptionRow, ...]] = {}
+    counting: bool = False
 
 
 class CanvasHistory(Row, frozen=True):

@@ -39,10 +39,12 @@ def test_views_of_a_large_cluster_are_there_before_its_devices_are_counted(held)
     bar, canvas, plan = ClusterBar(session), ClaimCanvas(session), PlanView(session)
     assert "counting devices" in bar.summary
     assert (canvas.palette, plan.devices) == ([], {})
+    assert canvas.status["counting"]
     go.set()
     assert session.wait(30)
     assert "GPUs" in bar.summary
     assert canvas.palette
+    assert not canvas.status.get("counting")
     assert plan.devices["total"] > 0
     assert "kind: ResourceClaimTemplate" in plan.yaml
 

@@ -17,7 +17,7 @@ function freeText(row: PaletteRow): string {
 }
 
 export function Palette({ onAdd, onLeave }: Props) {
-  const { palette, readOnly } = useCanvas();
+  const { palette, readOnly, status } = useCanvas();
   const list = useRef<HTMLDivElement>(null);
   const [current, setCurrent] = useState(0);
   const at = Math.min(current, Math.max(0, palette.length - 1));
@@ -43,7 +43,11 @@ export function Palette({ onAdd, onLeave }: Props) {
   return (
     <aside className="dra-palette" aria-label="Devices">
       <h3 id="dra-palette-title">Devices</h3>
-      {palette.length === 0 && <p className="dra-hint">No devices here: load a cluster, or try a sample.</p>}
+      {palette.length === 0 && (
+        <p className="dra-hint">
+          {status.counting ? "Counting the devices …" : "No devices here: load a cluster, or try a sample."}
+        </p>
+      )}
       <div
         ref={list}
         className="dra-chips"

@@ -33,6 +33,7 @@ export interface CanvasStatus {
   requests?: Readonly<Record<string, RequestRow>>;
   links?: Readonly<Record<string, LinkRow>>;
   pairs?: Readonly<Record<string, readonly LinkOptionRow[]>>;
+  counting?: boolean;
 }
 
 export interface CapacityRequirements {
