@@ -74,12 +74,13 @@ def make_snapshot(cluster: Cluster, *, replaced: Mapping[str, int] | None = None
     return Snapshot(info, dict(sorted({**files, FILE: encode_info(info)}.items())))
 
 
-def write_snapshot(snapshot: Snapshot, out: Path) -> None:
+def write_snapshot(snapshot: Snapshot, out: Path | str) -> None:
     """Write a snapshot to a folder, or to one file where the name ends in `.tar.gz` or `.tgz`: whole or not at all.
 
     It is written beside `out` and renamed. What is at `out` already is replaced where it is a snapshot, and is left
     alone otherwise. Raises ExportError, and then `out` is as it was.
     """
+    out = Path(out)
     try:
         _check_place(out)
         out.parent.mkdir(parents=True, exist_ok=True)
