@@ -185,7 +185,7 @@ def test_nodes_that_are_not_admitted_are_not_searched(small_limit):
 
 def test_what_our_own_time_cut_off_is_not_called_too_long(monkeypatch):
     """A search that did not end here says nothing about kube-scheduler, which is faster."""
-    monkeypatch.setattr(replay, "NODE_LIMIT", 0.05)
+    monkeypatch.setattr(replay, "NODE_LIMIT", 1e-6)
     on = cluster(*a_node("short", range(8), range(5)))
     assert [finding.rule for finding in replay_findings(pairs(6), on, R136)] == ["manifest-undecided"]
 
