@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from dra_lab.model.plan import Plan, PlanStatus
@@ -13,14 +14,19 @@ from dra_lab.planner.reasons import Question, find_reasons
 from dra_lab.planner.relaxations import as_suggestions
 
 
-def plan_of_misfit(work: Work, pinned: str) -> Plan:
-    """Return the plan with its reasons, within their own time; `pinned` is the only node asked about ("": all)."""
+def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None = None) -> Plan:
+    """Return the plan with its reasons, within their own time; `pinned` is the only node asked about ("": all).
+
+    `early` is told that nothing fits, and what is short, before every change is tried.
+    """
     plan = replace(work.plan, node_classes=work.choice.classes)
     if not work.choice.decided:
         return replace(plan, status=PlanStatus.STOPPED, findings=once(work.findings))
     compiled = compile_pod(work.scan.sketch, work.scan.cluster, work.scan.release)
     plan = replace(plan, status=PlanStatus.INFEASIBLE, findings=once((*work.findings, *compiled.findings)))
     shortfalls = explain_misfit(work.scan, work.limits, solver=work.solver, pinned=pinned)
+    if early is not None:
+        early(replace(plan, shortfalls=shortfalls))
     idle = tuple(name for name in plan.fitting_idle_nodes if not pinned or name == pinned)
     drawn = work.scan.sketch if work.several else work.sketch
     question = Question(work.cluster, drawn, work.scan, work.limits, work.solver, pinned, idle, expanded=work.several)

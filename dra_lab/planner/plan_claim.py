@@ -35,6 +35,7 @@ def make_plan(
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
     solver: str = "HiGHS",
+    early: Callable[[Plan], None] | None = None,
 ) -> Plan:
     """Return the best allocation of a drawing on a cluster, proven goal by goal, or why it does not fit.
 
@@ -43,7 +44,8 @@ def make_plan(
     The node is the one with the best values, then the first by name; `node` pins one. `goals` puts goals in front of
     the others, after `alternatives` and `preferences` (`model.plan.goal_order`). At the end of `time_limit` (seconds)
     or when `cancel` is set, the best answer so far comes back, marked as not proven; with none at all the status is
-    STOPPED. `progress` is called from this thread.
+    STOPPED. `progress` is called from this thread, and so is `early`: with the proof that a claim fits nowhere, before
+    the reasons are looked for, which takes longer.
     Raises SketchError for an inconsistent drawing, InputError for an unknown node or goal, CelCompileError for a
     selector that does not compile, UnsupportedFeature for a rule of DRA that is not known here yet, SolverError.
     """
@@ -78,7 +80,7 @@ def make_plan(
 
     choice = choose_node(scan, order, limits, solver=solver, pinned=node)
     work = Work(cluster, plan, scan, expansion, order, limits, solver, choice)
-    plan = plan_of_fit(work) if choice.node else plan_of_misfit(work, node)
+    plan = plan_of_fit(work) if choice.node else plan_of_misfit(work, node, early)
     return replace(plan, seconds=time.monotonic() - began)
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
-from dra_lab.errors import DraLabError
+from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
@@ -78,3 +78,10 @@ def count_matches(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRele
     known: dict[str, list[ClaimSketch]] = cluster.hardware.setdefault(_COUNTED, {})
     known[str(release)] = [*known.get(str(release), ())[-_MOST_SKETCHES:], sketch]
     return found
+
+
+def check_node(cluster: Cluster, node: str) -> None:
+    """Raise InputError where a node is named that the cluster does not have; "" leaves it open."""
+    if node and node not in cluster.node_by_name:
+        some = ", ".join(cluster.node_names[:8])
+        raise InputError(f"there is no node {node!r} in {cluster.name}; nodes: {some}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.errors import Cancelled, DraLabError, InputError
+from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FIXED_GOALS, Plan, goal_order
@@ -22,7 +22,7 @@ from dra_lab.session.events import Events
 from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
 from dra_lab.session.manifest_search import search_manifest
-from dra_lab.session.preparing import check, count_matches, is_checked, is_counted, is_prepared, prepare
+from dra_lab.session.preparing import check, check_node, count_matches, is_checked, is_counted, is_prepared, prepare
 from dra_lab.session.waiting import WaitingBar
 from dra_lab.session.worker import Worker
 from dra_lab.sources import load_cluster, load_texts, read_claim
@@ -87,7 +87,7 @@ class Session:
         self.drawing = drawing
         self.history: History[ClaimSketch] = History(drawing.sketch)
         self.cluster = self._first_cluster(cluster)
-        self._check_node(node)
+        check_node(self.cluster, node)
         if self.drawing.node and self.drawing.node not in self.cluster.node_by_name:
             self.drawing = msgspec.structs.replace(self.drawing, node="")
         self._answer_anew()
@@ -192,7 +192,7 @@ class Session:
 
     def pin(self, node: str) -> None:
         """Plan on this node only; "" for the best node. Raises InputError when the cluster has no such node."""
-        self._check_node(node)
+        check_node(self.cluster, node)
         self.drawing = msgspec.structs.replace(self.drawing, node=node)
         self._drawing_changed()
 
@@ -223,8 +223,6 @@ class Session:
         else:
             self.file.overwrite(self.drawing)
         self.events.emit("ask")
-
-    # -- answers
 
     def plan(self, *, time_limit: float | None = None, bar: bool | None = None) -> Plan:
         """Return the answer to the present drawing; waits for it and obeys an interrupt.
@@ -279,11 +277,6 @@ class Session:
         except DraLabError as error:
             self.problem = f"The drawing was made for {self.drawing.cluster}, which cannot be read: {error}"
             return Cluster(name=self.drawing.cluster)
-
-    def _check_node(self, node: str) -> None:
-        if node and node not in self.cluster.node_by_name:
-            some = ", ".join(self.cluster.node_names[:8])
-            raise InputError(f"there is no node {node!r} in {self.cluster.name}; nodes: {some}")
 
     def _take_live(self, cluster: Cluster) -> None:
         prepare(cluster, KubernetesRelease(self.drawing.release or cluster.default_release), checked=True)
@@ -353,9 +346,8 @@ class Session:
         asked = drawing.sketch, KubernetesRelease(drawing.release or cluster.default_release)
         if plan is not None and not stop.wait(0.0 if asked == self._searched else self.replay_delay):
             self._searched = asked
-            with suppress(
-                DraLabError
-            ):  # cancelled, or a rule that kube-scheduler's copy does not know: the plan says so
+            # cancelled, or a rule that kube-scheduler's copy does not know: the plan says so
+            with suppress(DraLabError):
                 search_manifest(cluster, drawing, stop, lambda found: self._on_searched(number, found))
 
     def _on_searched(self, number: int, found: tuple[Finding, ...]) -> None:
@@ -381,7 +373,14 @@ class Session:
             time_limit=self.time_limit,
             progress=lambda progress: self._on_progress(number, progress),
             cancel=stop,
+            early=lambda plan: self._on_misfit(number, plan),
         )
+
+    def _on_misfit(self, number: int, plan: Plan) -> None:
+        """Show that nothing fits while the reasons are looked for: until they are there the answer stays stale."""
+        if number == self.number:
+            self.answer = plan
+            self.events.emit("plan")
 
     def _on_progress(self, number: int, progress: Any) -> None:
         if number == self.number:
