@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from dra_lab.cel.selector import Selector, admit_selector, compile_selector, has_lists
 from dra_lab.errors import CelCompileError, CelError, CelRuntimeError
@@ -42,6 +42,15 @@ class Match:
 _MATCHED = Match(MATCH)
 _LISTS = "_publishes_lists"
 _Chain = tuple[tuple[Selector | str, Match], ...]
+_Key = tuple[str, str, tuple[str, ...], str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Driver:
+    """A request's answer for the devices of one driver: `alike` for all of them, or None and `match` for each."""
+
+    alike: Match | None
+    match: Callable[[Device], Match]
 
 
 def knows_lists(release: KubernetesRelease) -> bool:
@@ -58,6 +67,25 @@ def _publishes_lists(cluster: Cluster) -> bool:
     return found
 
 
+def _constant(answer: Match) -> _Driver:
+    return _Driver(answer, lambda _: answer)
+
+
+def _decided(decide: Callable[[Device], bool], refusal: Match, then: _Driver, reference: str) -> _Driver:
+    """Ask one selector, and what follows it of the devices that pass."""
+    passed, follow = then.alike, then.match
+
+    def match(device: Device) -> Match:
+        try:
+            if not decide(device):
+                return refusal
+        except CelRuntimeError as error:
+            return Match(ERROR, refusal.expression, f"request {reference!r}: {error.message}")
+        return follow(device) if passed is None else passed
+
+    return _Driver(None, match)
+
+
 class Matching:
     """The selectors of a cluster's classes and of requests, compiled once for a release."""
 
@@ -66,13 +94,12 @@ class Matching:
         self._cluster = cluster
         self._lists = knows_lists(release)
         self._compiled: dict[str, Selector | str] = {}
-        self._chains: dict[tuple[str, tuple[str, ...]], _Chain | None] = {}
-        self._alike: dict[tuple[str, tuple[str, ...], str], str] = {}
+        self._drivers: dict[_Key, _Driver] = {}
 
     @cached_property
-    def _decide(self) -> Callable[[Selector, str, Device], bool]:
-        """Return how to ask a selector: the look for lists on every device is made once for the whole cluster."""
-        return Selector.decide if self._lists or not _publishes_lists(self._cluster) else Selector.matches
+    def _looks_for_lists(self) -> bool:
+        """Say whether a list on a device must make selectors fail; looked up once for the whole cluster."""
+        return not self._lists and _publishes_lists(self._cluster)
 
     def selector(self, expression: str) -> Selector:
         """Return a compiled selector; raises CelCompileError."""
@@ -83,23 +110,9 @@ class Matching:
 
     def match(self, ask: Ask, driver: str, device: Device) -> Match:
         """Say whether a device of a driver matches an ask, and if not, where it stopped; raises nothing."""
-        key = (ask.device_class_name, ask.selectors)
-        try:
-            chain = self._chains[key]
-        except KeyError:
-            chain = self._chains[key] = self._chain(*key)
-        if chain is None:
-            return Match(NO_CLASS, error=self._missing_class(ask))
-        decide = self._decide
-        for selector, refusal in chain:
-            if isinstance(selector, str):
-                return Match(ERROR, refusal.expression, f"request {ask.reference!r}: {selector}")
-            try:
-                if not decide(selector, driver, device):
-                    return refusal
-            except CelRuntimeError as error:
-                return Match(ERROR, selector.expression, f"request {ask.reference!r}: {error.message}")
-        return _MATCHED
+        key = (ask.reference, ask.device_class_name, ask.selectors, driver)
+        known = self._drivers.get(key)
+        return (self._driver(ask, driver) if known is None else known).match(device)
 
     def alike(self, ask: Ask, driver: str) -> str:
         """Return the stage at which every device of a driver stops, "" where that depends on more than the driver.
@@ -107,25 +120,33 @@ class Matching:
         So it is with selectors that read the driver alone, and with those that begin by comparing it with another one:
         `&&` then looks no further.
         """
-        key = (ask.device_class_name, ask.selectors, driver)
-        known = self._alike.get(key)
+        answer = self._driver(ask, driver).alike
+        return "" if answer is None or answer.stage in (ERROR, NO_CLASS) else answer.stage
+
+    def _driver(self, ask: Ask, driver: str) -> _Driver:
+        key = (ask.reference, ask.device_class_name, ask.selectors, driver)
+        known = self._drivers.get(key)
         if known is None:
-            known = self._alike[key] = self._stage_of(key[:2], driver)
+            known = self._drivers[key] = self._made(ask, driver)
         return known
 
-    def _stage_of(self, key: tuple[str, tuple[str, ...]], driver: str) -> str:
-        if key not in self._chains:
-            self._chains[key] = self._chain(*key)
-        chain = self._chains[key]
-        if chain is None or self._decide is not Selector.decide:
-            return ""
-        for selector, refusal in chain:
+    def _made(self, ask: Ask, driver: str) -> _Driver:
+        """Leave out of the chain what the driver alone decides; a refusal by it ends the chain."""
+        chain = self._chain(ask.device_class_name, ask.selectors)
+        if chain is None:
+            return _constant(Match(NO_CLASS, error=self._missing_class(ask)))
+        found = _constant(_MATCHED)
+        for selector, refusal in reversed(chain):
             if isinstance(selector, str):
-                return ""
-            answer = selector.by_driver(driver)
-            if not answer:
-                return "" if answer is None else refusal.stage
-        return MATCH
+                found = _constant(Match(ERROR, refusal.expression, f"request {ask.reference!r}: {selector}"))
+                continue
+            told = None if self._looks_for_lists else selector.by_driver(driver)
+            if told is False:
+                found = _constant(refusal)
+            elif told is None:
+                decide = partial(selector.matches, driver) if self._looks_for_lists else selector.decider(driver)
+                found = _decided(decide, refusal, found, ask.reference)
+        return found
 
     def problems(self, ask: Ask) -> tuple[CelError, ...]:
         """Return what the API server would refuse of an ask's own selectors (as new ones), in order."""

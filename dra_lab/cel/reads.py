@@ -121,14 +121,32 @@ def reads(tree: Tree) -> Reads:
     return reader.reads
 
 
-def first_driver(tree: Tree) -> str | None:
-    """Return the driver that the first operand of a chain of `&&` compares `device.driver` with, None for others."""
-    node = tree.root
-    while node.HasField("call") and node.call.function == "_&&_":
-        node = node.call.args[0]
-    if not (node.HasField("call") and node.call.function == "_==_"):
+def told_by_driver(tree: Tree, driver: str) -> bool | None:
+    """Return what a selector gives on every device of a driver, None where more than `device.driver` decides.
+
+    Only what is evaluated first counts: `device.driver == "a" && x` is false on other drivers, whatever `x` is, since
+    `&&` looks no further after false, and `||` after true.
+    """
+    return _told(tree, tree.root, driver)
+
+
+def _told(tree: Tree, node: Any, driver: str) -> bool | None:
+    if node.HasField("const"):
+        return bool(node.const.bool) if node.const.HasField("bool") else None
+    if not node.HasField("call"):
         return None
-    one, other = node.call.args
-    if tree.variable(one) == DRIVER:
-        return literal(other)
-    return literal(one) if tree.variable(other) == DRIVER else None
+    name, operands = node.call.function, node.call.args
+    if name in ("_==_", "_!=_"):
+        one, other = operands
+        text = (
+            literal(other) if tree.variable(one) == DRIVER else literal(one) if tree.variable(other) == DRIVER else None
+        )
+        return None if text is None else (text == driver) is (name == "_==_")
+    if name not in ("_&&_", "_||_", "!_"):
+        return None
+    first = _told(tree, operands[0], driver)
+    if name == "!_":
+        return None if first is None else not first
+    if first is None or first is (name == "_||_"):
+        return first
+    return _told(tree, operands[1], driver)

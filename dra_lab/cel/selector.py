@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRIVER, SHAREABLE, checker, runner
 from dra_lab.cel.literals import bad_literal
 from dra_lab.cel.nesting import restore, shallow
-from dra_lab.cel.reads import Reads, first_driver, reads
+from dra_lab.cel.reads import Reads, reads, told_by_driver
 from dra_lab.cel.rewrite import hidden, prepare
 from dra_lab.cel.spelling import Spelling, respell
 from dra_lab.cel.tree import Tree, type_name
@@ -51,11 +51,11 @@ def _attribute_value(attribute: DeviceAttribute) -> Any:
 
 def has_lists(device: Device) -> bool:
     """Say whether a device publishes a list-typed attribute."""
-    # without `is_list`: this is asked of every attribute of a cluster
-    return any(
-        a.ints is not None or a.strings is not None or a.bools is not None or a.versions is not None
-        for a in device.attributes.values()
-    )
+    # written out, and scalars first (exactly one member is set): this is asked of every attribute of a cluster
+    for a in device.attributes.values():
+        if a.string is None and a.int_ is None and a.bool_ is None and a.version is None and a.is_list:
+            return True
+    return False
 
 
 class Selector:
@@ -75,8 +75,8 @@ class Selector:
         self.tree = tree
         self._program = program
         self._reads = found
-        self._keys: dict[str, tuple[str, ...]] = {}
-        self._memo: dict[Hashable, bool | str] = {}
+        self._deciders: dict[str, Callable[[Device], bool]] = {}
+        self._memos: dict[str, dict[Hashable, bool | str]] = {}
 
     @cached_property
     def max_cost(self) -> int:
@@ -84,23 +84,15 @@ class Selector:
         return cost.estimate(self.tree)
 
     def by_driver(self, driver: str) -> bool | None:
-        """Say whether all devices of a driver match, None where more than the driver decides, or where it fails.
-
-        The first operand of a chain of `&&` decides alone when it is false: the others are not evaluated.
-        """
-        if self._only_driver not in (None, driver):
-            return False
+        """Say whether all devices of a driver match, None where more than the driver decides, or where it fails."""
+        told = told_by_driver(self.tree, driver)
         read = self._reads
-        if read.whole or read.attributes or read.capacity or read.shareable:
-            return None
+        if told is not None or read.whole or read.attributes or read.capacity or read.shareable:
+            return told
         try:
             return self.decide(driver, Device(name=""))
         except CelRuntimeError:
             return None
-
-    @cached_property
-    def _only_driver(self) -> str | None:
-        return first_driver(self.tree)
 
     def matches(self, driver: str, device: Device) -> bool:
         """Say whether a device of a driver matches.
@@ -118,39 +110,46 @@ class Selector:
 
     def decide(self, driver: str, device: Device) -> bool:
         """Do what `matches` does for a device that is known to have no list, or where lists are known."""
-        key = self._key(driver, device)
-        answer = self._memo.get(key)
-        if answer is None:
-            if len(self._memo) >= _MEMO_LIMIT:
-                self._memo.clear()
-            answer = self._memo[key] = self._evaluate(driver, device)
-        if isinstance(answer, str):
-            message = hints.runtime_message(self.expression, answer, driver, device)
-            raise CelRuntimeError(message, expression=self.expression)
-        return answer
+        return (self._deciders.get(driver) or self.decider(driver))(device)
 
-    def _key(self, driver: str, device: Device) -> Hashable:
-        if self._reads.whole:
-            return (
-                driver,
-                device.allow_multiple_allocations,
-                tuple(device.attributes.items()),
-                tuple((name, capacity.value) for name, capacity in device.capacity.items()),
-            )
-        names = self._keys.get(driver)
-        if names is None:
-            names = self._keys[driver] = self._names(driver)
-        attributes = device.attributes
-        values = tuple(map(attributes.get, names))
-        if not self._reads.capacity and not self._reads.shareable:
-            return (driver, values)
-        amounts = tuple((name, capacity.value) for name, capacity in device.capacity.items() if self._reads.capacity)
-        return (driver, values, amounts, device.allow_multiple_allocations)
+    def decider(self, driver: str) -> Callable[[Device], bool]:
+        """Return `decide` for the devices of one driver; it evaluates once per distinct set of what is read of them."""
+        known = self._deciders.get(driver)
+        if known is not None:
+            return known
+        key_of, memo = self._key(driver), self._memos.setdefault(driver, {})
 
-    def _names(self, driver: str) -> tuple[str, ...]:
-        """Return the full key of each named attribute, and the bare key where that means the same for this driver."""
-        split = ((name, *name.split("/", 1)) for name in sorted(self.attributes))
-        return tuple(key for full, domain, bare in split for key in ((full, bare) if domain == driver else (full,)))
+        def decide(device: Device) -> bool:
+            key = key_of(device)
+            answer = memo.get(key)
+            if answer is None:
+                if len(memo) >= _MEMO_LIMIT:
+                    memo.clear()
+                answer = memo[key] = self._evaluate(driver, device)
+            if isinstance(answer, str):
+                message = hints.runtime_message(self.expression, answer, driver, device)
+                raise CelRuntimeError(message, expression=self.expression)
+            return answer
+
+        self._deciders[driver] = decide
+        return decide
+
+    def _key(self, driver: str) -> Callable[[Device], Hashable]:
+        """Return what tells devices of a driver apart: the values that the selector reads, absent ones as None."""
+        read = self._reads
+        if read.whole:
+            return _everything
+        names = _names(self.attributes, driver)
+        if not self.capacity and not read.shareable:
+            if len(names) == 1:
+                return lambda device: device.attributes.get(names[0])
+            return lambda device: tuple(map(device.attributes.get, names))
+        amounts = _names(self.capacity, driver)
+        return lambda device: (
+            tuple(map(device.attributes.get, names)),
+            tuple(map(device.capacity.get, amounts)),
+            device.allow_multiple_allocations,
+        )
 
     def _evaluate(self, driver: str, device: Device) -> bool | str:
         """Return the result, or the engine's error message."""
@@ -188,6 +187,20 @@ class Selector:
             DEFAULTED[ATTRIBUTES]: _with_defaults(attributes, domains),
             DEFAULTED[CAPACITY]: _with_defaults(capacity, domains),
         }
+
+
+def _everything(device: Device) -> Hashable:
+    return (
+        device.allow_multiple_allocations,
+        tuple(device.attributes.items()),
+        tuple((name, capacity.value) for name, capacity in device.capacity.items()),
+    )
+
+
+def _names(full_names: frozenset[str], driver: str) -> tuple[str, ...]:
+    """Return the full key of each name, and the bare key where that means the same for this driver."""
+    split = ((name, *name.split("/", 1)) for name in sorted(full_names))
+    return tuple(key for full, domain, bare in split for key in ((full, bare) if domain == driver else (full,)))
 
 
 def _with_defaults(values: Mapping[str, Any], domains: tuple[str, ...]) -> dict[str, Any]:

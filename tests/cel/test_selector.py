@@ -144,7 +144,7 @@ def test_answers_are_kept_by_the_named_values_only():
         for i in range(40)
     ]
     assert [selector.matches(DRIVER, device) for device in devices] == [i % 4 < 2 for i in range(40)]
-    assert len(selector._memo) == 4
+    assert len(selector._memos[DRIVER]) == 4
 
 
 def test_a_bool_and_an_int_of_equal_value_are_not_confused_by_the_memo():
