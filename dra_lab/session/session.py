@@ -37,7 +37,8 @@ class Session:
 
     `cluster` is a Cluster or what `load_cluster` takes; without one, the drawing's file names it, else the shipped
     example is shown (`example` is True until something changes). Every change is planned in a worker thread; `wait()`
-    waits for the answer and `plan()` returns it. Raises SourceError or SketchError for what cannot be read.
+    waits for the answer and `plan()` returns it. The thread ends with `close`, or when nobody holds the session any
+    more. Raises SourceError or SketchError for what cannot be read.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Session:
         self.number = 0
         self.answered = 0
         self._searched: tuple[ClaimSketch, KubernetesRelease] | None = None
-        self._worker = Worker()
+        self._worker = Worker(owner=self)
         self._lock = threading.RLock()
         self._live = LiveCluster(self._take_live, lambda: self.stale, lambda: self.events.emit("following"))
         drawing = (self.file.read() if self.file else None) or Drawing()

@@ -15,11 +15,14 @@ class Worker:
     """Runs one job at a time in a daemon thread, which begins with the first job and ends after `close`.
 
     A job gets an Event that is set when a newer job was given or `cancel` was called; it returns soon after that.
+    With an `owner` it closes when that is garbage collected: the thread keeps the worker, and the worker no owner.
     """
 
-    def __init__(self, name: str = "dra-lab-solve") -> None:
+    def __init__(self, name: str = "dra-lab-solve", *, owner: object | None = None) -> None:
         """Make an idle worker; no thread is begun."""
         self._name = name
+        if owner is not None:
+            weakref.finalize(owner, self.close, 0.0).atexit = False  # `_close_all` does that, and waits
         self._condition = threading.Condition()
         self._next: Job | None = None
         self._running: threading.Event | None = None
@@ -73,6 +76,7 @@ class Worker:
             try:
                 job(stop)
             finally:
+                del job  # who gave it may be gone by now, and must not be kept by a thread that waits
                 with self._condition:
                     self._running = None
                     self._condition.notify_all()

@@ -1,5 +1,6 @@
 """A session: cluster, drawing, answers and file of one notebook."""
 
+import gc
 import threading
 
 import pytest
@@ -150,12 +151,30 @@ def test_callbacks_run_until_they_are_taken_off(session):
     assert heard == [1]
 
 
+def solving():
+    """The threads of sessions that are alive."""
+    return {thread for thread in threading.enumerate() if thread.name == "dra-lab-solve"}
+
+
 def test_closing_leaves_no_thread():
     """A closed session has ended its worker."""
+    before = solving()
     session = Session("sample:two-sockets", sketch=ClaimSketch())
     session.wait()
     session.close()
-    assert not [t for t in threading.enumerate() if t.name == "dra-lab-solve" and t is session._worker._thread]
+    assert solving() <= before
+
+
+def test_a_session_that_nobody_holds_leaves_no_thread():
+    """Running a cell again drops the session of before, and its thread ends with it."""
+    before = solving()
+    session = Session("sample:two-sockets", sketch=ClaimSketch())
+    session.wait()
+    (thread,) = solving() - before
+    del session
+    gc.collect()
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 def test_a_manifest_that_kube_scheduler_would_search_too_long_is_told(session):
