@@ -15,13 +15,14 @@ from dra_lab.model.cluster import AllocatedDevices
 from dra_lab.model.plan import Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, How, asks
-from dra_lab.planner.eligible import eligibility, is_shareable
+from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
 from dra_lab.planner.explain_links import place_counts
 from dra_lab.planner.joined import MARK, part_of
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem, pairwise_share
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.solve import is_feasible
+from dra_lab.planner.stages import Stage
 from dra_lab.planner.variables import Model
 from dra_lab.topology.locality import localities
 
@@ -109,7 +110,9 @@ class Others:
     def _build(self, sketches: Sequence[ClaimSketch], held: AllocatedDevices | None) -> AllocationProblem:
         joined = _numbered(sketches)
         rules = changed(self.scan.rules, sketch=joined)
-        found = eligibility(rules if held is None else changed(rules, held=held), self.node)
+        found = eligibility(rules, self.node)
+        if held is not None:
+            found = _meaning_all_of(found, eligibility(changed(rules, held=held), self.node))
         return build_problem(joined, found, localities(self.scan.cluster, self.node), paired=self.scan.paired)
 
     def _count(self, held: AllocatedDevices | None) -> Count:
@@ -140,6 +143,23 @@ class Others:
             for key, amount in placement.consumed.items():
                 mine[key] = mine.get(key, Fraction()) + parse_quantity(amount)
         return AllocatedDevices(exclusive, shares, consumed)
+
+
+def _meaning_all_of(before: NodeEligibility, after: NodeEligibility) -> NodeEligibility:
+    """Return what is eligible `after` something was taken, requests for all devices meaning those of `before`.
+
+    To 1.36 such a request means what has capacity at that moment (dra-semantics 3.6, rule 31): by itself it would ask
+    for less the more is taken, and a plan would seem to make room for others.
+    """
+    parts = []
+    for early, late in zip(before.asks, after.asks, strict=True):
+        part = late
+        if late.ask.all_devices and early.listed != late.listed:
+            lost = next((device for device in early.listed if late.stages[device] is not Stage.FREE), None)
+            why = late.blocked or (f"{lost} is taken" if lost is not None else "")
+            part = changed(late, listed=early.listed, blocked=why)
+        parts.append(part)
+    return changed(after, asks=tuple(parts))
 
 
 def count_replicas(feasible: Callable[[int], bool | None], most: int) -> Count:

@@ -7,9 +7,14 @@ import random
 
 import pytest
 from exhaustive_damage import ExhaustiveDamage
-from exhaustive_plans import random_cluster, random_fleet, random_sketch
+from exhaustive_plans import CPU, GPU, random_cluster, random_fleet, random_sketch
+from exhaustive_sharing import CORES
+from sharing_nodes import ask, node, planned
+from small_nodes import a_slice, gpu
 
 from dra_lab.checks.plans import check_plan
+from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest
+from dra_lab.model.device import CapacityRequestPolicy, Device, DeviceCapacity
 from dra_lab.model.plan import PlanStatus, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
@@ -49,3 +54,21 @@ def test_the_node_is_the_one_with_the_least_damage():
         best = min((value for value in values.values() if value is not None), default=None)
         assert plan.node == ("" if best is None else min(n for n, v in values.items() if v == best)), f"seed {seed}"
         assert not plan.fits or tuple(goal.value for goal in plan.goals) == best, f"seed {seed}"
+
+
+def test_what_is_used_up_still_counts_as_all():
+    """Up to 1.36 All means what has capacity left: that less is meant after a plan is no room that it makes."""
+    some = DeviceCapacity(value=8, request_policy=CapacityRequestPolicy(default=1))
+    cpus = [
+        Device(name=name, capacity={CORES: capacity}, allow_multiple_allocations=True)
+        for name, capacity in (("a", some), ("b", DeviceCapacity(value=16)))
+    ]
+    ways = (
+        DeviceSubRequest(name="every", device_class_name=CPU, allocation_mode=ALL),
+        DeviceSubRequest(name="gpu", device_class_name=GPU, count=1),
+    )
+    plan = planned(
+        node(a_slice(CPU, *cpus), a_slice(GPU, gpu(0))), DeviceRequest(name="r", first_available=ways), ask("one", CPU)
+    )
+    assert {placement.device.device for placement in plan.placements} == {"a", "b"}
+    assert plan.goal("damage") == 1
