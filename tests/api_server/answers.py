@@ -45,7 +45,7 @@ def unauthorized() -> Refused:
 
 def forbidden(user: str, verb: str, plural: str, namespace: str) -> Refused:
     """Return the 403 of a user without the right."""
-    group = "" if KINDS[plural][1] == "v1" else GROUP
+    group = "" if plural not in KINDS or KINDS[plural][1] == "v1" else GROUP
     resource = f"{plural}.{group}" if group else plural
     where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
     message = f'{resource} is forbidden: User "{user}" cannot {verb} resource "{plural}" in API group "{group}" {where}'

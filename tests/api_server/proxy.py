@@ -15,6 +15,7 @@ class Proxy:
     def __init__(self, *, refuses: bool = False) -> None:
         """Begin to listen; `refuses` answers 403 to everything."""
         self.targets: list[str] = []
+        self.authorizations: list[str] = []
         self.refuses = refuses
         proxy = self
 
@@ -30,8 +31,10 @@ class Proxy:
 
     def _serve(self, handler: socketserver.StreamRequestHandler) -> None:
         target = handler.rfile.readline().split()[1].decode()
-        while handler.rfile.readline().strip():
-            pass
+        while line := handler.rfile.readline().strip():
+            name, _, value = line.decode().partition(": ")
+            if name.lower() == "proxy-authorization":
+                self.authorizations.append(value)
         self.targets.append(target)
         if self.refuses:
             handler.wfile.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")

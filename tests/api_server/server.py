@@ -52,6 +52,7 @@ class ApiServer:
         self.faults = Faults()
         self.requests: list[tuple[str, str]] = []
         self.users: list[str] = []
+        self.impersonated: list[tuple[str, tuple[str, ...]]] = []
         self.stopping = threading.Event()
         self.authority = trustme.CA()
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -180,6 +181,16 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(fault.status, json.dumps(refused.body).encode(), fault.headers)
 
     def _user(self) -> str:
+        """Return whose rights count: who asks, or whom they act as (`Impersonate-User`)."""
+        api, user, other = self.server.api, self._asks(), self.headers.get("Impersonate-User", "")
+        if not other:
+            return user
+        if (user, "impersonate", "users") in api.denied:
+            raise forbidden(user, "impersonate", "users", "")
+        api.impersonated.append((other, tuple(self.headers.get_all("Impersonate-Group", ()))))
+        return other
+
+    def _asks(self) -> str:
         word, _, token = self.headers.get("Authorization", "").partition(" ")
         if word.lower() == "bearer":
             if token not in self.server.api.tokens:

@@ -77,7 +77,10 @@ def test_a_plugins_token_that_is_refused_is_asked_for_once_more(server, use, tmp
 def test_a_plugin_that_fails_is_named(server, use, tmp_path, caplog):
     """Not a 401 of the server: the plug-in, and the command that shows what it says."""
     use(plugin_user(tmp_path, None, fails=True))
-    with caplog.at_level(logging.CRITICAL), pytest.raises(SourceError, match=r"plug-in .*kubectl --context test"):
+    with (
+        caplog.at_level(logging.CRITICAL),
+        pytest.raises(SourceError, match=r"plug-in .*kubectl get nodes"),
+    ):
         load_context("test", limits=QUICK)
 
 

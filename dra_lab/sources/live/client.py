@@ -41,6 +41,11 @@ class ReadingClient:
         """Return the server's URL without credentials."""
         return self._connection.server
 
+    @property
+    def verified(self) -> bool:
+        """Say whether the server's certificate is looked at."""
+        return self._connection.verified
+
     def begin(self) -> None:
         """Let the overall time limit of the limits run from now on."""
         self._deadline = time.monotonic() + self.limits.overall
@@ -132,7 +137,8 @@ class ReadingClient:
 
         connection = self._connection
         with self._lock:  # the package renews credentials in place
-            headers = {**connection.headers(), **extra}
+            headers = connection.headers()
+        headers.update(extra)
         url = f"{connection.configuration.host}{quote(path)}{f'?{urlencode(query)}' if query else ''}"
         timeout = Timeout(connect=self.limits.connect, read=read)
         try:

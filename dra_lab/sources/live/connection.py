@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+from urllib.parse import quote, unquote
 
 from dra_lab.errors import SourceError
-from dra_lab.sources.live.contexts import IN_CLUSTER, Context, bare_server, kubeconfig
+from dra_lab.sources.live.contexts import IN_CLUSTER, Context, bare_server
 from dra_lab.sources.live.hanging_up import Sockets
+from dra_lab.sources.live.kubeconfig import Settings, kubeconfig, read_kubeconfig
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Connection:
     """What the package made of a context: the pool of connections, the configuration that knows the credentials.
 
-    `server` is the URL without credentials. Neither of the other two is ever printed: they hold secrets.
+    `server` is the URL without credentials, `acts_as` the headers of impersonation. Neither the pool nor the
+    configuration is ever printed: they hold secrets.
     """
 
     pool: Any
@@ -23,21 +27,31 @@ class Connection:
     server: str
     agent: str
     sockets: Sockets
+    acts_as: tuple[tuple[str, str], ...] = ()
 
-    def headers(self) -> dict[str, str]:
+    def headers(self) -> Any:
         """Return the headers that say who asks, credentials renewed where the package knows how (plug-ins, tokens).
 
         Raises SourceError when that fails.
         """
+        from urllib3 import HTTPHeaderDict
+
         try:
             settings = self.configuration.auth_settings()
         except Exception as error:  # noqa: BLE001  plug-ins and token files fail in every way
             raise SourceError(f"the credentials for {self.server} cannot be renewed: {_words(error)}") from None
-        found = {"Accept": "application/json", "User-Agent": self.agent}
+        found = HTTPHeaderDict({"Accept": "application/json", "User-Agent": self.agent})
         for setting in settings.values():
             if setting["in"] == "header" and setting["value"]:
-                found[setting["key"]] = setting["value"]
+                found[setting["key"]] = _one_line(str(setting["value"]), self.server)
+        for name, value in self.acts_as:
+            found.add(name, value)
         return found
+
+    @property
+    def verified(self) -> bool:
+        """Say whether the server's certificate is looked at."""
+        return bool(self.configuration.verify_ssl)
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
@@ -56,39 +70,109 @@ def connect(context: Context) -> Connection:
     # What stops a connection that died without a word; otherwise hours can pass.
     configuration.keep_alive = True
     try:
-        _configure(context, configuration)
+        user = _configure(context, configuration)
+        _check(context, configuration)
+        _name_at_proxy(configuration)
         client = _package("client").ApiClient(configuration)
+        acts_as = impersonation(user)
     except SourceError:
         raise
     except Exception as error:  # noqa: BLE001  files, YAML, certificates, plug-ins: all of it is the kubeconfig's
         words = f"the context {context.name!r} cannot be used: {_words(error)}"
-        raise SourceError(f"{words}; see whether it works with: kubectl --context {context.name} get nodes") from None
+        raise SourceError(f"{words}; see whether it works with: kubectl get nodes{context.option}") from None
     server = bare_server(configuration.host) or context.server
     pool = client.rest_client.pool_manager
-    return Connection(pool, configuration, server, f"dra-lab/{__version__}", Sockets(pool))
+    return Connection(pool, configuration, server, f"dra-lab/{__version__}", Sockets(pool), acts_as)
 
 
-def _configure(context: Context, configuration: Any) -> None:
+def _configure(context: Context, configuration: Any) -> Settings:
+    """Let the package read the context; returns the entry of its user."""
+    load = _package("config")
     if context.name == IN_CLUSTER and not context.server:
-        _package("config").load_incluster_config(client_configuration=configuration)
-        return
-    _package("config").load_kube_config(kubeconfig(), context=context.name, client_configuration=configuration)
-    command = _plugin(context)
+        load.load_incluster_config(client_configuration=configuration)
+        return {}
+    found = read_kubeconfig(kubeconfig()).of(context.name)
+    user: Settings = found["users"][0]["user"] if found["users"] else {}
+    if "auth-provider" in user:
+        # a refreshed token goes back to its file, as the old one is worth nothing after it
+        load.load_kube_config(kubeconfig(), context=context.name, client_configuration=configuration)
+    else:
+        load.load_kube_config_from_dict(found, context=context.name, client_configuration=configuration)
+    plugin = user.get("exec")
+    command = plugin.get("command") if isinstance(plugin, dict) else ""
     # The package logs why a plug-in failed and goes on without credentials: the server would only say 401 or 403.
     if command and not configuration.api_key and not configuration.cert_file:
         raise SourceError(
             f"the plug-in {command!r} that the context {context.name!r} gets its credentials from gave none; is it "
-            f"installed, are you logged in? It says why with: kubectl --context {context.name} get nodes"
+            f"installed, are you logged in? It says why with: kubectl get nodes{context.option}"
         )
+    return user
 
 
-def _plugin(context: Context) -> str:
-    """Return the command of the plug-in that gives a context its credentials, or ""."""
-    users = _package("config.kube_config").KubeConfigMerger(kubeconfig()).config["users"]
-    user = users.get_with_name(context.user, safe=True) if context.user else None
-    value = user.safe_get("user") if user else None
-    plugin = value.get("exec") if isinstance(value, dict) else None
-    return str(plugin.get("command") or "") if isinstance(plugin, dict) else ""
+def impersonation(user: Settings) -> tuple[tuple[str, str], ...]:
+    """Return the headers that a kubeconfig user's `as`, `as-uid`, `as-groups` and `as-user-extra` ask for.
+
+    Raises SourceError when there are groups and the like without `as`, which kubectl refuses as well.
+    """
+    groups, extra = user.get("as-groups"), user.get("as-user-extra")
+    found = [("Impersonate-Uid", str(user["as-uid"]))] if user.get("as-uid") else []
+    found += [("Impersonate-Group", str(group)) for group in groups] if isinstance(groups, list) else []
+    for key, values in extra.items() if isinstance(extra, dict) else ():
+        name = f"Impersonate-Extra-{quote(str(key), safe='')}"
+        found += [(name, str(value)) for value in values or ()]
+    if user.get("as"):
+        return ("Impersonate-User", str(user["as"])), *found
+    if found:
+        raise SourceError("the user of the kubeconfig has as-groups, as-uid or as-user-extra without as; add as")
+    return ()
+
+
+def _check(context: Context, configuration: Any) -> None:
+    """Look at the URL and the certificates now: a request would only say that it failed. Raises SourceError."""
+    import urllib3
+
+    refused = f"the context {context.name!r} cannot be used: "
+    if not str(configuration.host).startswith(("https://", "http://")):
+        raise SourceError(f"{refused}the server of its cluster is no URL that begins with https://")
+    if not configuration.verify_ssl:
+        # it is told as a Finding, once and not with every request
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        if configuration.ssl_ca_cert and configuration.verify_ssl:
+            trust.load_verify_locations(configuration.ssl_ca_cert)
+    except ssl.SSLError:
+        raise SourceError(f"{refused}its certificate-authority (or -data) holds no certificate in PEM") from None
+    try:
+        if configuration.cert_file:
+            trust.load_cert_chain(configuration.cert_file, configuration.key_file, password=_no_password)
+    except ssl.SSLError:
+        what = "its client-certificate and client-key (or -data) are not a certificate and its key in PEM"
+        raise SourceError(f"{refused}{what}; a key with a password cannot be used") from None
+
+
+def _no_password() -> str:
+    """Answer for a terminal that nobody sits at; the key is then refused."""
+    return ""
+
+
+def _name_at_proxy(configuration: Any) -> None:
+    """Give the proxy the name and password of its URL; the package does not."""
+    from urllib3.util import make_headers, parse_url
+
+    who = parse_url(configuration.proxy).auth if configuration.proxy else None
+    if who and not configuration.proxy_headers:
+        configuration.proxy_headers = make_headers(proxy_basic_auth=unquote(who))
+
+
+def _one_line(value: str, server: str) -> str:
+    """Return a header's value without what surrounds it; what http.client says of one it refuses shows the token."""
+    bare = value.strip()
+    if not bare.isprintable() or not bare.isascii():
+        raise SourceError(
+            f"the token for {server} has characters that no token has; is its file the right one? Log in again"
+        )
+    return bare
 
 
 def _package(module: str) -> Any:
@@ -98,6 +182,8 @@ def _package(module: str) -> Any:
 
 def _words(error: Exception) -> str:
     # what the package and the files say may quote a line with a token, so only kinds of errors with known texts speak
+    if isinstance(error, ModuleNotFoundError) and error.name == "socks":
+        return "a SOCKS proxy needs the package PySocks (pip install PySocks)"
     known = isinstance(error, _package("config").ConfigException | FileNotFoundError | PermissionError)
     text = " ".join(str(error).split()) if known else type(error).__name__
-    return text[:300]
+    return text.partition("{")[0][:300]  # the package quotes whole entries, which begin so

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import shlex
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-import yaml
-
 from dra_lab.errors import SourceError
+from dra_lab.sources.live.kubeconfig import KubeconfigFiles, Settings, kubeconfig, read_kubeconfig
 
 PREFIX = "context:"
 IN_CLUSTER = "in-cluster"
@@ -24,7 +21,7 @@ _SERVICE_HOST = "KUBERNETES_SERVICE_HOST"
 class Context:
     """One way to a cluster: `name` for `context:NAME`, its cluster, user, server (no credentials) and namespace.
 
-    `current` is True for the one that kubectl would take.
+    `current` is True for the one that kubectl would take; `acts_as` is whom the user impersonates (`as`), or "".
     """
 
     name: str
@@ -33,16 +30,22 @@ class Context:
     server: str = ""
     namespace: str = ""
     current: bool = False
+    acts_as: str = ""
 
     @property
     def source(self) -> str:
         """Return what `load_cluster` takes: `context:NAME`."""
         return f"{PREFIX}{self.name}"
 
+    @property
+    def who(self) -> str:
+        """Return whose rights count, in words: the user, or whom the user acts as; "" when nobody is named."""
+        return f"{self.acts_as} ({self.user})" if self.acts_as else self.user
 
-def kubeconfig() -> str:
-    """Return the list of kubeconfig files: KUBECONFIG as it is set now, else the file in the home folder."""
-    return os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
+    @property
+    def option(self) -> str:
+        """Return the option that makes kubectl use the context; "" in a pod, where it takes the account by itself."""
+        return "" if self.name == IN_CLUSTER and not self.server else f" --context {shlex.quote(self.name)}"
 
 
 def contexts() -> tuple[Context, ...]:
@@ -51,7 +54,7 @@ def contexts() -> tuple[Context, ...]:
     Of two contexts of one name the first file's counts, as for kubectl. The service account of a pod comes last, as
     `in-cluster`. No plug-in is run and nothing is connected to. Raises SourceError for a file that is no kubeconfig.
     """
-    found, current = _read(kubeconfig())
+    found, current = _read()
     if _SERVICE_HOST in os.environ:
         current = current if found else IN_CLUSTER
         found.setdefault(IN_CLUSTER, Context(IN_CLUSTER, user="the pod's service account"))
@@ -84,49 +87,12 @@ def bare_server(server: str) -> str:
         return ""
 
 
-def _read(paths: str) -> tuple[dict[str, Context], str]:
-    servers: dict[str, str] = {}
-    found: dict[str, Mapping[str, Any]] = {}
-    current = ""
-    for document in _documents(paths):
-        for name, cluster in _named(document, "clusters", "cluster"):
-            servers.setdefault(name, str(cluster.get("server", "")))
-        for name, context in _named(document, "contexts", "context"):
-            found.setdefault(name, context)
-        current = current or str(document.get("current-context") or "")
-    return {name: _context(name, value, servers) for name, value in found.items()}, current
+def _read() -> tuple[dict[str, Context], str]:
+    files = read_kubeconfig(kubeconfig())
+    return {name: _context(name, value, files) for name, value in files.contexts.items()}, files.current
 
 
-def _context(name: str, value: Mapping[str, Any], servers: Mapping[str, str]) -> Context:
+def _context(name: str, value: Settings, files: KubeconfigFiles) -> Context:
     cluster, user, space = (str(value.get(key) or "") for key in ("cluster", "user", "namespace"))
-    return Context(name, cluster, user, bare_server(servers.get(cluster, "")), space)
-
-
-def _documents(paths: str) -> Iterator[Mapping[str, Any]]:
-    for path in filter(None, paths.split(os.pathsep)):
-        file = Path(path).expanduser()
-        try:
-            document = yaml.safe_load(file.read_bytes()) if file.is_file() else None
-        except (OSError, yaml.YAMLError, RecursionError, UnicodeDecodeError, ValueError) as error:
-            # the text of a YAML error shows the line, which may be a token
-            raise SourceError(f"the kubeconfig {path!r} cannot be read: {_why(error)}; correct it") from None
-        if document is None:
-            continue
-        if not isinstance(document, Mapping):
-            raise SourceError(f"{path!r} is no kubeconfig: it is not an object with contexts, clusters and users")
-        yield document
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or type(error).__name__
-    mark = getattr(error, "problem_mark", None)
-    return f"it is no valid YAML (line {mark.line + 1})" if mark else f"it is no valid YAML ({type(error).__name__})"
-
-
-def _named(document: Mapping[str, Any], key: str, inner: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    entries = document.get(key)
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, Mapping) and isinstance(entry.get("name"), str):
-            value = entry.get(inner)
-            yield entry["name"], value if isinstance(value, Mapping) else {}
+    server = bare_server(str(files.clusters.get(cluster, {}).get("server", "")))
+    return Context(name, cluster, user, server, space, acts_as=str(files.users.get(user, {}).get("as", "")))

@@ -17,13 +17,13 @@ _RANKS = {"ResourceSlice": Severity.ERROR, "Pod": Severity.NOTE, "DeviceTaintRul
 def can_i(context: Context, kind: Kind, namespace: str = "", verb: str = "list") -> str:
     """Return the command that says whether the context's user has the right to read a kind."""
     where = f" --namespace {namespace}" if namespace else " --all-namespaces" if kind.namespaced else ""
-    return f"kubectl auth can-i {verb} {kind.resource}{where} --context {context.name}"
+    return f"kubectl auth can-i {verb} {kind.resource}{where}{context.option}"
 
 
 def right_missing(context: Context, kind: Kind, error: Refusal, namespace: str = "", verb: str = "list") -> Finding:
     """Return what a 403 means for the plans made on the cluster."""
     where = f" in the namespace {namespace!r}" if namespace else ""
-    who = f"the user {context.user!r}" if context.user else "the user"
+    who = f"the user {context.who!r}" if context.who else "the user"
     lost = kind.lost if verb == "list" else f"changes of {kind.plural} are not followed"
     advice = (
         f"Ask for the right to {verb} {kind.resource}{where}, which this shows: {can_i(context, kind, namespace, verb)}"
@@ -56,7 +56,7 @@ def not_served(context: Context, served: Sequence[Served], release: str) -> tupl
     )
     advice = (
         "DRA is on from Kubernetes 1.34; from 1.32 on, the gate DynamicResourceAllocation and --runtime-config do it. "
-        f"See: kubectl api-resources --api-group {GROUP} --context {context.name}"
+        f"See: kubectl api-resources --api-group {GROUP}{context.option}"
     )
     return (Finding("dra-not-served", Severity.ERROR, GROUP, message, advice, Origin(context.source)),)
 
@@ -75,10 +75,17 @@ def namespaces_only(context: Context, namespaces: Sequence[str]) -> Finding:
     )
 
 
+def server_not_verified(context: Context, server: str) -> Finding:
+    """Return what insecure-skip-tls-verify means."""
+    message = f"the certificate of {server} is not looked at (insecure-skip-tls-verify): others could answer for it"
+    advice = "Put certificate-authority-data in its place in the kubeconfig."
+    return Finding("server-not-verified", Severity.NOTE, context.source, message, advice, Origin(context.source))
+
+
 def refused_credentials(context: Context, error: Refusal) -> SourceError:
     """Return the error of a 401: who was refused, and what to do."""
-    who = f"of the user {context.user!r} " if context.user else ""
+    who = f"of the user {context.who!r} " if context.user else ""
     return SourceError(
         f"{context.source}: the server refuses the credentials {who}(401 {error.detail or 'Unauthorized'}). Log in "
-        f"again, then see whether it works with: kubectl --context {context.name} get resourceslices"
+        f"again, then see whether it works with: kubectl get resourceslices{context.option}"
     )

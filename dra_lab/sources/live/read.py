@@ -26,6 +26,7 @@ from dra_lab.sources.live.missing import (
     not_served,
     refused_credentials,
     right_missing,
+    server_not_verified,
 )
 from dra_lab.sources.live.pages import Key, Listed, list_kind
 from dra_lab.sources.live.progress import OnProgress, Tally, bar
@@ -82,7 +83,7 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
         findings,
         any(kind == "ResourceClaim" for kind, _ in reading.listed),
         parts["Pod"],
-        read_as=context.user,
+        read_as=context.who,
         resource_versions={
             f"{kind}/{space}" if space else kind: found.resource_version
             for (kind, space), found in reading.listed.items()
@@ -131,6 +132,8 @@ def read_all(
             _wait(client, (found,), tally, None)
         reading.served, release = found.result()
         reading.findings += not_served(context, reading.served, release)
+        if not client.verified:
+            reading.findings.append(server_not_verified(context, client.server))
         if namespaces:
             reading.findings.append(namespaces_only(context, namespaces))
         _read_kinds(client, reading, tally, progress)

@@ -1,0 +1,109 @@
+"""The kubeconfig files as kubectl merges them: of two entries of one name the first counts, paths begin at the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from dra_lab.errors import SourceError
+
+Settings = Mapping[str, Any]
+_PATHS = {"cluster": ("certificate-authority",), "user": ("client-certificate", "client-key", "tokenFile")}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KubeconfigFiles:
+    """The entries of all files by name; values hold secrets and are never shown.
+
+    Paths in `clusters` and `users` are absolute; what is null is left out.
+    """
+
+    clusters: Mapping[str, Settings]
+    users: Mapping[str, Settings]
+    contexts: Mapping[str, Settings]
+    current: str
+
+    def of(self, context: str) -> dict[str, Any]:
+        """Return a kubeconfig with this context alone, its cluster and its user."""
+        value = self.contexts.get(context, {})
+        cluster, user = str(value.get("cluster") or ""), str(value.get("user") or "")
+        return {
+            "current-context": context,
+            "contexts": [{"name": context, "context": dict(value)}],
+            "clusters": [{"name": n, "cluster": dict(v)} for n, v in self.clusters.items() if n == cluster],
+            "users": [{"name": n, "user": dict(v)} for n, v in self.users.items() if n == user],
+        }
+
+
+def kubeconfig() -> str:
+    """Return the list of kubeconfig files: KUBECONFIG as it is set now, else the file in the home folder."""
+    return os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
+
+
+def read_kubeconfig(paths: str) -> KubeconfigFiles:
+    """Return what the files of a list say; files that do not exist or are empty say nothing.
+
+    Raises SourceError for a file that is no kubeconfig.
+    """
+    found: dict[str, dict[str, Settings]] = {"cluster": {}, "user": {}, "context": {}}
+    current = ""
+    for folder, document in _documents(paths):
+        for inner, entries in found.items():
+            for name, value in _named(document, f"{inner}s", inner):
+                entries.setdefault(name, _placed(inner, value, folder))
+        current = current or str(document.get("current-context") or "")
+    return KubeconfigFiles(found["cluster"], found["user"], found["context"], current)
+
+
+def _placed(inner: str, value: Settings, folder: Path) -> Settings:
+    """Return an entry without what is null, its relative paths made absolute, as kubectl reads them."""
+    kept = {key: item for key, item in value.items() if item is not None}
+    for key in _PATHS.get(inner, ()):
+        if isinstance(kept.get(key), str) and kept[key]:
+            kept[key] = str(folder / kept[key])
+        elif key in kept:
+            del kept[key]
+    if isinstance(kept.get("token"), str | int | float):
+        kept["token"] = str(kept["token"]).strip()
+    plugin = kept.get("exec")
+    if isinstance(plugin, dict):
+        command = str(plugin.get("command") or "")
+        # a bare name is looked for in PATH
+        placed = str(folder / command) if Path(command).name != command else command
+        kept["exec"] = {**{key: item for key, item in plugin.items() if item is not None}, "command": placed}
+    return kept
+
+
+def _documents(paths: str) -> Iterator[tuple[Path, Settings]]:
+    for path in filter(None, paths.split(os.pathsep)):
+        file = Path(path).expanduser()
+        try:
+            document = yaml.safe_load(file.read_bytes()) if file.is_file() else None
+        except (OSError, yaml.YAMLError, RecursionError, UnicodeDecodeError, ValueError) as error:
+            # the text of a YAML error shows the line, which may be a token
+            raise SourceError(f"the kubeconfig {path!r} cannot be read: {_why(error)}; correct it") from None
+        if document is None:
+            continue
+        if not isinstance(document, Mapping):
+            raise SourceError(f"{path!r} is no kubeconfig: it is not an object with contexts, clusters and users")
+        yield file.absolute().parent, document
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    mark = getattr(error, "problem_mark", None)
+    return f"it is no valid YAML (line {mark.line + 1})" if mark else f"it is no valid YAML ({type(error).__name__})"
+
+
+def _named(document: Settings, key: str, inner: str) -> Iterator[tuple[str, Settings]]:
+    entries = document.get(key)
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, Mapping) and isinstance(entry.get("name"), str):
+            value = entry.get(inner)
+            yield entry["name"], value if isinstance(value, Mapping) else {}

@@ -1,0 +1,193 @@
+"""What kubeconfigs of real people hold: entries in several files, odd tokens, impersonation; no secret is ever told."""
+
+import sys
+import warnings
+
+import pytest
+import yaml
+from api_server.kubeconfig import certificate_user, write_kubeconfig
+from api_server.proxy import Proxy
+from api_server.server import ApiServer
+from api_server.small_cluster import recorded_store
+
+from dra_lab.errors import SourceError
+from dra_lab.sources import load_context
+from dra_lab.sources.live import Limits
+from dra_lab.sources.live.connection import connect, impersonation
+from dra_lab.sources.live.contexts import Context, find_context
+
+QUICK = Limits(connect=2, read=2, overall=20, attempts=2, backoff_first=0.001, backoff_most=0.002)
+SECRET = "s3cr3t-of-nobody"
+
+
+@pytest.fixture(scope="module")
+def served():
+    """The recorded cluster, served for all tests of this file."""
+    with ApiServer(recorded_store()) as made:
+        yield made
+
+
+@pytest.fixture
+def server(served, monkeypatch):
+    """The same; nobody is denied anything yet, and no way to it is set up."""
+    for name in ("KUBERNETES_SERVICE_HOST", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    served.denied, served.impersonated = set(), []
+    return served
+
+
+@pytest.fixture
+def use(server, tmp_path, monkeypatch):
+    """Write a kubeconfig with a user and let KUBECONFIG name it."""
+
+    def write(user=None, **options):
+        file = write_kubeconfig(tmp_path, server, user, **options)
+        monkeypatch.setenv("KUBECONFIG", str(file))
+        return file
+
+    return write
+
+
+def refused() -> str:
+    """The words with which reading the context ends."""
+    with pytest.raises(SourceError) as caught:
+        load_context("test", limits=QUICK)
+    assert SECRET not in str(caught.value)
+    return str(caught.value)
+
+
+def test_paths_begin_at_the_file_in_which_they_stand(server, tmp_path, monkeypatch):
+    """A user in one file and its cluster in another: each path is relative to its own file, as for kubectl."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir(), two.mkdir()
+    file = write_kubeconfig(one, server, {})
+    file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), "users": []}))
+    users = [{"name": "test-user", "user": certificate_user(two, server, "carla")}]
+    (two / "config").write_text(yaml.safe_dump({"users": users}))
+    monkeypatch.setenv("KUBECONFIG", f"{file}:{two / 'config'}")
+    assert load_context("test", limits=QUICK).slices
+    assert server.users[-1] == "carla"
+
+
+def test_of_two_users_of_one_name_the_first_counts(server, tmp_path, monkeypatch):
+    """Clusters, users and contexts alike."""
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+    files = [write_kubeconfig(f, server, {"token": t}) for f, t in zip(folders, ("good-token", SECRET), strict=True)]
+    monkeypatch.setenv("KUBECONFIG", ":".join(map(str, files)))
+    assert load_context("test", limits=QUICK).slices
+
+
+def test_an_empty_file_of_the_list_says_nothing(use, tmp_path, monkeypatch):
+    """Nor does a folder; kubectl passes over both."""
+    file = use()
+    (tmp_path / "empty").touch()
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'empty'}:{tmp_path}:{file}")
+    assert load_context("test", limits=QUICK).slices
+
+
+@pytest.mark.parametrize("where", ["token", "tokenFile"])
+def test_what_surrounds_a_token_is_no_part_of_it(use, tmp_path, where):
+    """A line end after a token, in the kubeconfig or in a file of its own."""
+    (tmp_path / "file").write_text("good-token\n")
+    use({where: "good-token\n" if where == "token" else "file"})
+    assert load_context("test", limits=QUICK).slices
+
+
+@pytest.mark.parametrize("end", ["\nx", "\0", "\u00e9", "\x7f"])
+def test_a_token_that_is_none_is_not_shown(use, end):
+    """What cannot stand in a header is refused before it is sent, and not quoted."""
+    use({"token": SECRET + end})
+    assert "has characters that no token has" in refused()
+
+
+def test_an_entry_that_lacks_something_is_not_quoted(use):
+    """The words of the package show the whole entry where a key is missing in it."""
+    use({"token": SECRET, "client-certificate": None, "exec": {"args": [SECRET]}}, cluster={"server": None})
+    assert "no URL" in refused()
+    use({"auth-provider": {"name": "oidc", "config": {"x": SECRET}}})
+    assert "cannot be used" in refused()
+
+
+def test_a_user_may_act_as_somebody_else(server, use):
+    """`as` and `as-groups`: the rights of the other count, and it is said whose."""
+    use({"token": "good-token", "as": "bob", "as-groups": ["one", "two"]})
+    server.denied = {("bob", "list", "pods")}
+    cluster = load_context("test", limits=QUICK)
+    assert set(server.impersonated) == {("bob", ("one", "two"))}
+    assert cluster.read_as == "bob (test-user)"
+    assert "'bob (test-user)' may not list pods" in cluster.findings[0].message
+
+
+def test_a_user_who_may_not_act_as_somebody_else_is_told(server, use):
+    """The 403 of the impersonation itself, in the server's words."""
+    use({"token": "good-token", "as": "bob"})
+    server.denied = {("admin", "impersonate", "users")}
+    assert 'cannot impersonate resource "users"' in refused()
+
+
+def test_impersonation_has_the_headers_that_kubectl_sends():
+    """User, UID, every group, every extra value under its escaped key; groups without a user are refused."""
+    extra = {"as": "a", "as-uid": "u", "as-groups": ["g", "h"], "as-user-extra": {"acme.com/x": ["1", "2"]}}
+    assert impersonation(extra) == (
+        ("Impersonate-User", "a"),
+        ("Impersonate-Uid", "u"),
+        ("Impersonate-Group", "g"),
+        ("Impersonate-Group", "h"),
+        ("Impersonate-Extra-acme.com%2Fx", "1"),
+        ("Impersonate-Extra-acme.com%2Fx", "2"),
+    )
+    with pytest.raises(SourceError, match="without as"):
+        impersonation({"as-groups": ["g"]})
+
+
+def test_a_server_that_is_not_verified_is_a_finding(use):
+    """insecure-skip-tls-verify: it works, nothing is printed, and it is said what it means."""
+    use(cluster={"insecure-skip-tls-verify": True, "certificate-authority": None})
+    with warnings.catch_warnings(record=True) as printed:
+        (finding,) = load_context("test", limits=QUICK).findings
+    assert (finding.rule, printed) == ("server-not-verified", [])
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "words"),
+    [
+        ({"server": "127.0.0.1:6443"}, {}, "no URL that begins with https://"),
+        ({"certificate-authority": "test.kubeconfig"}, {}, "certificate-authority"),
+        ({"certificate-authority": None, "certificate-authority-data": "eHh4"}, {}, "certificate-authority"),
+        ({}, {"client-certificate": "test-ca.pem", "client-key": "test-ca.pem"}, "client-key"),
+        ({"proxy-url": "socks5://127.0.0.1:1"}, {}, "PySocks"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(use, cluster, user, words):
+    """Before anything is sent: not "no TLS connection", but which entry is no certificate, key or URL."""
+    use(user, cluster=cluster)
+    assert words in refused()
+
+
+def test_a_plugin_may_stand_beside_its_kubeconfig_and_print(use, tmp_path):
+    """A relative command begins at the file; what goes to standard error is no part of the answer."""
+    answer = '{"apiVersion": "%s", "kind": "ExecCredential", "status": {"token": "good-token"}}'
+    api = "client.authentication.k8s.io/v1"
+    text = f"#!{sys.executable}\nimport sys\nprint('a hint', file=sys.stderr)\nprint('''{answer % api}''')\n"
+    (tmp_path / "login").write_text(text)
+    (tmp_path / "login").chmod(0o755)
+    use({"exec": {"apiVersion": api, "command": "./login", "args": None, "env": None}})
+    assert load_context("test", limits=QUICK).slices
+
+
+def test_the_name_in_a_proxys_url_goes_to_the_proxy(use):
+    """`http://name:password@proxy` is asked for with Proxy-Authorization."""
+    with Proxy() as proxy:
+        use(cluster={"proxy-url": proxy.url.replace("//", "//me:pass%20word@")})
+        assert load_context("test", limits=QUICK).slices
+        assert set(proxy.authorizations) == {"Basic bWU6cGFzcyB3b3Jk"}
+
+
+def test_commands_name_the_context_as_a_shell_reads_it(use):
+    """Quoted where it must be; in a pod kubectl takes the account by itself, and no option is told."""
+    use(name="o'dd name")
+    assert find_context("o'dd name").option == """ --context 'o'"'"'dd name'"""
+    assert Context("in-cluster").option == ""
+    assert connect(find_context("")).verified
