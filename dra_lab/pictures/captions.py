@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from dra_lab.topology.locality import Locality, Place
 from dra_lab.topology.tree import UNKNOWN, Branch
@@ -17,6 +18,8 @@ _WIDE = frozenset("mwMW@%—…")
 
 def clean(text: str) -> str:
     """Return text that XML can hold and that cannot reorder what stands around it: control signs become U+FFFD."""
+    if text.isprintable():  # nearly all text is, and asking for each sign takes longer than drawing
+        return text
     # Cf are the invisible ones, such as right-to-left overrides; Cs lone surrogates; Cn what no font has.
     return "".join(
         "\ufffd" if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Cn") and sign not in "\n\t" else sign
@@ -24,6 +27,7 @@ def clean(text: str) -> str:
     )
 
 
+@lru_cache(maxsize=4096)
 def text_width(text: str, size: float) -> float:
     """Return about how wide a text is in a system sans-serif font of `size` pixels, rather too wide than too narrow."""
     return size * sum(_sign_width(sign) for sign in text)

@@ -30,7 +30,12 @@ _OF_CLUSTERS = ("ResourceSlice", "Node", "List")
 
 def claim_text(session: Session) -> str:
     """Return the claim's document of the session's manifests as YAML, with the letters of the canvas as comments."""
-    for part in manifest(session).text.split("---\n"):
+    return claim_document(manifest(session).text)
+
+
+def claim_document(text: str) -> str:
+    """Return the claim's document of written manifests, "" where there is none."""
+    for part in text.split("---\n"):
         if any(f"\nkind: {kind}\n" in f"\n{part}" for kind in CLAIM_KINDS):
             return part
     return ""

@@ -79,12 +79,9 @@ class Session:
         if sketch is not None:
             check_sketch(sketch)
             drawing = msgspec.structs.replace(drawing, sketch=sketch)
-        if release:
-            drawing = msgspec.structs.replace(drawing, release=KubernetesRelease(release).version)
-        if node:
-            drawing = msgspec.structs.replace(drawing, node=node)
-        if goal_order(goals) and goals:
-            drawing = msgspec.structs.replace(drawing, goals=tuple(goals))
+        goal_order(goals)
+        given = {"release": release and KubernetesRelease(release).version, "node": node, "goals": tuple(goals)}
+        drawing = msgspec.structs.replace(drawing, **{name: value for name, value in given.items() if value})
         self.drawing = drawing
         self.history: History[ClaimSketch] = History(drawing.sketch)
         self.cluster = self._first_cluster(cluster)
@@ -374,14 +371,15 @@ class Session:
             time_limit=self.time_limit,
             progress=lambda progress: self._on_progress(number, progress),
             cancel=stop,
-            early=lambda plan: self._on_misfit(number, plan),
+            early=lambda plan: self._on_misfit(number, plan, stop),
         )
 
-    def _on_misfit(self, number: int, plan: Plan) -> None:
+    def _on_misfit(self, number: int, plan: Plan, stop: threading.Event) -> None:
         """Show that nothing fits while the reasons are looked for: until they are there the answer stays stale."""
         if number == self.number:
             self.answer = plan
             self.events.emit("plan")
+            stop.wait(0.05)  # those who draw it go first: both threads share one interpreter
 
     def _on_progress(self, number: int, progress: Any) -> None:
         if number == self.number:
