@@ -12,7 +12,8 @@ class Fault:
 
     `status` answers so (with `headers`; the Status object says `reason`), `garbage` answers 200 with this body, `cut`
     sends only so many bytes of the answer and closes, `stall` sends half of it and waits until the server closes,
-    `silent` sends nothing, not even headers, until the server closes or `go_on` of Faults is set.
+    `silent` sends nothing, not even headers, until the server closes or `go_on` of Faults is set,
+    `ends` begins a watch and ends it in order, without an event.
     """
 
     match: str
@@ -24,6 +25,7 @@ class Fault:
     cut: int | None = None
     stall: bool = False
     silent: bool = False
+    ends: bool = False
 
 
 class Faults:

@@ -31,12 +31,14 @@ from .faults import Fault, Faults
 from .store import GROUP, KINDS, Expired, Store
 
 GZIP_FROM = 128 * 1024  # as the API server
+PIECE = 32 * 1024
 
 
 class ApiServer:
     """Serves a store on a port of 127.0.0.1 until it is closed; a context manager.
 
-    `versions` are those of resource.k8s.io, `tokens` map a bearer token to a user, `denied` holds (user, verb, plural).
+    `versions` are those of resource.k8s.io, `tokens` map a bearer token to a user, `denied` holds (user, verb, plural),
+    `granted` (user, namespace) where the user may do what is denied elsewhere.
     `requests` lists (method, path with query) of everything that was asked.
     """
 
@@ -49,6 +51,7 @@ class ApiServer:
         self.bookmark = bookmark
         self.tokens = {"good-token": "admin"}
         self.denied: set[tuple[str, str, str]] = set()
+        self.granted: set[tuple[str, str]] = set()
         self.faults = Faults()
         self.requests: list[tuple[str, str]] = []
         self.users: list[str] = []
@@ -210,7 +213,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         plural, version, namespace = self._resource(path)
         verb = "watch" if query.get("watch") in ("true", "1") else "list"
-        if (user, verb, plural) in api.denied:
+        if (user, verb, plural) in api.denied and (user, namespace) not in api.granted:
             raise forbidden(user, verb, plural, namespace)
         if verb == "watch":
             self._watch(plural, version, namespace, query, fault)
@@ -238,12 +241,18 @@ class _Handler(BaseHTTPRequestHandler):
         if len(body) > GZIP_FROM and "gzip" in self.headers.get("Accept-Encoding", ""):
             packer = zlib.compressobj(1, wbits=31)
             body = packer.compress(body) + packer.flush()
-            found["Content-Encoding"] = "gzip"
+            found |= {"Content-Encoding": "gzip", "Transfer-Encoding": "chunked"}  # as the API server, without a length
+        else:
+            found["Content-Length"] = str(len(body))
         self.send_response(code)
         for name, value in found.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        if fault is None and "Content-Encoding" in found:
+            for at in range(0, len(body), PIECE):
+                self._chunk(body[at : at + PIECE])
+            self._chunk(b"")
+            return
         if fault is None:
             self.wfile.write(body)
             return
@@ -265,7 +274,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         if fault is not None:
-            self._cut()
+            if fault.ends:
+                self._chunk(b"")
+            else:
+                self._cut()
             return
         try:
             self._watch_lines(plural, version, namespace, query)

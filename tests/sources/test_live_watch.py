@@ -2,10 +2,10 @@
 
 import gc
 import threading
-import time
 
 import pytest
 from api_server.small_cluster import claim
+from api_server.watched import QUICK, Watched
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
@@ -13,46 +13,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.sources import load_cluster, load_context
 from dra_lab.sources.live import ClusterFollower, FollowState, Limits
 
-QUICK = Limits(connect=2, read=2, overall=20, attempts=3, backoff_first=0.01, backoff_most=0.05)
 GPU = DeviceID("gpu.nvidia.com", "gpu-node-0", "gpu-x")
-
-
-class Watched:
-    """A follower and what it told: wait until something is true of the latest snapshot or state."""
-
-    def __init__(self, cluster, limits=QUICK):
-        self.latest, self.count = cluster, 0
-        self.states = []
-        self.told = threading.Condition()
-        self.follower = ClusterFollower(cluster, self._on_cluster, self._on_state, limits=limits, gather=0.01)
-        self.follower.start()
-
-    def _on_cluster(self, cluster):
-        with self.told:
-            self.latest, self.count = cluster, self.count + 1
-            self.told.notify_all()
-
-    def _on_state(self):
-        with self.told:
-            self.states.append(self.follower.following)
-            self.told.notify_all()
-
-    def until(self, true, seconds=60):
-        """Wait until `true(self)`; fails after so many seconds."""
-        with self.told:
-            assert self.told.wait_for(lambda: true(self), seconds), (self.states, self.count)
-
-    def until_elsewhere(self, true, seconds=60):
-        """Wait for something that is not told, looking again and again."""
-        end = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < end
-            with self.told:
-                self.told.wait(0.02)
-
-    def until_live(self):
-        """Wait until all kinds are followed."""
-        self.until(lambda w: w.follower.following.state is FollowState.LIVE)
 
 
 @pytest.fixture

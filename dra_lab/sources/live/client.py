@@ -35,6 +35,7 @@ class ReadingClient:
         self._lock = threading.Lock()
         self._connection = connect()
         self._deadline: float | None = None
+        self._answered = False
 
     @property
     def server(self) -> str:
@@ -62,12 +63,12 @@ class ReadingClient:
         """Begin an answer that comes line by line (a watch); not tried again. Raises like `get`."""
         used = self._connection
         try:
-            response = self._request(path, query, {}, self.limits.idle)
+            response = self._begun(path, query)
         except Refusal as error:
             if error.status != 401:
                 raise
             self._renew(used)
-            response = self._request(path, query, {}, self.limits.idle)
+            response = self._begun(path, query)
         return Stream(response, used.server, self.limits.body)
 
     def close(self) -> None:
@@ -79,6 +80,15 @@ class ReadingClient:
         self._connection.hang_up()
 
     # -- inside
+
+    def _begun(self, path: str, query: Query) -> Any:
+        try:
+            return self._request(path, query, {}, self.limits.idle)
+        except Unreachable as error:
+            if not error.silent:
+                raise
+            # An API server begins the answer to a watch at once; only then may it be silent.
+            raise Unreachable(f"{self.server} does not begin to answer", passing=True) from None
 
     def _retried(self, call: Callable[[], T]) -> T:
         attempt, renewed = 0, False
@@ -93,7 +103,8 @@ class ReadingClient:
                     renewed = True
                     self._renew(used)
                     continue
-                if not error.passing or attempt >= self.limits.attempts:
+                back = isinstance(error, Unreachable) and error.away and self._answered
+                if not (error.passing or back) or attempt >= self.limits.attempts:
                     raise
                 pause = self.limits.delay(attempt - 1, getattr(error, "retry_after", None))
                 if self._deadline is not None and time.monotonic() + pause > self._deadline:
@@ -146,6 +157,7 @@ class ReadingClient:
             response = connection.pool.request(
                 "GET", url, headers=headers, timeout=timeout, preload_content=False, retries=False, redirect=False
             )
+            self._answered = True
             if response.status == 200:
                 return response
             body = response.read(_MAX_TROUBLE, decode_content=True)

@@ -125,7 +125,10 @@ class ClusterFollower:
         with self._lock:
             self._troubles.pop(watch.label, None)
             self._waiting.discard(watch.label)
+            allowed = self._barred.pop(watch.label, None)
             self._tell_state()
+        if allowed is not None:
+            self.changed()
 
     def lost(self, watch: Watch, error: SourceError) -> None:
         """Events of a kind do not come for the moment."""
@@ -134,14 +137,17 @@ class ClusterFollower:
             self._tell_state()
 
     def barred(self, watch: Watch, error: Refusal) -> None:
-        """Events of a kind will not come: a finding says which right is missing."""
+        """Events of a kind do not come: a finding says which right is missing."""
+        kind, verb = watch.served.kind, "watch" if watch.version else "list"
+        lost = f"changes of {kind.plural} are not followed"
+        finding = right_missing(self._context, kind, error, watch.space, verb, lost)
         with self._lock:
             self._troubles.pop(watch.label, None)
             self._waiting.discard(watch.label)
-            kind = watch.served.kind
-            self._barred[watch.label] = right_missing(self._context, kind, error, watch.space, "watch")
+            known, self._barred[watch.label] = self._barred.get(watch.label), finding
             self._tell_state()
-        self.changed()
+        if finding != known:
+            self.changed()
 
     # -- inside
 
@@ -206,7 +212,7 @@ class ClusterFollower:
             self._state(FollowState.LOST, next(iter(self._troubles.values())))
         elif len(self._barred) == len(self._watches):
             words = next((finding.message for finding in self._barred.values()), "nothing can be followed")
-            self._state(FollowState.STOPPED, words)
+            self._state(FollowState.LOST, words)
         elif not self._waiting:
             self._state(FollowState.LIVE, "")
 

@@ -101,38 +101,58 @@ class _Resources(msgspec.Struct):
 def discover(client: ReadingClient) -> tuple[Served, ...]:
     """Return where the server has each kind: of several versions the newest that is read here.
 
-    Kinds that it does not have are left out. Where discovery itself is forbidden, the newest version is supposed.
-    Raises Refusal, Unreachable or SourceError.
+    Kinds that it does not have are left out. Where discovery itself is forbidden, the lists are asked whether they
+    exist. Raises Refusal, Unreachable or SourceError.
     """
-    core = tuple(Served(kind, "v1") for kind in KINDS if not kind.group)
-    try:
-        answer = client.get(f"/apis/{GROUP}")
-    except Refusal as error:
-        if error.status == 403:
-            return *(Served(kind, KIND_VERSIONS[kind.name][0]) for kind in KINDS if kind.group), *core
-        if error.status == 404:
-            return core
-        raise
-    there = {entry.version for entry in _decoded(answer, _Group, client.server).versions}
-    wanted = {version for kind in KINDS if kind.group for version in KIND_VERSIONS[kind.name]}
-    names = {version: _plurals(client, version) for version in sorted(there & wanted)}
+    names = _names_by_version(client)
     served = []
     for kind in KINDS:
-        versions = (v for v in KIND_VERSIONS.get(kind.name, ()) if kind.plural in names.get(v, ()))
-        version = next(versions, "") if kind.group else "v1"
+        versions = KIND_VERSIONS.get(kind.name, ())
+        if not kind.group:
+            version = "v1"
+        elif names is None:
+            version = next((v for v in versions if _exists(client, Served(kind, v))), "")
+        else:
+            version = next((v for v in versions if kind.plural in names.get(v, ())), "")
         if version:
             served.append(Served(kind, version))
     return tuple(served)
+
+
+def _names_by_version(client: ReadingClient) -> dict[str, frozenset[str]] | None:
+    """Return the plurals in each version of the group, none where it is not served; None where that is forbidden."""
+    try:
+        answer = client.get(f"/apis/{GROUP}")
+        there = {entry.version for entry in _decoded(answer, _Group, client.server).versions}
+        wanted = {version for kind in KINDS if kind.group for version in KIND_VERSIONS[kind.name]}
+        return {version: _plurals(client, version) for version in sorted(there & wanted)}
+    except Refusal as error:
+        if error.status == 404:
+            return {}
+        if error.status == 403:
+            return None
+        raise
 
 
 def _plurals(client: ReadingClient, version: str) -> frozenset[str]:
     try:
         answer = client.get(f"/apis/{GROUP}/{version}")
     except Refusal as error:
-        if error.status in (403, 404):
+        if error.status == 404:
             return frozenset()
         raise
     return frozenset(entry.name for entry in _decoded(answer, _Resources, client.server).resources)
+
+
+def _exists(client: ReadingClient, served: Served) -> bool:
+    """Say whether a list is there; what may not be listed is refused later, with the right that is missing."""
+    try:
+        client.get(served.path(), {"limit": 1})
+    except Refusal as error:
+        if error.status not in (403, 404):
+            raise
+        return error.status == 403
+    return True
 
 
 def _decoded(answer: bytes, model: type[Any], server: str) -> Any:

@@ -14,13 +14,14 @@ class Limits:
     `attempts` times; between them lies a random part of `backoff_first`, doubled each time up to `backoff_most`, or
     what the server's Retry-After asks for, up to `retry_after_most`. `page` is the number of objects in one answer
     (kubectl takes 500 as well), `body` the most bytes of one answer. A watch is renewed after `watch` seconds, and
-    resumed when nothing came for `idle`, so that a connection that died without a word is noticed.
+    resumed when nothing came for `idle`, so that a connection that died without a word is noticed. A kind that may
+    not be watched is asked for again after `barred`: rights come back, and a server just begun does not know them yet.
     """
 
     connect: float = 10.0
     read: float = 30.0
     overall: float = 300.0
-    attempts: int = 6
+    attempts: int = 8
     backoff_first: float = 0.5
     backoff_most: float = 10.0
     retry_after_most: float = 60.0
@@ -28,6 +29,7 @@ class Limits:
     body: int = 2**30
     watch: float = 300.0
     idle: float = 45.0
+    barred: float = 30.0
 
     def delay(self, attempt: int, retry_after: float | None = None) -> float:
         """Return the pause after a failed attempt (from 0): the server's wish, or the doubled base with jitter."""

@@ -20,18 +20,19 @@ def can_i(context: Context, kind: Kind, namespace: str = "", verb: str = "list")
     return f"kubectl auth can-i {verb} {kind.resource}{where}{context.option}"
 
 
-def right_missing(context: Context, kind: Kind, error: Refusal, namespace: str = "", verb: str = "list") -> Finding:
-    """Return what a 403 means for the plans made on the cluster."""
+def right_missing(
+    context: Context, kind: Kind, error: Refusal, namespace: str = "", verb: str = "list", lost: str = ""
+) -> Finding:
+    """Return what a 403 means for the plans made on the cluster; `lost` in place of what is lost without the kind."""
     where = f" in the namespace {namespace!r}" if namespace else ""
     who = f"the user {context.who!r}" if context.who else "the user"
-    lost = kind.lost if verb == "list" else f"changes of {kind.plural} are not followed"
     advice = (
         f"Ask for the right to {verb} {kind.resource}{where}, which this shows: {can_i(context, kind, namespace, verb)}"
     )
     if error.detail:
         advice += f". The server says: {error.detail}"
     rank = _RANKS.get(kind.name, Severity.WARNING)
-    message = f"{who} may not {verb} {kind.resource}{where}: {lost}"
+    message = f"{who} may not {verb} {kind.resource}{where}: {lost or kind.lost}"
     return Finding("right-missing", rank, kind.resource, message, advice, Origin(context.source))
 
 
@@ -73,6 +74,13 @@ def namespaces_only(context: Context, namespaces: Sequence[str]) -> Finding:
         "Read the cluster without namespaces to know all that is in use.",
         Origin(context.source),
     )
+
+
+def namespace_empty(context: Context, namespace: str) -> Finding:
+    """Return what it means that nothing is in a namespace: the server says the same of one that does not exist."""
+    message = f"the namespace {namespace!r} has no ResourceClaims, or it does not exist: the server answers the same"
+    advice = f"See whether the name is right: kubectl get namespace {namespace}{context.option}"
+    return Finding("namespace-empty", Severity.NOTE, context.source, message, advice, Origin(context.source))
 
 
 def server_not_verified(context: Context, server: str) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -12,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.errors import Cancelled, SourceError
+from dra_lab.errors import Cancelled, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.sources.live.client import ReadingClient
@@ -21,6 +22,7 @@ from dra_lab.sources.live.contexts import Context, find_context
 from dra_lab.sources.live.kinds import KINDS, Served, discover
 from dra_lab.sources.live.limits import Limits
 from dra_lab.sources.live.missing import (
+    namespace_empty,
     namespaces_only,
     not_read,
     not_served,
@@ -33,6 +35,7 @@ from dra_lab.sources.live.progress import OnProgress, Tally, bar
 from dra_lab.sources.live.refusals import Refusal
 
 THREADS = 4
+_NAMESPACE = re.compile("[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")  # a DNS label (RFC 1123), as the API server asks for
 _TICK = 0.1
 
 
@@ -58,6 +61,11 @@ class Reading:
     def spaces(self, served: Served) -> tuple[str, ...]:
         """Return the namespaces in which a kind is listed; "" alone for all of them."""
         return self.namespaces if self.namespaces and served.kind.namespaced else ("",)
+
+    def is_empty(self, namespace: str) -> bool:
+        """Say whether a namespace was read and there is neither a claim nor a pod with claims in it."""
+        found = [listed for (_, space), listed in self.listed.items() if space == namespace]
+        return bool(found) and not any(listed.objects for listed in found)
 
     def cluster(self) -> Cluster:
         """Return the snapshot. Raises SourceError when neither slices nor nodes could be read."""
@@ -104,8 +112,11 @@ def load_context(
     `namespaces` reads the claims and pods of these only. `progress` is called in this thread about ten times a second
     with the counts so far; without it a bar is shown. `cancel` and an interrupt end the reading, nothing is kept.
     Raises SourceError with what to do next when the cluster cannot be reached, refuses the credentials or dies while
-    it is read; Cancelled. What may not be read stands in `findings`.
+    it is read; InputError for a namespace that cannot be; Cancelled. What may not be read stands in `findings`.
     """
+    for namespace in namespaces:
+        if _NAMESPACE.fullmatch(namespace) is None:
+            raise InputError(f"{namespace!r} is no name of a namespace (lower case letters, digits and -)")
     context = find_context(name.removeprefix("context:"))
     stop = cancel or threading.Event()
     limits = limits or Limits()
@@ -145,6 +156,7 @@ def read_all(
         raise
     except SourceError as error:
         raise SourceError(f"{context.source}: {_ended(error.message)} Read so far: {tally}") from None
+    reading.findings += (namespace_empty(context, name) for name in namespaces if reading.is_empty(name))
     return reading
 
 

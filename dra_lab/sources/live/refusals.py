@@ -36,18 +36,25 @@ class Refusal(SourceError):
         """Say whether the same request may be answered later: too many requests, or a failure of the server's own."""
         return self.status == 429 or 500 <= self.status <= 599
 
+    @property
+    def busy(self) -> bool:
+        """Say whether the server has too much to do or is just being started or stopped."""
+        return self.status in (429, 503)
+
 
 class Unreachable(SourceError):
     """There was no whole answer.
 
-    `passing` says whether it may go better at once (a cut or stalled connection), `silent` that nothing came in time.
+    `passing` says whether it may go better at once (a cut or stalled connection), `silent` that nothing came in time,
+    `away` that there was no connection, which passes where there was one before: API servers are restarted.
     """
 
-    def __init__(self, message: str, *, passing: bool, silent: bool = False) -> None:
+    def __init__(self, message: str, *, passing: bool, silent: bool = False, away: bool = False) -> None:
         """Keep whether trying again is of use."""
         super().__init__(message)
         self.passing = passing
         self.silent = silent
+        self.away = away
 
 
 class _Status(msgspec.Struct):
@@ -89,7 +96,10 @@ def unreachable_of(error: Exception, server: str) -> Unreachable:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return Unreachable(_untrusted(cause, server), passing=False)
     for cause in causes:
-        if isinstance(cause, ssl.SSLError | urllib3.SSLError):
+        # OpenSSL's name of a connection that is cut in the handshake
+        if isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+            break
+        if isinstance(cause, ssl.SSLError):
             words = f"no TLS connection to {server}: {_words(cause)}; is this the port of the API server?"
             return Unreachable(words, passing=False)
     named = (
@@ -100,7 +110,7 @@ def unreachable_of(error: Exception, server: str) -> Unreachable:
     )
     for kind, what, advice in named:
         if any(isinstance(cause, kind) for cause in causes):
-            return Unreachable(f"{server} cannot be reached: {what}; {advice}", passing=False)
+            return Unreachable(f"{server} cannot be reached: {what}; {advice}", passing=False, away=True)
     if any(isinstance(cause, urllib3.ReadTimeoutError | TimeoutError) for cause in causes):
         return Unreachable(f"{server} stopped in the middle of an answer", passing=True, silent=True)
     return Unreachable(f"the connection to {server} was cut ({_words(causes[-1])})", passing=True)
@@ -129,9 +139,10 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _words(error: BaseException) -> str:
-    # the texts of nested network errors hold addresses of objects; their last plain words are enough
+    # the texts of nested network errors hold addresses of objects, those of values what was sent
     text = getattr(error, "strerror", None) or (error.args[0] if error.args else "")
-    return text[:MAX_WORDS] if isinstance(text, str) and "object at 0x" not in text else type(error).__name__
+    plain = isinstance(text, str) and "object at 0x" not in text and not isinstance(error, ValueError)
+    return text[:MAX_WORDS] if plain else type(error).__name__
 
 
 def _seconds(text: object) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,13 +11,16 @@ import msgspec
 
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.sources.live.client import ReadingClient, Stream
-from dra_lab.sources.live.kinds import Served
+from dra_lab.sources.live.kinds import Served, discover
 from dra_lab.sources.live.objects import LiveObjects
 from dra_lab.sources.live.pages import Key, decode_item, list_kind
 from dra_lab.sources.live.refusals import Refusal, Unreachable, status_of_event
 
 ANEW_AFTER = 3
 """After so many failures in a row that are no lost connection, the kind is listed anew."""
+
+SHORTEST = 1.0
+"""A watch without events that the server ends before so many seconds counts as a failure; else it would be a loop."""
 
 
 class Follower(Protocol):
@@ -32,7 +36,7 @@ class Follower(Protocol):
         """No events come, and it is tried again."""
 
     def barred(self, watch: Watch, error: Refusal) -> None:
-        """No events will come, as the right is missing."""
+        """No events come, as the right is missing; it is asked for again now and then."""
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -77,7 +81,7 @@ class Watch:
         return f"{self.served.kind.name}/{self.space}" if self.space else self.served.kind.name
 
     def run(self) -> None:
-        """Follow until the client is cancelled or the right is missing."""
+        """Follow until the client is cancelled."""
         stop = self.client.cancel
         while not stop.is_set():
             try:
@@ -89,8 +93,9 @@ class Watch:
                     return
                 if isinstance(error, Refusal) and error.status == 403:
                     self.follower.barred(self, error)
-                    return
-                self._failed(error)
+                    stop.wait(self.client.limits.barred)
+                else:
+                    self._failed(error)
 
     def close(self) -> None:
         """Wake the thread that waits for events."""
@@ -102,7 +107,9 @@ class Watch:
             self.version = ""
         elif isinstance(error, Unreachable) and error.silent:
             return
-        elif isinstance(error, Refusal) and self.failures + 1 >= ANEW_AFTER:
+        elif isinstance(error, Refusal) and error.status == 404:
+            error = self._found_anew() or error
+        elif isinstance(error, Refusal) and not error.busy and self.failures + 1 >= ANEW_AFTER:
             self.version = ""
         self.failures += 1
         # the first time a kind was forgotten is nothing that a person must know: it is read anew at once
@@ -110,6 +117,18 @@ class Watch:
             self.follower.lost(self, error)
             pause = self.client.limits.delay(self.failures - 1, getattr(error, "retry_after", None))
             self.client.cancel.wait(pause)
+
+    def _found_anew(self) -> SourceError | None:
+        """Look for the kind in another version, as after an update of the server; returns why there is none."""
+        kind = self.served.kind
+        try:
+            served = next((entry for entry in discover(self.client) if entry.kind is kind), None)
+        except SourceError as error:
+            return error
+        if served is None:
+            return SourceError(f"{self.client.server} does not serve {kind.resource} any more")
+        self.served = served
+        return None
 
     def _go_on(self) -> None:
         if not self.version:
@@ -121,13 +140,17 @@ class Watch:
             "resourceVersion": self.version,
             "timeoutSeconds": seconds,
         }
+        begin = time.monotonic()
         stream = self.stream = self.client.stream(self.served.path(self.space), query)
         try:
             if self.client.cancel.is_set():
                 return
             self.follower.well(self)
-            self._events(stream)
+            if not self._events(stream) and time.monotonic() - begin < min(SHORTEST, seconds / 2):
+                raise Unreachable(f"{self.client.server} ends the watch of {self.label} at once", passing=True)
         finally:
+            if time.monotonic() - begin >= SHORTEST:
+                self.failures = 0
             stream.release()
             self.stream = None
 
@@ -138,11 +161,15 @@ class Watch:
         if changed:
             self.follower.changed()
 
-    def _events(self, stream: Stream) -> None:
+    def _events(self, stream: Stream) -> bool:
+        """Take the events of a watch until it ends; returns whether there were any."""
+        some = False
         for line in stream.lines():
             if self._event(line):
                 self.follower.changed()
+            some = True
             self.failures = 0
+        return some
 
     def _event(self, line: bytes) -> bool:
         """Take one event; returns whether anything is different."""

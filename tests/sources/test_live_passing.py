@@ -1,0 +1,189 @@
+"""What passes by itself on a real cluster: restarts, updates, rights that come and go, servers that end watches."""
+
+import threading
+
+import pytest
+from api_server.small_cluster import claim
+from api_server.watched import QUICK, Watched
+
+from dra_lab.errors import InputError
+from dra_lab.model.names import DeviceID
+from dra_lab.sources import load_context
+from dra_lab.sources.live import FollowState, Limits
+
+GPU = DeviceID("gpu.nvidia.com", "gpu-node-0", "gpu-x")
+SOON = Limits(connect=2, read=2, overall=20, attempts=3, backoff_first=0.01, backoff_most=0.05, barred=0.01)
+
+
+@pytest.fixture
+def watched(server, config):
+    """The cluster, read and followed, asked for missing rights every hundredth of a second."""
+    made = Watched(load_context("test", limits=SOON), SOON)
+    made.until_live()
+    yield made
+    made.follower.stop()
+
+
+def held(watched):
+    """Who holds the GPU."""
+    return watched.latest.allocated.holders(GPU)
+
+
+def rules(watched):
+    """The rules of the findings of the latest snapshot."""
+    return [finding.rule for finding in watched.latest.findings]
+
+
+def test_a_server_that_is_restarted_in_the_middle_of_a_reading_is_waited_for(server, config):
+    """Connection refused is final at first, and passing once the server has answered: the rest is read then."""
+    whole, refused = load_context("test"), threading.Semaphore(0)
+
+    class Told(Limits):
+        def delay(self, attempt, retry_after=None):
+            refused.release()
+            return 0.01
+
+    limits = Told(connect=2, read=5, overall=30, attempts=1000, page=2)
+    server.faults.add("resourceslices?limit=2&continue", silent=True)
+    read = []
+    thread = threading.Thread(target=lambda: read.append(load_context("test", limits=limits)))
+    thread.start()
+    assert server.faults.waiting.acquire(timeout=10)
+    server.hang_up()
+    for _ in range(10):
+        assert refused.acquire(timeout=10)
+    server.listen()
+    thread.join(20)
+    assert read[0].slices == whole.slices
+    assert read[0].findings == ()
+
+
+def test_a_right_to_watch_that_comes_back_is_used(server, watched):
+    """A server just begun refuses what it allows a moment later: the kind is followed again, the finding goes."""
+    server.denied = {("admin", "watch", "resourceclaims")}
+    server.drop()
+    watched.until(lambda w: rules(w) == ["right-missing"])
+    server.store.put(claim("late", "gpu-x"))
+    server.denied = set()
+    watched.until(lambda w: held(w) and rules(w) == [])
+    watched.until_live()
+
+
+def test_a_right_to_list_that_is_withdrawn_is_named_so(server, watched):
+    """Where a kind must be listed anew the finding names that right, and what was read stays."""
+    server.hang_up()
+    watched.until_state(FollowState.LOST)
+    server.store.put(claim("late"))
+    server.store.compact()
+    server.denied = {("admin", "list", "resourceclaims")}
+    server.listen()
+    watched.until(rules)
+    (finding,) = watched.latest.findings
+    assert "may not list resourceclaims.resource.k8s.io: changes of resourceclaims are not followed" in finding.message
+    assert "can-i list resourceclaims.resource.k8s.io" in finding.advice
+
+
+def test_all_rights_to_watch_withdrawn_is_said_and_passes(server, watched):
+    """The state says why nothing comes; it is live again when the rights are back."""
+    plurals = ("resourceslices", "deviceclasses", "resourceclaims", "nodes", "devicetaintrules", "pods")
+    server.denied = {("admin", "watch", plural) for plural in plurals}
+    server.drop()
+    watched.until(lambda w: "may not watch" in w.follower.following.reason)
+    server.denied = set()
+    watched.until_live()
+
+
+def test_a_kind_that_moves_to_another_version_is_followed_there(server, watched):
+    """An update of the server takes an old version away: the newest that is left is watched, from the same moment."""
+    server.versions = ("v1beta2", "v1beta1")
+    server.requests.clear()
+    server.drop()
+    server.store.put(claim("late", "gpu-x"))
+    watched.until(held)
+    watched.until_live()
+    assert server.asked("v1beta2/resourceclaims?watch")
+    assert not [target for target in server.asked("resourceclaims") if "watch" not in target]
+
+
+def test_a_group_that_is_switched_off_is_said_until_it_is_back(server, watched):
+    """What was read stays, and the state says what the server does not serve any more."""
+    there = server.versions
+    server.versions = ()
+    server.drop()
+    watched.until(lambda w: "any more" in w.follower.following.reason)
+    assert watched.latest.slices
+    server.versions = there
+    watched.until_live()
+
+
+def test_a_watch_that_ends_at_once_is_no_loop(server, config):
+    """A server that ends every watch without an event is asked again after a pause, and it is said."""
+    followed = Watched(load_context("test", limits=QUICK), Limits(backoff_first=60, backoff_most=60))
+    followed.until_live()
+    server.faults.add("watch=true", times=10_000, ends=True)
+    server.requests.clear()
+    server.drop()
+    followed.until_state(FollowState.LOST)
+    followed.follower.stop()
+    assert len(server.requests) <= 12
+
+
+def test_a_watch_that_does_not_begin_is_lost(server, config):
+    """Silence is in order once a watch has begun; before, the connection is of no use, which is shown."""
+    followed = Watched(load_context("test", limits=QUICK), Limits(idle=0.5, backoff_first=0.01, backoff_most=0.05))
+    followed.until_live()
+    server.faults.add("watch=true", times=10_000, silent=True)
+    server.drop()
+    followed.until(lambda w: "does not begin to answer" in w.follower.following.reason)
+    server.faults.clear()
+    server.faults.go_on.set()
+    followed.until_live()
+    followed.follower.stop()
+
+
+def test_a_server_with_too_much_to_do_is_not_asked_for_lists(server, watched):
+    """429 and 503 on watches, however often: the watch goes on where it ended, and nothing is listed anew."""
+    server.requests.clear()
+    server.faults.add("watch=true", times=40, status=429, reason="TooManyRequests")
+    server.drop()
+    server.store.put(claim("late", "gpu-x"))
+    watched.until(held)
+    watched.until_live()
+    assert not [target for _, target in server.requests if "watch" not in target]
+
+
+def test_rights_in_some_namespaces_are_enough_for_these(server, config):
+    """Claims of all namespaces are forbidden, those of one are read, and the other is named with its right."""
+    server.store.put(claim("b", "gpu-1", namespace="team-b"))
+    server.denied = {("admin", "list", "resourceclaims"), ("admin", "list", "pods")}
+    server.granted = {("admin", "team-b")}
+    cluster = load_context("test", limits=QUICK, namespaces=["team-b", "team-c"])
+    assert [c.metadata.name for c in cluster.claims] == ["b"]
+    told = [finding.advice for finding in cluster.findings if finding.rule == "right-missing"]
+    assert [f"list {kind} --namespace team-c" in text for kind, text in zip(CLAIMS_PODS, told, strict=True)] == [
+        True
+    ] * 2
+
+
+CLAIMS_PODS = ("resourceclaims.resource.k8s.io", "pods")
+
+
+def test_a_namespace_with_nothing_in_it_may_be_a_wrong_name(server, config):
+    """The server answers alike for one that does not exist; what cannot be a name is refused at once."""
+    found = load_context("test", limits=QUICK, namespaces=["team-a", "taem-a"]).findings
+    assert [f.rule for f in found] == ["claims-some-namespaces", "namespace-empty"]
+    assert "'taem-a'" in found[1].message
+    server.requests.clear()
+    with pytest.raises(InputError, match="no name of a namespace"):
+        load_context("test", namespaces=["../../nodes"])
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("versions", [("v1", "v1beta2"), ("v1beta2", "v1beta1"), ("v1beta1", "v1alpha3"), ()])
+def test_without_discovery_the_lists_are_asked(server, config, versions):
+    """A user who may list but not discover: the same cluster, of whatever versions there are."""
+    server.versions = versions
+    known = load_context("test", limits=QUICK)
+    server.faults.add("/apis/resource.k8s.io", times=1, status=403, reason="Forbidden")
+    found = load_context("test", limits=QUICK)
+    assert (found.slices, found.taint_rules, found.findings) == (known.slices, known.taint_rules, known.findings)
