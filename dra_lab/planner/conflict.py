@@ -70,17 +70,25 @@ def find_conflict(sketch: ClaimSketch, fits: Fits, node: str = "") -> Conflict |
     then False.
     """
     left, sure = list(elements(sketch)), True
-    if fits(only(sketch, left)) is not False:
+    known: dict[frozenset[Element], bool | None] = {}
+
+    def together(kept: Collection[Element]) -> bool | None:
+        key = frozenset(kept)
+        if key not in known:
+            known[key] = fits(only(sketch, kept))
+        return known[key]
+
+    if together(left) is not False:
         return None
     for element in tuple(left):
         rest = [other for other in left if other != element]
-        found = fits(only(sketch, rest))
+        found = together(rest)
         if found is False:
             left = [other for other in rest if _stands(other, rest)]
         sure = sure and found is not None
     # A request for all devices asks for more without its selectors: there the filter alone is no proof.
-    sure = sure and all(fits(only(sketch, [o for o in left if o != element])) is True for element in left)
-    smaller = _smaller(sketch, left, fits) if len(left) > 1 else tuple(left)
+    sure = sure and all(together([o for o in left if o != element]) is True for element in left)
+    smaller = _smaller(sketch, left, together) if len(left) > 1 else tuple(left)
     if smaller is None:
         return Conflict(_told(left), node, sure)
     return Conflict(_told(smaller), node, minimal=True, smallest=True) if sure else Conflict(_told(left), node, sure)
@@ -92,7 +100,9 @@ def _stands(element: Element, rest: Sequence[Element]) -> bool:
     return element.kind != "selector" or any(o.kind == "request" and o.subject == request for o in rest)
 
 
-def _smaller(sketch: ClaimSketch, found: Sequence[Element], fits: Fits) -> tuple[Element, ...] | None:
+def _smaller(
+    sketch: ClaimSketch, found: Sequence[Element], together: Callable[[Collection[Element]], bool | None]
+) -> tuple[Element, ...] | None:
     """Return a set with the fewest parts, `found` itself where none has fewer, None where there are too many to try."""
     every = elements(sketch)
     tried = 0
@@ -101,7 +111,7 @@ def _smaller(sketch: ClaimSketch, found: Sequence[Element], fits: Fits) -> tuple
             if not all(_closed(sketch, element, chosen) for element in chosen):
                 continue
             tried += 1
-            answer = fits(only(sketch, chosen)) if tried <= _MOST_TRIES else None
+            answer = together(chosen) if tried <= _MOST_TRIES else None
             if answer is None:
                 return None
             if answer is False:

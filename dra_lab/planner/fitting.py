@@ -18,6 +18,9 @@ from dra_lab.planner.solve import Solution, find_allocation
 from dra_lab.planner.views import views_of
 from dra_lab.topology.locality import localities
 
+_FEW_NODES = 50
+"""Up to here looking at every node takes no longer than looking at each kind of node with nothing in use first."""
+
 Pattern = tuple[tuple[int, int], ...]
 
 
@@ -76,7 +79,7 @@ class Trial:
             fits = self.fits_on(sketch, self.node)
             return Fitting(int(fits is True), 1, int(fits is None), self.node if fits else "")
         rules = self.rules(sketch)
-        if self._is_hopeless(rules):
+        if len(rules.nodes) > _FEW_NODES and self._is_hopeless(rules):
             return Fitting(0, len(rules.nodes))
         scan = scan_nodes(rules, self.limits)
         known = _Known(scan, self.limits, self.solver)
