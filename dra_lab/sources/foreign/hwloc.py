@@ -120,6 +120,8 @@ def _name(facts: Mapping[str, Fact], address: str) -> str:
 def _named(walk: Walk, element: Element) -> Iterator[tuple[str, Fact]]:
     """Yield what the infos of a PCI device and the kernel's own names below it say."""
     infos = _infos(element)
+    if element.get("name"):  # up to version 1.10
+        yield "model", Fact(element.get("name"), walk.origin(element, "name"))
     if "PCIDevice" in infos:
         yield "model", Fact(infos["PCIDevice"].get("value"), walk.origin(infos["PCIDevice"]))
         if "virtual function" in infos["PCIDevice"].get("value").lower():

@@ -33,8 +33,8 @@ class Place:
 class Walk:
     """What was found on the way through the objects, in the file's order.
 
-    `bits` says that types of kernel names are bits (version 3); `cores` are the CPUs of each core; `found` the PCI
-    devices with address and place.
+    `bits` says that types of kernel names are bits (version 3); `packages` are number and NUMA nodes of each socket
+    whose number is known; `cores` are the CPUs of each core; `found` the PCI devices with address and place.
     """
 
     source: str
@@ -59,7 +59,7 @@ class Walk:
         raise SourceError(f"{what}; {advice}", origin=self.origin(element))
 
     def number(self, element: Element, name: str) -> int:
-        """Return an attribute that is a number of a CPU, package or NUMA node. Raises SourceError."""
+        """Return an attribute that is a number of a CPU or NUMA node. Raises SourceError."""
         text = element.get(name)
         if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) > MAX_CPUS:
             self.refuse(f"{name} is {text[:40]!r}, expected a number up to {MAX_CPUS}", element)
@@ -72,12 +72,14 @@ def visit(walk: Walk, element: Element, at: Place) -> None:
     if kind == "OSDev":
         return
     if kind in ("Package", "Socket"):
-        walk.packages.append((walk.number(element, "os_index"), frozenset(mask_numbers(element.get("nodeset")) or ())))
-        at = Place(element.get("os_index"), at.numa_ancestor)
+        number = _package(element)
+        if number is not None:
+            walk.packages.append((number, frozenset(mask_numbers(element.get("nodeset")) or ())))
+        at = Place("" if number is None else str(number), at.numa_ancestor)
     if kind in ("NUMANode", "Node"):
-        number = walk.number(element, "os_index")
-        walk.numa_nodes.append((element, number))
-        at = Place(at.package, str(number))
+        node = walk.number(element, "os_index")
+        walk.numa_nodes.append((element, node))
+        at = Place(at.package, str(node))
     if kind == "Core":
         walk.cores.append(mask_numbers(element.get("cpuset")) or ())
     if kind == "Bridge":
@@ -88,6 +90,16 @@ def visit(walk: Walk, element: Element, at: Place) -> None:
         at = Place(at.package, at.numa_ancestor, element.get("nodeset"), element)
     for child in element.named("object"):
         visit(walk, child, at)
+
+
+def _package(element: Element) -> int | None:
+    """Return a socket's number, None where the system did not tell it: absent, or -1 in 32 bits.
+
+    It may be of any size: firmware of ARM servers gives offsets into its own tables.
+    """
+    text = element.get("os_index")
+    known = re.fullmatch(r"\d{1,10}", text, re.ASCII) and int(text) < 2**32 - 1
+    return int(text) if known else None
 
 
 def _bridge(walk: Walk, element: Element, at: Place) -> Place:

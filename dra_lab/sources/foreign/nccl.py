@@ -59,6 +59,15 @@ def read_nccl(root: Element, source: str) -> Inventory:
             f"this is no topology of NCCL: <system> is expected, got <{root.tag[:40]}>", origin=Origin(source)
         )
     walk = _Walk(source)
+    hosts = {cpu.get("host_hash"): cpu for cpu in root.named("cpu")}
+    if len(hosts) > 1:
+        what = (
+            f"the file describes {len(hosts)} hosts (host_hash) that one NVLink domain joins, and one host is asked for"
+        )
+        raise SourceError(
+            f"{what}; write it with NCCL_MNNVL_ENABLE=0 beside NCCL_TOPO_DUMP_FILE, or leave one host's <cpu> in it",
+            origin=walk.origin(list(hosts.values())[1], "host_hash"),
+        )
     nodes = [node for cpu in root.named("cpu") if (node := _cpu(walk, cpu)) is not None]
     twice = {node.numa_node for node in nodes if sum(node.numa_node == other.numa_node for other in nodes) > 1}
     if twice:

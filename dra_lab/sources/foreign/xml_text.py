@@ -37,8 +37,8 @@ class Element:
         return (child for child in self.children if child.tag == tag)
 
 
-def parse_xml(data: bytes, source: str) -> Element:
-    """Return the root element of an XML text.
+def parse_xml(data: bytes, source: str, encoding: str | None = None) -> Element:
+    """Return the root element of an XML text; `encoding` counts in place of the one that the text declares.
 
     A document type that only names a DTD, as hwloc writes one, is passed over and never fetched. Raises SourceError
     with the line for XML that is broken, declares entities or any other markup of its own, or is beyond MAX_BYTES,
@@ -46,7 +46,7 @@ def parse_xml(data: bytes, source: str) -> Element:
     """
     if len(data) > MAX_BYTES:
         raise SourceError(f"it has {len(data):,} bytes; the limit is {MAX_BYTES:,}", origin=Origin(source))
-    reader = _Reader(source)
+    reader = _Reader(source, encoding)
     try:
         reader.parser.Parse(data, True)
     except expat.ExpatError as error:
@@ -65,12 +65,12 @@ def parse_xml(data: bytes, source: str) -> Element:
 class _Reader:
     """Builds the tree while expat reads, and refuses what topology files never have."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, encoding: str | None) -> None:
         self.source = source
         self.root: Element | None = None
         self.open: list[Element] = []
         self.count = 0
-        self.parser = expat.ParserCreate()
+        self.parser = expat.ParserCreate(encoding)
         self.parser.buffer_text = True
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
         self.parser.StartElementHandler = self._start

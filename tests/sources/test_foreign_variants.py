@@ -1,0 +1,108 @@
+"""Topology files as other systems and versions of the tools write them: the same hardware is read."""
+
+from __future__ import annotations
+
+import pytest
+from topology_texts import GPU, NCCL, NIC, SERVER, TOPO, host_bridge, hwloc, named, package, pci
+
+from dra_lab.errors import SourceError
+from dra_lab.sources.foreign import Inventory, decode_inventory, make_cluster
+from dra_lab.sources.foreign.reading import is_topology
+
+
+def told(inventory: Inventory) -> list[tuple[str, str, dict[str, object]]]:
+    """Return all that is known of the devices, without the places in the file."""
+    return [(d.kind, d.name, {key: fact.value for key, fact in d.facts.items()}) for d in inventory.devices]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("text", [TOPO, SERVER.decode(), NCCL.decode()], ids=["topo", "hwloc", "nccl"])
+def test_other_encodings_say_the_same(text, encoding):
+    """PowerShell's `>` writes UTF-16 with a mark, whatever encoding the XML declares."""
+    mark = "\ufeff" if encoding in ("utf-16-le", "utf-16-be") else ""
+    data = (mark + text).encode(encoding)
+    assert is_topology(data[:1000])
+    assert told(decode_inventory(data, "a")) == told(decode_inventory(text.encode(), "a"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.expandtabs(),
+        lambda text: text.replace("PIX", "\x1b[32mPIX\x1b[0m"),
+        lambda text: f"Script started\n$ nvidia-smi topo -m\n{text}$ exit\n",
+        lambda text: "\n".join(f"    {line}" for line in text.splitlines()),
+        lambda text: text.replace("\t\tN/A", "\tN/A"),
+        lambda text: text.replace("\t\t", "\t \t") + "\n" + text,
+    ],
+    ids=["crlf", "spaces", "colours", "in a session", "indented", "tabs", "twice"],
+)
+def test_copies_of_a_matrix_say_the_same(change):
+    """Line ends, tabs, colours and what stands around it do not matter."""
+    assert told(decode_inventory(change(TOPO).encode(), "a")) == told(decode_inventory(TOPO.encode(), "a"))
+
+
+def test_columns_without_a_value_are_not_known():
+    """A machine without NUMA (a virtual one) has N/A or nothing there: GPUs, and no NUMA node."""
+    for cells in ("\t\t\tN/A", "\tN/A\tN/A\tN/A", ""):
+        text = f"\tGPU0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X {cells}\n"
+        found = decode_inventory(text.encode(), "a")
+        assert [(device.name, device.value("numaNode")) for device in found.devices] == [("GPU0", None)]
+        assert found.cpu_nodes == ()
+
+
+@pytest.mark.parametrize("index", ["", 'os_index="4294967295" '])
+def test_a_package_without_a_number_is_a_socket_without_one(index):
+    """Windows and some firmware number no packages: NUMA nodes and roots are known all the same."""
+    found = decode_inventory(SERVER.replace(b'"Package" os_index="0" ', f'"Package" {index}'.encode()), "a.xml")
+    assert [node.socket for node in found.cpu_nodes] == [None, 1]
+    assert {device.value("numaNode") for device in found.devices} == {0, 1}
+    assert make_cluster(found).slices
+
+
+def test_the_number_of_a_package_may_be_large():
+    """Firmware of ARM servers gives offsets into its own tables."""
+    found = decode_inventory(SERVER.replace(b'"Package" os_index="1"', b'"Package" os_index="16584"'), "a.xml")
+    assert [node.socket for node in found.cpu_nodes] == [0, 16584]
+
+
+def test_version_one_of_hwloc():
+    """NUMA nodes above sockets, models as names, no version: the same places."""
+    card = pci("0000:02:00.0", GPU, named("cuda0", 5)).replace("<object", '<object name="GH100 [H100]"', 1)
+    node = (
+        '<object type="NUMANode" os_index="1" cpuset="0x0000000c" nodeset="0x00000002" local_memory="4096">\n'
+        '<object type="Socket" os_index="1" cpuset="0x0000000c" nodeset="0x00000002"/>\n'
+        f"{host_bridge('0000:[00-02]', card)}</object>\n"
+    )
+    text = hwloc(node + node.replace('"1"', '"0"').replace("0000:", "0001:"), version="").replace(b' version=""', b"")
+    found = decode_inventory(text, "a.xml")
+    (other, gpu) = sorted(found.of("gpu"), key=lambda device: device.text("address"), reverse=True)
+    assert [(d.text("model"), d.text("pcieRoot"), d.value("numaNode")) for d in (gpu, other)] == [
+        ("GH100 [H100]", "pci0000:00", 1),
+        ("GH100 [H100]", "pci0001:00", 0),
+    ]
+
+
+def test_an_endless_node_set_names_no_node():
+    """Old exports of machines without NUMA have 0xf...f: nothing is known, and nothing is invented."""
+    bridge = host_bridge("0000:[00-02]", pci("0000:02:00.0", NIC))
+    body = f'<object type="Socket" os_index="0" nodeset="0xf...f">{bridge}</object>'
+    (nic,) = decode_inventory(hwloc(body, top='type="Machine" os_index="0" nodeset="0xf...f"'), "a.xml").of("nic")
+    assert (nic.text("pcieRoot"), nic.value("numaNode")) == ("pci0000:00", None)
+
+
+def test_pci_domains_of_eight_digits():
+    """Domains behind a volume management device go beyond four digits."""
+    text = hwloc(package(0, host_bridge("10000:[e0-e2]", pci("10000:e1:00.0", NIC))))
+    (nic,) = decode_inventory(text, "a.xml").of("nic")
+    assert (nic.text("address"), nic.text("pcieRoot")) == ("10000:e1:00.0", "pci10000:e0")
+
+
+def test_a_file_of_several_hosts_is_refused():
+    """NCCL writes the hosts of an NVLink domain into one file, with the same addresses; a host is asked for."""
+    one = NCCL.replace(b"<cpu ", b'<cpu host_hash="0x1" ')
+    assert told(decode_inventory(one, "a.xml")) == told(decode_inventory(NCCL, "a.xml"))
+    two = one.replace(b"</system>", b'  <cpu host_hash="0x2" numaid="0"/>\n</system>')
+    with pytest.raises(SourceError, match=r"a\.xml:15.* 2 hosts"):
+        decode_inventory(two, "a.xml")
