@@ -13,6 +13,7 @@ from dra_lab.model.claims import DeviceConstraint, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks, covers
+from dra_lab.scheduler.gates import gates_of
 
 _Key = tuple[str, tuple[str, ...]]
 """Class and selectors: requests with the same are served by the same devices."""
@@ -35,9 +36,12 @@ def most_steps(drawn: Sequence[ClaimSketch], cluster: Cluster, release: Kubernet
     A request of n devices has at most as many ways as n of the node's devices can be chosen for it, fewer where a
     constraint ties it to a device that is placed before: then all have one value of an attribute. Devices that requests
     of the same sort hold are no candidates. What is in use only takes candidates away, and a result ends the search
-    sooner, so the bound holds in every state of the node. Nodes that share devices have none.
+    sooner, so the bound holds in every state of the node. Nodes that share devices have none, and none of a cluster has
+    one where a release gathers pools with counters in another way than 1.36 does, as which they are counted here.
     """
-    if cluster.network_slices:
+    gates = gates_of(release)
+    other_pools = cluster.partitioned and not (gates.partitionable_devices and gates.defects)
+    if cluster.network_slices or other_pools or any(slice_.spec.devices for slice_ in cluster.counter_slices):
         return {}
     lists = release.enabled("DRAListTypeAttributes")
     levels = [level for sketch in drawn for level in _levels(compile_claim(sketch, cluster, release).spec, lists=lists)]
@@ -49,7 +53,7 @@ def most_steps(drawn: Sequence[ClaimSketch], cluster: Cluster, release: Kubernet
     found = {}
     for name in cluster.node_names:
         here = {key: by_node[name] for key, by_node in sorts.items() if name in by_node}
-        state = tuple((own.count, tuple(sorted(own.most.items()))) if own else None for own in map(here.get, sorts))
+        state = tuple(own and (own.count, own.shared, *sorted(own.most.items())) for own in map(here.get, sorts))
         if state not in known:
             known[state] = _bound(levels, here)
         found[name] = known[state]

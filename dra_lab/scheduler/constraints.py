@@ -132,7 +132,8 @@ class _MatchList:
         self._count = 0
 
     def held(self) -> Iterable[Hashable]:
-        return (self.state(),) if self._count else ()
+        # as a scalar's key, where no device has a list
+        return ((self._type, self._values, False),) if self._count else ()
 
     def state(self) -> Hashable:
         return (self._type, self._values) if self._count else None

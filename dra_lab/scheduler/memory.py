@@ -105,7 +105,9 @@ class Memory:
             return rest
         counted = [c.index for c in candidates if c.counted or c.shareable]
         may = [i for i in range(len(candidates)) if any(need.verdicts[i] >= SIMPLE for need in needs)]
-        rest = _Rest(sum(1 << index for index in {*may, *counted}), constraints)
+        # All comes to tainted devices as well: one that is taken is no candidate that it tries
+        listed = [index for need in needs for index in need.all_devices]
+        rest = _Rest(sum(1 << index for index in {*may, *counted, *listed}), constraints)
         if all(need.count == 1 and not need.everything for need in needs):
             rest = _with_kinds(rest, [need.verdicts for need in needs], may, counted)
         self._rests[claim, request] = rest
