@@ -6,13 +6,16 @@ import { createRoot } from "react-dom/client";
 import { Canvas } from "./canvas/canvas";
 import type { ClaimCanvasModel } from "./generated/models";
 import { suppressShortcuts } from "./jupyter";
+import { Life } from "./view/life";
 
 const render: Render<ClaimCanvasModel> = ({ model, el }) => {
   el.classList.add("dra-widget");
   const free = suppressShortcuts(el);
   const root = createRoot(el);
-  root.render(<Canvas model={model} />);
+  const life = new Life(model as never, el);
+  root.render(<Canvas model={model} life={life} />);
   return () => {
+    life.end();
     free();
     root.unmount();
   };

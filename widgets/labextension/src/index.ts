@@ -4,6 +4,7 @@ import { ICommandPalette } from "@jupyterlab/apputils";
 import { IDefaultFileBrowser } from "@jupyterlab/filebrowser";
 import { ILauncher } from "@jupyterlab/launcher";
 import { icon, iconUrl } from "./icon";
+import { KernelGone, listenForRunAgain } from "./kernel_gone";
 import { newPlan } from "./new_plan";
 import { listen, openInTab } from "./open_in_tab";
 import { isClusterFile } from "./planner_notebook";
@@ -68,7 +69,9 @@ const plugin: JupyterFrontEndPlugin<void> = {
   ) => {
     addCommands(app, browser);
     app.docRegistry.addWidgetExtension("Notebook", new RunOnOpen(app));
+    app.docRegistry.addWidgetExtension("Notebook", new KernelGone(app));
     listen(app);
+    listenForRunAgain(app);
     palette?.addItem({ command: NEW_PLAN, category: CATEGORY, args: { isPalette: true } });
     palette?.addItem({ command: OPEN_IN_TAB, category: CATEGORY });
     launcher?.add({ command: NEW_PLAN, category: "Notebook", rank: 10, kernelIconUrl: iconUrl });

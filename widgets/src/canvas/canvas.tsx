@@ -14,19 +14,25 @@ import { addRequest, linksOf, requestsOf } from "./sketch";
 import { KeysPanel, Toolbar } from "./toolbar";
 import { useFlow } from "./use_flow";
 import { useView } from "./use_view";
+import { LOST, runAgain, type Life } from "../view/life";
 
-export function Canvas({ model }: { model: Model }) {
+interface DeskProps {
+  model: Model;
+  life: Life;
+}
+
+export function Canvas({ model, life }: DeskProps) {
   return (
     <ReactFlowProvider>
-      <Desk model={model} />
+      <Desk model={model} life={life} />
     </ReactFlowProvider>
   );
 }
 
-function Desk({ model }: { model: Model }) {
+function Desk({ model, life }: DeskProps) {
   const root = useRef<HTMLElement>(null);
   const byMouse = useRef(false);
-  const editor = useEditor(model);
+  const editor = useEditor(model, life);
   const height = useTrait(model, "height");
   const [linking, setLinking] = useState<Linking | null>(null);
   const [keysShown, setKeysShown] = useState(false);
@@ -107,6 +113,7 @@ function Desk({ model }: { model: Model }) {
           />
           {linking && <p className="dra-banner">{candidateWords(linking)}</p>}
           {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
+          {editor.isLost && <Lost />}
           {keysShown && (
             <KeysPanel
               onClose={() => {
@@ -128,6 +135,23 @@ function Desk({ model }: { model: Model }) {
         </div>
       </section>
     </EditorProvider>
+  );
+}
+
+/** In the planner its bar says it for all views. */
+function Lost() {
+  const [told, setTold] = useState(false);
+  return (
+    <p className="dra-banner is-problem dra-lost" role="alert">
+      <span>{LOST}</span>
+      {told ? (
+        "Run its cell again: Shift+Enter."
+      ) : (
+        <button type="button" className="dra-button" onClick={(event) => setTold(!runAgain(event.currentTarget))}>
+          Run again up to here
+        </button>
+      )}
+    </p>
   );
 }
 

@@ -12,6 +12,7 @@ import {
 } from "react";
 import type { CanvasHistory, CanvasStatus, ClaimCanvasModel, ClaimSketch, PaletteRow } from "../generated/models";
 import type { Place, Places } from "./layout";
+import type { Life } from "../view/life";
 import { describeChange, isSame } from "./wording";
 
 export type Model = AnyModel<ClaimCanvasModel>;
@@ -47,6 +48,8 @@ export interface Editor {
   problem: string;
   highlight: string;
   readOnly: boolean;
+  /** The kernel is gone: nothing can be changed any more. */
+  isLost: boolean;
   spoken: string;
   /** Change the drawing, and where boxes stand if given, in one message. Returns whether anything changed. */
   edit(change: (sketch: ClaimSketch) => ClaimSketch, places?: Places): boolean;
@@ -70,22 +73,23 @@ const LEAD: Readonly<Record<Origin, string>> = {
 /** Milliseconds after which a change is no longer taken for the answer to an undo. */
 const ANSWER = 2000;
 
-export function useEditor(model: Model): Editor {
+export function useEditor(model: Model, life: Life): Editor {
   const [sketch, status, palette] = [useTrait(model, "sketch"), useTrait(model, "status"), useTrait(model, "palette")];
   const [positions, history, problem] = [
     useTrait(model, "positions"),
     useTrait(model, "history"),
     useTrait(model, "problem"),
   ];
-  const readOnly = useTrait(model, "read_only");
+  const isLost = useSyncExternalStore(life.subscribe, life.isOver);
+  const readOnly = useTrait(model, "read_only") || isLost;
   const [spoken, say] = useSpeech();
   const origin = useRef<Origin>("python");
-  const { highlight, light } = useHighlight(model);
+  const { highlight, light } = useHighlight(model, life);
 
   const edit = useCallback(
     (change: (sketch: ClaimSketch) => ClaimSketch, places?: Places) => {
       const before = model.get("sketch");
-      const after = model.get("read_only") ? before : change(before);
+      const after = model.get("read_only") || life.isOver() ? before : change(before);
       if (after === before) return false;
       origin.current = "own";
       if (places) model.set("positions", mutable(places));
@@ -93,19 +97,19 @@ export function useEditor(model: Model): Editor {
       model.save_changes();
       return true;
     },
-    [model],
+    [model, life],
   );
   const place = useCallback(
     (places: Places) => {
-      if (model.get("read_only")) return;
+      if (model.get("read_only") || life.isOver()) return;
       model.set("positions", mutable(places));
       model.save_changes();
     },
-    [model],
+    [model, life],
   );
   const travel = useCallback(
     (type: "undo" | "redo") => {
-      if (model.get("read_only")) return;
+      if (model.get("read_only") || life.isOver()) return;
       const { canUndo, canRedo } = model.get("history");
       if (!(type === "undo" ? canUndo : canRedo)) say(`Nothing to ${type}`);
       // Asked of Python in any case: it may know of a step that has not been told here yet.
@@ -115,17 +119,18 @@ export function useEditor(model: Model): Editor {
       }, ANSWER);
       model.send({ type });
     },
-    [model, say],
+    [model, life, say],
   );
   const forget = useCallback(() => {
+    if (life.isOver()) return;
     model.set("problem", "");
     model.save_changes();
-  }, [model]);
+  }, [model, life]);
   useSpokenChanges(sketch, problem, origin, say);
 
   const undo = useCallback(() => travel("undo"), [travel]);
   const redo = useCallback(() => travel("redo"), [travel]);
-  const shown = { sketch, status, palette, positions, history, problem, highlight, readOnly, spoken };
+  const shown = { sketch, status, palette, positions, history, problem, highlight, readOnly, isLost, spoken };
   const editor: Editor = { ...shown, edit, place, say, light, forget, undo, redo };
   // Always the same names in the same order, so their values are what it depends on.
   return useMemo(() => editor, Object.values(editor));
@@ -164,7 +169,7 @@ function useSpokenChanges(
 const QUIET = 80;
 
 /** What is lit up: shown here at once, told to the others when the mouse has come to rest. */
-function useHighlight(model: Model): Pick<Editor, "highlight" | "light"> {
+function useHighlight(model: Model, life: Life): Pick<Editor, "highlight" | "light"> {
   const told = useTrait(model, "highlight");
   const [own, setOwn] = useState<string | null>(null);
   const timer = useRef(0);
@@ -175,12 +180,12 @@ function useHighlight(model: Model): Pick<Editor, "highlight" | "light"> {
       setOwn(subject);
       clearTimeout(timer.current);
       timer.current = window.setTimeout(() => {
-        if (model.get("highlight") === subject) return;
+        if (life.isOver() || model.get("highlight") === subject) return;
         model.set("highlight", subject);
         model.save_changes();
       }, QUIET);
     },
-    [model],
+    [model, life],
   );
   return { highlight: own ?? told, light };
 }

@@ -36,7 +36,7 @@ function clean(node: Element): void {
   for (const { name, value } of [...node.attributes]) {
     const lower = name.toLowerCase();
     // Patterns are named inside the picture; everything else that a url() or a link could fetch is outside.
-    const fetches = /url\(\s*['"]?(?!#)/i.test(value) || /@import|expression\(/i.test(value);
+    const fetches = /[(@]/.test(value) && (/url\(\s*['"]?(?!#)/i.test(value) || /@import|expression\(/i.test(value));
     if (lower.startsWith("on") || LINKS.has(lower) || fetches) node.removeAttribute(name);
   }
   if (node.localName === "style" && /@import|url\(\s*['"]?(?!#)/i.test(node.textContent ?? "")) node.remove();

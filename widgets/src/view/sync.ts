@@ -1,5 +1,6 @@
 // The one place where a view touches its model: reading, writing, messages, and listeners that end with the view.
 import type { AnyModel } from "@anywidget/types";
+import { Life } from "./life";
 
 /** What the browser says to Python: always an object with a `type`. */
 export type Message = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -8,21 +9,28 @@ export type Message = { readonly type: string } & Readonly<Record<string, unknow
 export class Sync<M extends object> {
   private readonly endings: (() => void)[] = [];
   private ended = false;
+  readonly life: Life;
 
-  constructor(private readonly model: AnyModel<M & Record<string, unknown>>) {}
+  constructor(
+    private readonly model: AnyModel<M & Record<string, unknown>>,
+    root?: Element,
+  ) {
+    this.life = new Life(model as unknown as AnyModel<never>, root);
+  }
 
   get<K extends keyof M & string>(key: K): M[K] {
     return this.model.get(key) as M[K];
   }
 
-  /** Write a value that Python takes as well; an equal one is not sent. */
+  /** Write a value that Python takes as well; an equal one is not sent, and none once the kernel is gone. */
   set<K extends keyof M & string>(key: K, value: M[K]): void {
-    if (this.model.get(key) === value) return;
+    if (this.life.isOver() || this.model.get(key) === value) return;
     this.model.set(key, value as (M & Record<string, unknown>)[K]);
     this.model.save_changes();
   }
 
   send(message: Message, piece?: ArrayBuffer): void {
+    if (this.life.isOver()) return;
     if (piece) this.model.send(message, undefined, [piece]);
     else this.model.send(message);
   }
@@ -58,6 +66,7 @@ export class Sync<M extends object> {
 
   end(): void {
     this.ended = true;
+    this.life.end();
     for (const ending of this.endings.splice(0)) ending();
   }
 }

@@ -1,0 +1,42 @@
+import { afterEach, expect, test } from "vitest";
+import type { HardwareViewModel } from "../src/generated/models";
+import widget from "../src/hardware_view";
+import { KERNEL_GONE, RUN_AGAIN } from "../src/view/life";
+import { mount } from "./fake_model";
+
+afterEach(() => document.body.replaceChildren());
+
+const HARDWARE = { svg: "", node: "n-1", fleet: {}, show: "best", highlight: "", problem: "", empty: "", caption: "" } as unknown as HardwareViewModel;
+const hardware = () => mount(widget, { ...HARDWARE });
+const trigger = (model: ReturnType<typeof hardware>["model"], event: string) => model.listeners.get(event)?.forEach((call) => call());
+const gone = (...inside: Element[]) => window.dispatchEvent(new CustomEvent(KERNEL_GONE, { detail: { inside } }));
+
+test.each(["comm_live_update", "comm:close", "destroy"])("after %s nothing is sent or saved any more, and the view says so once", (event) => {
+  const { el, model } = hardware();
+  trigger(model, event);
+  trigger(model, event);
+  expect(el.querySelectorAll(".dra-lost").length).toBe(1);
+  el.querySelector<HTMLInputElement>('input[value="both"]')!.click();
+  el.querySelector<HTMLElement>('[data-key="pin"]')!.click();
+  expect([model.sent, model.saved, model.values.show]).toEqual([[], 0, "best"]);
+});
+
+test("a kernel that is gone concerns the views of its notebook only", () => {
+  const [here, there] = [hardware(), hardware()];
+  gone(here.el);
+  expect([here.el.querySelectorAll(".dra-lost").length, there.el.querySelectorAll(".dra-lost").length]).toEqual([1, 0]);
+});
+
+test("where nobody runs cells the view says what to press, elsewhere it asks", () => {
+  const { el } = hardware();
+  gone(el);
+  const [line, button] = [el.querySelector(".dra-lost")!, el.querySelector<HTMLElement>(".dra-lost button")!];
+  button.click();
+  expect(line.textContent).toContain("Shift+Enter");
+  const asked: unknown[] = [];
+  const answer = (event: Event) => (event.preventDefault(), asked.push((event as CustomEvent).detail.element));
+  window.addEventListener(RUN_AGAIN, answer);
+  button.click();
+  window.removeEventListener(RUN_AGAIN, answer);
+  expect(asked).toEqual([button]);
+});
