@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
@@ -11,6 +9,7 @@ from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import reference_candidates
 from dra_lab.authoring.catalogue import Shape
+from dra_lab.authoring.cel_text import literal, read_of
 from dra_lab.authoring.links import AttributeChoice
 from dra_lab.drivers import level_attributes
 from dra_lab.model.claims import (
@@ -21,7 +20,7 @@ from dra_lab.model.claims import (
     ExactDeviceRequest,
 )
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import split_qualified, split_request
+from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
 
@@ -29,7 +28,6 @@ GATE = "DRADerivedAttributes"
 DOMAIN = "derived"
 """Domain of the names that are made here; no driver owns it, so that nothing that is published is hidden by them."""
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 Expressions = Mapping[tuple[str, str], str]
 """The CEL text by (end of a link, name of the derived attribute)."""
@@ -136,12 +134,10 @@ def _expression(names: Mapping[str, str], *, as_text: bool) -> str:
     *others, last = reads.items()
     text = last[1]
     for driver, read in reversed(others):
-        text = f"device.driver == {json.dumps(driver)} ? {read} : {text}"
+        text = f"device.driver == {literal(driver)} ? {read} : {text}"
     return text
 
 
 def _read(driver: str, name: str, *, as_text: bool) -> str:
-    domain, identifier = split_qualified(name, driver)
-    attributes = f"device.attributes[{json.dumps(domain)}]"
-    read = f"{attributes}.{identifier}" if _IDENTIFIER.match(identifier) else f"{attributes}[{json.dumps(identifier)}]"
+    read, _ = read_of(name, driver)
     return f"string({read})" if as_text else read

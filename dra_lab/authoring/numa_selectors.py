@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from dra_lab.authoring.cel_text import literal, read_of
 from dra_lab.drivers import level_attributes
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import PCIE_ROOT, DeviceID, split_qualified
+from dra_lab.model.names import PCIE_ROOT, DeviceID
 from dra_lab.model.pools import PoolDevice
 from dra_lab.topology.locality import localities
-
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def selector_at(
@@ -33,7 +30,7 @@ def selector_at(
     for name in level_attributes(driver, "numaNode"):
         kinds = {a.kind if (a := item.device.lookup(name, driver)) else "" for item in items}
         if kinds <= {"int"} or kinds <= {"string"}:
-            wanted = json.dumps(str(value)) if kinds == {"string"} else str(value)
+            wanted = literal(str(value)) if kinds == {"string"} else str(value)
             return _guarded(name, driver, f"== {wanted}"), name
     numa_of: dict[str | int, set[int | str | None]] = defaultdict(set)
     sources: dict[str, None] = {}
@@ -48,13 +45,9 @@ def selector_at(
     if not roots or any(value in values and len(values) > 1 for values in numa_of.values()):
         # one root's name on different NUMA nodes of different machines: no selector can tell them apart
         return None
-    return _guarded(PCIE_ROOT, driver, f"in {json.dumps(roots)}"), ", ".join(sources)
+    return _guarded(PCIE_ROOT, driver, f"in {literal(roots)}"), ", ".join(sources)
 
 
 def _guarded(name: str, driver: str, test: str) -> str:
-    domain, identifier = split_qualified(name, driver)
-    attributes = f"device.attributes[{json.dumps(domain)}]"
-    if not _IDENTIFIER.match(identifier):
-        key = json.dumps(identifier)
-        return f"{key} in {attributes} && {attributes}[{key}] {test}"
-    return f"has({attributes}.{identifier}) && {attributes}.{identifier} {test}"
+    read, there = read_of(name, driver)
+    return f"{there} && {read} {test}"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from dra_lab.authoring.cel_text import literal, read_of
 from dra_lab.drivers import level_attributes
 from dra_lab.model.device import DeviceAttribute
-from dra_lab.model.names import full_name, split_qualified
+from dra_lab.model.names import full_name
 from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.sketch import LEVELS
@@ -20,7 +20,6 @@ MOST_TESTS = 3
 
 _MOST_VALUES = 4
 _ALL_DIFFERENT = 4
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _OF_ONE_DEVICE = re.compile(
     r"(parent)?uuid|serial(number)?|mac(address)?|pci(busid|address)|busid|index|minor|ifname|ip(v[46])?|(node)?guid"
     r"|rdmadevice|device(name|index)|id|name"
@@ -116,23 +115,19 @@ def _attribute_tests(
     if None in found or len(kinds) != 1 or len(values) > (1 if kinds & {"bool", "version"} else _MOST_VALUES):
         return
     kind = kinds.pop()
-    domain, identifier = split_qualified(name, chosen[0].driver)
-    attributes = f"device.attributes[{json.dumps(domain)}]"
-    dotted = _IDENTIFIER.match(identifier) is not None
-    read = f"{attributes}.{identifier}" if dotted else f"{attributes}[{json.dumps(identifier)}]"
-    there = f"has({read})" if dotted else f"{json.dumps(identifier)} in {attributes}"
+    read, there = read_of(name, chosen[0].driver)
     guard = "" if all(_value(item, name) is not None for item in every) else f"{there} && "
     refuses = frozenset(i for i, item in enumerate(others) if _value(item, name) not in values)
     text = guard + _test(read, kind, [value for _, value in values])
-    yield Condition(text, name, refuses, _names_one(name, identifier, (*chosen, *others)))
+    yield Condition(text, name, refuses, _names_one(name, (*chosen, *others)))
 
 
 def _test(read: str, kind: str, values: list[object]) -> str:
     if kind == "bool":
         return read if values[0] else f"!{read}"
     if kind == "version":
-        return f"{read}.compareTo(semver({json.dumps(str(values[0]))})) == 0"
-    texts = sorted(json.dumps(value, ensure_ascii=False) for value in values)
+        return f"{read}.compareTo(semver({literal(str(values[0]))})) == 0"
+    texts = sorted(literal(value) for value in values)
     return f"{read} == {texts[0]}" if len(texts) == 1 else f"{read} in [{', '.join(texts)}]"
 
 
@@ -140,11 +135,7 @@ def _capacity_tests(
     key: str, chosen: Sequence[PoolDevice], others: Sequence[PoolDevice], every: Sequence[PoolDevice]
 ) -> Iterator[Condition]:
     amounts = [parse_quantity(item.device.capacity[key].value) for item in chosen]
-    domain, identifier = split_qualified(key, chosen[0].driver)
-    capacity = f"device.capacity[{json.dumps(domain)}]"
-    dotted = _IDENTIFIER.match(identifier) is not None
-    read = f"{capacity}.{identifier}" if dotted else f"{capacity}[{json.dumps(identifier)}]"
-    there = f"has({read})" if dotted else f"{json.dumps(identifier)} in {capacity}"
+    read, there = read_of(key, chosen[0].driver, "capacity")
     guard = "" if all(key in item.device.capacity for item in every) else f"{there} && "
     for sign, amount in ((">=", min(amounts)), ("<=", max(amounts))):
         text = f'{guard}{read}.compareTo(quantity("{format_quantity(amount)}")) {sign} 0'
@@ -159,8 +150,8 @@ def _passes(item: PoolDevice, key: str, sign: str, amount: object) -> bool:
     return have >= amount if sign == ">=" else have <= amount  # type: ignore[operator]
 
 
-def _names_one(name: str, identifier: str, items: Sequence[PoolDevice]) -> bool:
+def _names_one(name: str, items: Sequence[PoolDevice]) -> bool:
     """Say whether an attribute names single devices: by its name, or because no two devices here have the same."""
-    if _OF_ONE_DEVICE.fullmatch(identifier.lower()):
+    if _OF_ONE_DEVICE.fullmatch(name.rpartition("/")[2].lower()):
         return True
     return len(items) >= _ALL_DIFFERENT and len({_value(item, name) for item in items}) == len(items)

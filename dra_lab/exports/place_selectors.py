@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from dra_lab.authoring.candidates import all_devices
+from dra_lab.authoring.cel_text import literal, read_of
 from dra_lab.authoring.numa_selectors import selector_at
 from dra_lab.drivers import LEVELS, level_attributes
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import DeviceID, full_name, split_qualified
+from dra_lab.model.names import DeviceID, full_name
 from dra_lab.model.pools import PoolDevice
 from dra_lab.topology.locality import localities
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MOST_VALUES = 32
 _FEW_VALUES = 4
 MOST_TEXT = 8_000
 """Longest text of one selector; the API server takes 10 KiB."""
 
 Devices = Mapping[str, Sequence[DeviceID]]
+_Value = tuple[str, str | int | bool]
+"""Kind and value of an attribute."""
 
 
 def numa_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> dict[str, str]:
@@ -81,15 +81,9 @@ def narrower_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str])
     takes partitions of one profile in turn where a mixture would leave gaps.
     """
     there, chosen = _look(cluster, planned, nodes)
-    for name, items in chosen.items():
-        every = there[items[0].driver]
-        for attribute in sorted(_published(every)):
-            if _each_its_own(attribute, every) or any(_unfit(item, attribute) for item in every):
-                continue
-            values = {value for item in items if (value := _value(item, attribute)) is not None}
-            if 1 < len(values) <= _FEW_VALUES:
-                for value in sorted(values, key=str):
-                    yield {name: _test(attribute, items[0].driver, (value,))}
+    for name, attribute, counted in _few_values(there, chosen):
+        for value in sorted(counted, key=str):
+            yield {name: _test(attribute, chosen[name][0].driver, (value,))}
 
 
 def place_alternatives(
@@ -101,15 +95,9 @@ def place_alternatives(
     constraint: kube-scheduler 1.36 may find nothing behind a constraint where counters ran out (dra-semantics 3.10).
     """
     there, chosen = _look(cluster, planned, nodes)
-    for name, items in chosen.items():
-        every = there[items[0].driver]
-        for attribute in sorted(_published(every)):
-            if _each_its_own(attribute, every) or any(_unfit(item, attribute) for item in every):
-                continue
-            counted = Counter(value for item in items if (value := _value(item, attribute)) is not None)
-            if 1 < len(counted) <= _FEW_VALUES:
-                order = sorted(counted, key=lambda value: (-counted[value], str(value)))
-                yield name, tuple(_test(attribute, items[0].driver, (value,)) for value in order)
+    for name, attribute, counted in _few_values(there, chosen):
+        order = sorted(counted, key=lambda value: (-counted[value], str(value)))
+        yield name, tuple(_test(attribute, chosen[name][0].driver, (value,)) for value in order)
 
 
 def exact_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> dict[str, str]:
@@ -137,13 +125,28 @@ def _look(
     cluster: Cluster, planned: Devices, nodes: Sequence[str]
 ) -> tuple[dict[str, list[PoolDevice]], dict[str, list[PoolDevice]]]:
     """Return the devices of the planned nodes by driver, and the planned ones by request, of one driver each."""
+    own = frozenset(("", *nodes))
     there: dict[str, list[PoolDevice]] = defaultdict(list)
     for item in all_devices(cluster):
-        if (item.slice.spec.node_name or nodes[0]) in nodes:
+        if (item.slice.spec.node_name or "") in own:
             there[item.driver].append(item)
     by_id = {item.id: item for items in there.values() for item in items}
     chosen = {name: [by_id[device] for device in devices if device in by_id] for name, devices in planned.items()}
     return there, {n: items for n, items in chosen.items() if items and len({item.driver for item in items}) == 1}
+
+
+def _few_values(
+    there: Mapping[str, Sequence[PoolDevice]], chosen: Mapping[str, Sequence[PoolDevice]]
+) -> Iterator[tuple[str, str, Counter[_Value]]]:
+    """Yield request, attribute and how many of its planned devices have each value, where these are a few."""
+    for name, items in chosen.items():
+        every = there[items[0].driver]
+        for attribute in sorted(_published(every)):
+            if _each_its_own(attribute, every) or any(_unfit(item, attribute) for item in every):
+                continue
+            counted = Counter(value for item in items if (value := _value(item, attribute)) is not None)
+            if 1 < len(counted) <= _FEW_VALUES:
+                yield name, attribute, counted
 
 
 def _text(attribute: str, items: Sequence[PoolDevice], there: Mapping[str, Sequence[PoolDevice]]) -> str:
@@ -158,22 +161,18 @@ def _text(attribute: str, items: Sequence[PoolDevice], there: Mapping[str, Seque
     return _test(attribute, driver, tuple(values))
 
 
-def _test(attribute: str, driver: str, values: Sequence[tuple[str, str | int | bool] | None]) -> str:
+def _test(attribute: str, driver: str, values: Sequence[_Value | None]) -> str:
     """Return the CEL text that an attribute has one of some values, None for absent; it fails on no device."""
-    domain, identifier = split_qualified(attribute, driver)
-    attributes = f"device.attributes[{json.dumps(domain)}]"
-    dotted = _IDENTIFIER.match(identifier) is not None
-    read = f"{attributes}.{identifier}" if dotted else f"{attributes}[{json.dumps(identifier)}]"
-    there = f"has({read})" if dotted else f"{json.dumps(identifier)} in {attributes}"
-    texts = sorted(json.dumps(value) for _, value in filter(None, values))
+    read, there = read_of(attribute, driver)
+    texts = sorted(literal(value) for _, value in filter(None, values))
     test = f"{read} == {texts[0]}" if len(texts) == 1 else f"{read} in [{', '.join(texts)}]"
     if None not in values:
         return f"{there} && {test}"
-    absent = f"!{there}" if dotted else f"!({there})"
+    absent = f"!{there}" if there.startswith("has(") else f"!({there})"
     return f"{absent} || {test}" if texts else absent
 
 
-def _value(item: PoolDevice, name: str) -> tuple[str, str | int | bool] | None:
+def _value(item: PoolDevice, name: str) -> _Value | None:
     attribute = item.device.lookup(name, item.driver)
     if attribute is None or attribute.kind not in ("int", "string", "bool"):
         return None
