@@ -24,6 +24,9 @@ _RULES = (
     ("capacity", Stage.FREE, "of them have the capacity"),
 )
 
+_TESTS = {rule: number for number, (rule, *_) in enumerate(_RULES)}
+_LAST = len(_RULES)
+
 
 def explain_node(case: NodeCase) -> tuple[Shortfall, ...]:
     """Return the reasons why the claim does not fit on one node, never empty; requests first, then links."""
@@ -32,9 +35,13 @@ def explain_node(case: NodeCase) -> tuple[Shortfall, ...]:
     return (*alone, *counted) or _too_many(case) or _links(case) or (_together(case),)
 
 
-def missing(shortfalls: Sequence[Shortfall]) -> tuple[int, int]:
-    """Return how far a node is from serving the claim: the number of reasons, and the devices or groups missing."""
-    return len(shortfalls), sum(max(0, s.needed - s.available) for s in shortfalls)
+def missing(shortfalls: Sequence[Shortfall]) -> tuple[int, int, int]:
+    """Return how far a node is from serving the claim: the number of reasons, the devices or groups missing.
+
+    Of nodes that lack as many, one whose devices come further in the tests is nearer: the last number is smaller there.
+    """
+    early = sum(_LAST - _TESTS.get(s.rule, _LAST) for s in shortfalls)
+    return len(shortfalls), sum(max(0, s.needed - s.available) for s in shortfalls), early
 
 
 def _request(case: NodeCase, position: int) -> Shortfall | None:

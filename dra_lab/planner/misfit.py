@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
@@ -11,12 +11,16 @@ from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Link
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.explain import explain_node, missing
+from dra_lab.planner.figures import figures
 from dra_lab.planner.node_case import NodeCase
 from dra_lab.planner.progress import Limits
-from dra_lab.planner.scan import Scan
+from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import is_feasible
 
 _MOST_CLASSES = 200
+_MOST_LOOKS = 200
+"""Nodes that are explained, and that are looked at one by one to know what they lack, at most."""
+
 _HARDWARE = ("class", "count", "selector")
 _ALONE = (*_HARDWARE, "taint", "in-use", "capacity")
 
@@ -24,6 +28,8 @@ _ALONE = (*_HARDWARE, "taint", "in-use", "capacity")
 def explain_misfit(scan: Scan, limits: Limits, *, solver: str, pinned: str = "") -> tuple[Shortfall, ...]:
     """Return why the claim fits on no node, told on the node that comes nearest, or on the pinned node."""
     classes = [c for c in scan.classes if not pinned or pinned in c.nodes]
+    apart = None if pinned else _lacking_alike(scan, classes, limits)
+    classes = classes if apart is None else apart
     classes.sort(key=lambda c: (-len(c.nodes), c.nodes[0]))
     # One of every kind of hardware comes first: what nobody holds and still is missing is the same on all of them.
     first = {c.idle: c for c in reversed(classes)}
@@ -37,13 +43,28 @@ def explain_misfit(scan: Scan, limits: Limits, *, solver: str, pinned: str = "")
     if not told:
         return (Shortfall("count", "cluster", "The cluster has no node", advice="Load a cluster with nodes."),)
     nearest, _ = min(told, key=lambda row: (missing(row[0]), row[1]))
-    every = len(told) == len(classes)
+    every = len(told) == len(classes) and apart is not None
     single = {ask.reference for ask in scan.rules.asks} if len(told) >= len(first) else set()
     others = [row[0] for row in told]
     return tuple(
         _finish(scan, s, others if every or (s.subject in single and s.rule in _HARDWARE) else [], pinned)
         for s in _telling(scan, nearest)
     )
+
+
+def _lacking_alike(scan: Scan, classes: Sequence[EqualNodes], limits: Limits) -> list[EqualNodes] | None:
+    """Return the classes with nodes apart that lack something else, though equal for the claim; None: not found out."""
+    rows = figures(scan, scan.rules.nodes, limits, looks=_MOST_LOOKS)
+    kinds = {node: row.short for row in rows for node in row.nodes}
+    if len(kinds) < len(scan.rules.nodes):
+        return None
+    found = []
+    for equal in classes:
+        apart: dict[Hashable, list[str]] = {}
+        for node in equal.nodes:
+            apart.setdefault(kinds[node], []).append(node)
+        found += [replace(equal, nodes=tuple(nodes)) for nodes in apart.values()]
+    return found
 
 
 def _telling(scan: Scan, found: Sequence[Shortfall]) -> tuple[Shortfall, ...]:

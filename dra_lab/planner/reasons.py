@@ -13,8 +13,9 @@ from dra_lab.model.reasons import Conflict, Reasons, Relaxation
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.conflict import find_conflict
 from dra_lab.planner.eligible import eligibility
+from dra_lab.planner.figures import figures
 from dra_lab.planner.fitting import Trial
-from dra_lab.planner.funnel import funnels, look, scarcity, selector_failures
+from dra_lab.planner.funnel import funnels, scarcity, selector_failures
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.relaxations import changes, try_changes
 from dra_lab.planner.scan import Scan
@@ -46,21 +47,22 @@ def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestion
     end = time.monotonic() + SECONDS
     within = _until(limits, end)
     limits.tell("reasons", "counting what passes each test")
-    classes = [equal for equal in scan.classes if not question.pinned or question.pinned in equal.nodes]
-    looked = look(scan, classes, within)
-    nearest = question.pinned or next((s.node for s in shortfalls if s.node), classes[0].nodes[0] if classes else "")
+    names = (question.pinned,) if question.pinned else scan.rules.nodes
+    rows = figures(scan, names, within)
+    first = names[0] if names else ""
+    nearest = next((s.node for s in shortfalls if s.node), first)
     found = Reasons(
         nearest,
         selector_failures(scan),
-        funnels(scan, looked),
-        () if question.pinned else scarcity(scan, looked),
-        complete=len(looked) == len(classes),
+        funnels(rows),
+        () if question.pinned else scarcity(scan, rows),
+        complete=sum(len(row.nodes) for row in rows) == len(names),
     )
     limits.tell("reasons", "looking for what cannot hold together")
     share = _CONFLICT_SHARE * max(0.0, end - time.monotonic())
     conflicts, tried = _conflicts(question, nearest, _until(limits, time.monotonic() + share))
     trial = _trial(question, within, question.pinned)
-    relaxed = try_changes(trial, _all_changes(question, classes[0].nodes[0] if classes else "", nearest, suggestions))
+    relaxed = try_changes(trial, _all_changes(question, first, nearest, suggestions))
     every = tried and all(change.fitting is not None for change in relaxed)
     return replace(found, conflicts=conflicts, relaxations=relaxed, complete=found.complete and every)
 

@@ -1,0 +1,89 @@
+"""The counts behind a misfit are those of each node, also of nodes that are equal for the claim."""
+
+from __future__ import annotations
+
+from small_nodes import ROOT, a_slice, device, gpu, nic
+from small_plans import GPU, NIC, request
+
+from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.planner import make_plan
+
+
+def classes(*drivers: str) -> tuple[DeviceClass, ...]:
+    return tuple(
+        DeviceClass(
+            metadata=ObjectMeta(name=driver),
+            spec=DeviceClassSpec(selectors=(DeviceSelector(CELDeviceSelector(f'device.driver == "{driver}"')),)),
+        )
+        for driver in drivers
+    )
+
+
+def planned(slices, *requests, links=()) -> Plan:
+    cluster = Cluster(slices=tuple(slices), classes=classes(GPU, NIC))
+    return make_plan(cluster, ClaimSketch("c", requests, links), release=KubernetesRelease("1.36"))
+
+
+def test_more_than_a_claim_can_take_is_counted():
+    """Nodes with 4 and 8 GPUs are equal for a claim of two and a NIC that nobody has; 12 are free all the same."""
+    slices = [a_slice(GPU, *map(gpu, range(count)), node=node) for node, count in (("a", 4), ("b", 8))]
+    plan = planned(slices, request("gpu", GPU, 2), request("nic", NIC, 1))
+    assert len(plan.node_classes) == 1
+    told = {found.request: found for found in plan.reasons.scarcity}
+    assert (told["gpu"].free, told["gpu"].most, told["gpu"].node) == (12, 8, "b")
+    rows = [(row.node, row.nodes, row.steps[-1].count) for row in plan.reasons.funnels if row.request == "gpu"]
+    assert rows == [("a", 1, 4), ("b", 1, 8)]
+
+
+def test_the_node_that_lacks_less_is_the_nearest():
+    """Without a NIC that has a root, nodes are equal for a claim; the one that has NICs at all is nearer."""
+    link = Link("pair", ("gpu", "nic"), where=ROOT)
+    slices = [a_slice(GPU, gpu(0, "r"), node=node) for node in "ab"]
+    plan = planned(
+        [*slices, a_slice(NIC, nic("x"), nic("y"), node="b")],
+        request("gpu", GPU),
+        request("nic", NIC, 2),
+        links=(link,),
+    )
+    assert len(plan.node_classes) == 1
+    assert plan.reasons.nearest == "b"
+    assert "no node has more" not in " ".join(found.message for found in plan.shortfalls if found.rule == "class")
+
+
+def test_a_refusal_is_told_of_the_selector_that_refuses():
+    """Nodes whose devices are refused by different selectors of one request have figures of their own."""
+    expressions = ('device.attributes["x.example"].a == 1', 'device.attributes["x.example"].b == 1')
+    slices = [
+        a_slice("x.example", device("d", {"a": first, "b": second}), node=node)
+        for node, first, second in (("a", 0, 1), ("b", 1, 0))
+    ]
+    cluster = Cluster(slices=tuple(slices), classes=classes("x.example"))
+    sketch = ClaimSketch("c", (request("d", "x.example", 1, *expressions),))
+    plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
+    counts = {row.node: [step.count for step in row.steps if step.test == "selector"] for row in plan.reasons.funnels}
+    assert counts == {"a": [0, 0], "b": [1, 0]}
+
+
+def test_a_device_that_several_nodes_see_counts_once():
+    """A pool of which each node sees a device of its own, and one that all see: three are free on two nodes."""
+    devices = [
+        device("a", {"type": "gpu"}, node_name="a"),
+        device("b", {"type": "gpu"}, node_name="b"),
+        device("c", {"type": "gpu"}, all_nodes=True),
+    ]
+    spec = ResourceSliceSpec(
+        driver=GPU,
+        pool=ResourcePool(name="fabric", generation=1, resource_slice_count=1),
+        per_device_node_selection=True,
+        devices=tuple(devices),
+    )
+    slices = [a_slice(NIC, nic("x"), node=node) for node in "ab"]
+    plan = planned([*slices, ResourceSlice(metadata=ObjectMeta(name="fabric"), spec=spec)], request("gpu", GPU, 3))
+    (told,) = plan.reasons.scarcity
+    assert (told.kind, told.free, told.most) == ("fragmentation", 3, 2)
