@@ -72,7 +72,8 @@ class FollowingWidget(anywidget.AnyWidget):
 
     def _try(self, what: str, call: Callable[[], None]) -> None:
         try:
-            call()
+            with self.hold_sync():  # what one event changes travels as one message
+                call()
         except DraLabError as error:
             self._blame(what, str(error))
         except Exception as error:  # noqa: BLE001  a defect of one pane must not take the others with it

@@ -8,6 +8,9 @@ from collections.abc import Callable
 
 from dra_lab.session import Session
 
+_SOON = 0.1
+"""Seconds in which a person takes no notice of a step."""
+
 
 class LoopPoster:
     """Runs a call at once on the thread that made it, and through the event loop from any other thread.
@@ -18,6 +21,7 @@ class LoopPoster:
     def __init__(self) -> None:
         """Remember the present thread and its running event loop, if there is one."""
         self._thread = threading.get_ident()
+        self._waiting: set[Callable[[], None]] = set()
         try:
             self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         except RuntimeError:
@@ -29,6 +33,18 @@ class LoopPoster:
             call()
         elif not self._loop.is_closed():
             self._loop.call_soon_threadsafe(call)
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Run a call, asked for on the loop's thread, a tenth of a second later: once for all times until then."""
+        if self._loop is None or self._loop.is_closed():
+            call()
+        elif call not in self._waiting:
+            self._waiting.add(call)
+            self._loop.call_later(_SOON, self._now, call)
+
+    def _now(self, call: Callable[[], None]) -> None:
+        self._waiting.discard(call)
+        call()
 
 
 def on_kernel_loop(session: Session) -> None:

@@ -54,9 +54,10 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         register_displays(self.session)
         on_kernel_loop(self.session)
         self.bar = ClusterBar(self.session)
+        # In the order in which an answer reaches them: the picture is what a person waits for.
         self.canvas = ClaimCanvas(self.session, height=0)
-        self.plan_view = PlanView(self.session)
         self.hardware = HardwareView(self.session)
+        self.plan_view = PlanView(self.session)
         self._views = (self.bar, self.plan_view, self.canvas, self.hardware)
         for view, name in zip(self._views, ("bar", "plan", "canvas", "hardware"), strict=True):
             view.add_class(f"dra-lab-{name}")
