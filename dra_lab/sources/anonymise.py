@@ -118,7 +118,12 @@ def _node(item: Node, replacing: Replacing) -> Node:
     labels = {replacing.label_key(k): replacing.label_value(k, v) for k, v in item.metadata.labels.items()}
     taints = tuple(_node_taint(taint, replacing) for taint in item.spec.taints)
     metadata = ObjectMeta(name=replacing.names.of("node", item.name), labels=labels)
-    return structs.replace(item, metadata=metadata, spec=structs.replace(item.spec, taints=taints))
+    status = structs.replace(
+        item.status,
+        allocatable={replacing.resource(key): value for key, value in item.status.allocatable.items()},
+        capacity={replacing.resource(key): value for key, value in item.status.capacity.items()},
+    )
+    return structs.replace(item, metadata=metadata, spec=structs.replace(item.spec, taints=taints), status=status)
 
 
 def _node_taint(taint: Mapping[str, object], replacing: Replacing) -> dict[str, object]:
@@ -171,11 +176,14 @@ def uid_of(uid: str, names: Names) -> str:
 
 
 def _ask(part: Any, replacing: Replacing) -> Any:
-    scrub = replacing.names.scrub
+    literal = replacing.names.literal
     derived = tuple(
-        structs.replace(one, expression=replace_in_cel(one.expression, scrub)) for one in part.derived_attributes
+        structs.replace(one, expression=replace_in_cel(one.expression, literal)) for one in part.derived_attributes
     )
-    tolerations = tuple(structs.replace(one, value=scrub(one.value)) for one in part.tolerations)
+    tolerations = tuple(
+        structs.replace(one, key=replacing.label_key(one.key), value=replacing.free_text(one.value))
+        for one in part.tolerations
+    )
     selectors = _selectors(part.selectors, replacing)
     return structs.replace(part, selectors=selectors, tolerations=tolerations, derived_attributes=derived)
 
@@ -186,7 +194,7 @@ def _selectors(selectors: tuple[DeviceSelector, ...], replacing: Replacing) -> t
             selector,
             cel=selector.cel
             and structs.replace(
-                selector.cel, expression=replace_in_cel(selector.cel.expression, replacing.names.scrub)
+                selector.cel, expression=replace_in_cel(selector.cel.expression, replacing.names.literal)
             ),
         )
         for selector in selectors
@@ -194,17 +202,23 @@ def _selectors(selectors: tuple[DeviceSelector, ...], replacing: Replacing) -> t
 
 
 def _result(result: DeviceRequestAllocationResult, replacing: Replacing) -> DeviceRequestAllocationResult:
-    tolerations: list[dict[str, object]] = []
-    for one in result.tolerations:
-        value = replacing.names.scrub(str(one.get("value", "")))
-        tolerations.append({**one, "value": value} if value else dict(one))
+    tolerations = tuple(_toleration(one, replacing) for one in result.tolerations)
     return structs.replace(
         result,
         pool=replacing.names.of("pool", result.pool),
         device=replacing.device_name(result.driver, result.device),
         share_id=uid_of(result.share_id, replacing.names) if result.share_id else result.share_id,
-        tolerations=tuple(tolerations),
+        tolerations=tolerations,
     )
+
+
+def _toleration(one: Mapping[str, object], replacing: Replacing) -> dict[str, object]:
+    new = dict(one)
+    if "key" in one:
+        new["key"] = replacing.label_key(str(one["key"]))
+    if one.get("value"):
+        new["value"] = replacing.free_text(str(one["value"]))
+    return new
 
 
 def _consumer(consumer: ResourceClaimConsumerReference, replacing: Replacing) -> ResourceClaimConsumerReference:

@@ -70,8 +70,16 @@ class Replacing:
         return structs.replace(use, counter_set=self.names.scrub(use.counter_set), compatibility_groups=groups)
 
     def taint(self, taint: DeviceTaint) -> DeviceTaint:
-        """Return a taint of a device: its key and effect stay, since tolerations name them."""
-        return structs.replace(taint, value=self.names.scrub(taint.value), time_added=None)
+        """Return a taint of a device; its key and value are those that tolerations get."""
+        return structs.replace(taint, key=self.label_key(taint.key), value=self.free_text(taint.value), time_added=None)
+
+    def free_text(self, text: str) -> str:
+        """Return what stands for words that a person chose; nothing, yes or no, and short numbers stay."""
+        return self.names.keep(text) if is_plain(text) else self.names.value(text)
+
+    def resource(self, name: str) -> str:
+        """Return the name of a node's resource: that of a class stays, and what many clusters have."""
+        return name if "/" not in name or self.names.is_protected(name) else self.label_key(name)
 
     def _attribute(self, driver: str, key: str, attribute: DeviceAttribute) -> DeviceAttribute:
         if attribute.string is not None:

@@ -35,11 +35,19 @@ _DOMAINS = (
 
 _KEPT_LABELS = re.compile(
     r"""(beta\.)?kubernetes\.io/(arch|os)|(beta|node)\.kubernetes\.io/(instance-type|windows-build)
-    |node-role\.kubernetes\.io/.*|feature\.node\.kubernetes\.io/.*|(.*\.)?(nvidia|amd|intel)\.com/.*|habana\.ai/.*
+    |node-role\.kubernetes\.io/.*|feature\.node\.kubernetes\.io/.*|habana\.ai/.*
+    |nvidia\.com/(gpu|cuda|mig|mps|vgpu|gfd)([.-].*)?|(beta\.)?amd\.com/gpu([.-].*)?|(gpu|qat)\.intel\.com/.*
     |cloud\.google\.com/gke-(accelerator|gpu).*|karpenter\.(sh|k8s\.aws)/(capacity-type|instance-.*)
     |k8s\.amazonaws\.com/accelerator|kubernetes\.azure\.com/accelerator""",
     re.VERBOSE,
 )
+_OWN = re.compile(
+    r"""node-role\.kubernetes\.io/(?!(agent|compute|control-plane|edge|etcd|gpu|infra|ingress|master|node|storage|worker)$).*
+    |feature\.node\.kubernetes\.io/(custom|local)-(?!rdma\.(available|capable)$).*""",
+    re.VERBOSE,
+)
+"""Keys that people make up under a domain that many clusters have."""
+
 _LEVELS = re.compile(
     r"""accelerator|aisle|block|datacenter|domain|fabric|hall|island|leaf|nvlink|rack|region|room|row|spine|subblock
     |superpod|switch|tier|zone""",
@@ -71,12 +79,14 @@ def is_plain(value: str) -> bool:
 
 def keeps_label(key: str) -> bool:
     """Say whether the values of a node's label stay: architecture, kind of machine, models of accelerators."""
-    return _KEPT_LABELS.fullmatch(key) is not None
+    return _KEPT_LABELS.fullmatch(key) is not None and _OWN.fullmatch(key) is None
 
 
 def keeps_key(key: str) -> bool:
     """Say whether the key of a label or taint stays: one that many clusters have, or the bare name of a level."""
     domain, slash, name = key.rpartition("/")
+    if _OWN.fullmatch(key) is not None:
+        return False
     if not slash:
         return _LEVELS.fullmatch(name) is not None
     return any(domain == known or domain.endswith(f".{known}") for known in _DOMAINS)

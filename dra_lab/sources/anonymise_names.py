@@ -15,6 +15,7 @@ _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _TOKENS = re.compile(
     rf"""(?P<uid>(?<![0-9a-f]){_UUID}(?![0-9a-f]))
     |(?P<mac>(?<![0-9a-f:])[0-9a-f]{{2}}(?:(?::[0-9a-f]{{2}}){{19}}|(?::[0-9a-f]{{2}}){{7}}|(?::[0-9a-f]{{2}}){{5}})(?![0-9a-f:.]))
+    |(?P<dashed>(?<![0-9a-f])(?<![0-9a-f]{{2}}-)[0-9a-f]{{2}}(?:-[0-9a-f]{{2}}){{5}}(?![0-9a-f]|-[0-9a-f]{{2}}(?![0-9a-z])))
     |(?P<guid>(?<![0-9a-f:])(?:0x[0-9a-f]{{16}}|[0-9a-f]{{4}}(?::[0-9a-f]{{4}}){{3}})(?![0-9a-f:]))
     |(?P<enx>(?<=enx)[0-9a-f]{{12}}(?![0-9a-f]))
     |(?P<instance>(?<![0-9a-z])i-(?:[0-9a-f]{{17}}|[0-9a-f]{{8}})(?![0-9a-f]))
@@ -25,6 +26,8 @@ _TOKENS = re.compile(
 _AROUND = re.compile(r"(?:GPU|MIG|enx)?-?(?:/\d{1,3}|[,;\s]|\.\d{1,4})*")
 """What may stand around an identifier that is replaced alone: `GPU-`, the length of a prefix, a number after it."""
 _PART = re.compile(r"[0-9A-Za-z]+")
+_RUN = re.compile(r"(?=[\d._-]*[A-Za-z])[0-9A-Za-z][0-9A-Za-z._-]{2,}[0-9A-Za-z-]")
+"""A part of a literal that may be a part of a name: four characters or more, of which one is a letter."""
 _FIRST_IP4 = int(ipaddress.IPv4Address("198.18.0.0"))
 _MANY_IP4 = int(ipaddress.IPv4Address("240.0.0.0"))
 
@@ -46,12 +49,19 @@ class Names:
         self._members: dict[str, str] = {}
         self._inside: dict[str, str] = {}
         self._values: dict[str, str] = {}
+        self._literals: set[str] = set()
+        self._parts: Mapping[str, str] = {}
+        self._used: dict[str, str] = {}
         self._scrubbed: Callable[[str], str] = lambda text: text
 
     @property
     def tables(self) -> Mapping[str, Mapping[str, str]]:
         """Return the pseudonyms by kind and original, after `assign`."""
         return self._tables or {}
+
+    def is_protected(self, text: str) -> bool:
+        """Say whether a text is never replaced."""
+        return text in self._protected
 
     def keep(self, text: str) -> str:
         """Return the text of a value that stays, without the names and identifiers that it holds."""
@@ -92,10 +102,24 @@ class Names:
             return text
         return self._scrubbed(text)
 
+    def literal(self, text: str) -> str:
+        """Return a literal of a selector: names and identifiers replaced, and what is a part of one as well.
+
+        Such a part (`startsWith("acme-")`) tells whose cluster it is; a part of a value that stays tells nothing.
+        """
+        if self._tables is None:
+            self._literals.update(_RUN.findall(text))
+            return self.scrub(text)
+        new = self.scrub(text)
+        whole = text in self._members or text in self._values or text in self._kept or text in self._protected
+        if whole or new != text:
+            return new
+        return _RUN.sub(self._part, text)
+
     def assign(self, pools_by_driver: Mapping[str, set[str]]) -> None:
         """Give every collected name its pseudonym; from now on the methods replace."""
         self._members = _member_names(self._seen, pools_by_driver)
-        self._inside = _inside_texts(self._members)
+        self._inside = {}
         values = {text for text in self._seen.pop("value", ()) if text not in self._kept}
         tables = {kind: _numbered(kind, texts) for kind, texts in self._seen.items() if kind not in MEMBERS}
         told: set[str] = set()
@@ -103,9 +127,24 @@ class Names:
             tables[kind] = {text: self._members[text] for text in sorted(self._seen.get(kind, set()) - told)}
             told |= self._seen.get(kind, set())
         tables["value"] = _numbered("value", values - self._members.keys())
+        self._parts = _numbered("part", self._telling(tables))
+        tables["part"] = self._used
         self._tables = tables
+        self._inside = {**_identifiers(tables), **_inside_texts(self._members)}
         self._values = {**tables["value"], **tables.get("serial", {})}
         self._scrubbed = lru_cache(maxsize=2**18)(self._scrub)
+
+    def _telling(self, tables: Mapping[str, Mapping[str, str]]) -> Iterable[str]:
+        """Yield the parts of literals that stand in something that is replaced, and in nothing that stays."""
+        gone = "\n".join(text for table in tables.values() for text in table).lower()
+        stay = "\n".join((*self._kept, *self._protected)).lower()
+        return (part for part in self._literals if part.lower() in gone and part.lower() not in stay)
+
+    def _part(self, found: re.Match[str]) -> str:
+        text = found[0]
+        if text in self._parts:
+            self._used[text] = self._parts[text]
+        return self._parts.get(text, text)
 
     def _scrub(self, text: str) -> str:
         if text in self._protected:
@@ -121,7 +160,7 @@ class Names:
             # the longest name that begins here: "node-1-gpu" holds "node-1" and not "node"
             last = min(len(parts), index + 24)
             for stop in range(last, index, -1):
-                found = self._inside.get(text[start : parts[stop - 1][1]])
+                found = self._inside.get(text[start : parts[stop - 1][1]].lower())
                 if found is not None:
                     result += [text[position:start], found]
                     position, index = parts[stop - 1][1], stop - 1
@@ -136,6 +175,8 @@ class Names:
         if kind == "enx":
             mac = self.of("mac", ":".join(text[i : i + 2] for i in range(0, 12, 2)).lower())
             return mac.replace(":", "")
+        if kind == "dashed":
+            return self.of("mac", text.lower().replace("-", ":")).replace(":", "-")
         return self.of(kind, text.lower())
 
 
@@ -149,7 +190,22 @@ def _inside_texts(members: Mapping[str, str]) -> dict[str, str]:
         for form in (name.split(".", 1)[0], name.replace(".", "-"), name):
             if len(form) > 4 and not form.isalpha() and not form.isdigit():
                 found.setdefault(form, pseudonym)
-    return {**found, **{name: members[name] for name in found if name in members}}
+    whole = {**found, **{name: members[name] for name in found if name in members}}
+    return {name.lower(): pseudonym for name, pseudonym in whole.items()}
+
+
+def _identifiers(tables: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return how serials, MACs and GUIDs are found inside longer texts, such as the names of devices, in lower case."""
+    serials = tables.get("serial", {}).items()
+    found = {text.lower(): new for text, new in serials if len(text) > 5 and re.search(r"\d", text)}
+    for text, new in tables.get("mac", {}).items():
+        if text.count(":") == 5:
+            bare = text.replace(":", "")
+            found[bare] = new.replace(":", "")
+            found |= {mark.join((bare[:4], bare[4:8], bare[8:])): new.replace(":", "") for mark in ".-"}
+    for text, new in tables.get("guid", {}).items():
+        found[text.removeprefix("0x").replace(":", "")] = new.removeprefix("0x").replace(":", "")
+    return found
 
 
 @lru_cache(maxsize=2**18)

@@ -30,10 +30,7 @@ def replace_pod(pod: Pod, replacing: Replacing) -> Pod:
     extended = status.extended_resource_claim_status
     if extended is not None:
         name = names.of("claim", extended.resource_claim_name)
-        mappings = tuple(
-            {k: names.of("container", v) if k == "containerName" else v for k, v in one.items()}
-            for one in extended.request_mappings
-        )
+        mappings = tuple({k: _mapped(k, v, replacing) for k, v in one.items()} for one in extended.request_mappings)
         extended = structs.replace(extended, resource_claim_name=name, request_mappings=mappings)
     return structs.replace(
         pod,
@@ -59,8 +56,26 @@ def replace_pod(pod: Pod, replacing: Replacing) -> Pod:
     )
 
 
+def _mapped(key: str, value: str, replacing: Replacing) -> str:
+    """Return an entry of an extended resource's mapping."""
+    if key == "containerName":
+        return replacing.names.of("container", value)
+    return replacing.resource(value) if key == "resourceName" else value
+
+
 def _containers(containers: tuple[Container, ...], replacing: Replacing) -> tuple[Container, ...]:
-    return tuple(structs.replace(one, name=replacing.names.of("container", one.name)) for one in containers)
+    return tuple(
+        structs.replace(
+            one,
+            name=replacing.names.of("container", one.name),
+            resources=structs.replace(
+                one.resources,
+                limits={replacing.resource(key): value for key, value in one.resources.limits.items()},
+                requests={replacing.resource(key): value for key, value in one.resources.requests.items()},
+            ),
+        )
+        for one in containers
+    )
 
 
 def _statuses(statuses: tuple[ContainerStatus, ...], replacing: Replacing) -> tuple[ContainerStatus, ...]:

@@ -1,0 +1,136 @@
+"""Under pseudonyms: what people and machines are called in odd places and notations is not left either."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import pytest
+from random_inventories import inventory
+
+from dra_lab.sources import load_texts, make_snapshot
+from dra_lab.sources.anonymise import anonymise
+from dra_lab.sources.anonymise_check import changed_selectors
+from dra_lab.sources.snapshots_format import FILE
+
+DRIVER = "nvme.example.com"
+HOST = "ip-10-20-0-11.acme.internal"
+
+
+def world(attributes=(), *, device="disk-0", labels=(), expression="", value="", key="example.com/x", resource="a/b"):
+    """A node with one device, one class and one claim; each argument is a place for something that may tell."""
+    strings = {name: {"string": text} for name, text in dict(attributes).items()}
+    taint = {"key": key, "value": value, "effect": "NoSchedule"}
+    published = {"name": device, "attributes": strings, "taints": [taint]}
+    pool = {"name": HOST, "generation": 1, "resourceSliceCount": 1}
+    request = {"deviceClassName": "one", "tolerations": [{**taint, "operator": "Equal"}]}
+    node = {"metadata": {"name": HOST, "labels": dict(labels)}, "status": {"allocatable": {resource: "1"}}}
+    spec = {"driver": DRIVER, "pool": pool, "nodeName": HOST, "devices": [published]}
+    selectors = [{"cel": {"expression": expression or "true"}}]
+    claim = {"devices": {"requests": [{"name": "r", "exactly": request}]}}
+    api = "resource.k8s.io/v1"
+    items = [
+        {"apiVersion": "v1", "kind": "Node", **node},
+        {"apiVersion": api, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec},
+        {"apiVersion": api, "kind": "DeviceClass", "metadata": {"name": "one"}, "spec": {"selectors": selectors}},
+        {"apiVersion": api, "kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "n"}, "spec": claim},
+    ]
+    return load_texts({"a.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items})})
+
+
+def files(hidden):
+    """The files of the snapshot but its description, as text."""
+    made = make_snapshot(hidden.cluster, replaced=hidden.counts).files
+    return {name: content.decode() for name, content in made.items() if name != FILE}
+
+
+def left(cluster, *told):
+    """Which of these texts stand in the anonymised snapshot, in capitals or not."""
+    text = "\n".join(files(anonymise(cluster)).values()).lower()
+    return [secret for secret in told if secret.lower() in text]
+
+
+MAC = "02:0f:ba:9a:78:11"
+
+
+@pytest.mark.parametrize("form", [MAC, MAC.upper(), "02-0f-ba-9a-78-11", "020fba9a7811", "020f.ba9a.7811"])
+def test_a_mac_is_replaced_in_every_notation(form):
+    """In values, in names of devices and in selectors, where it stands in the usual notation anywhere."""
+    device = f"nic-{form.lower().replace(':', '-').replace('.', '-')}"
+    expression = f'device.attributes["{DRIVER}"].?model.orValue("") == "{form}"'
+    cluster = world({"mac": MAC, "hw": form, "model": f"X {form}"}, device=device, expression=expression)
+    assert left(cluster, MAC, "020fba9a7811", "02-0f-ba-9a-78-11", "020f.ba9a.7811", "020f-ba9a-7811") == []
+
+
+def test_a_serial_in_the_name_of_its_device_is_replaced():
+    """Names of devices are in small letters, serials are not."""
+    cluster = world({"serial": "S4CKNF0M500123"}, device="nvme-s4cknf0m500123")
+    assert left(cluster, "S4CKNF0M500123") == []
+
+
+def test_words_in_taints_are_replaced_and_still_tolerated():
+    """Value and key of a device's taint, and of the toleration that meets it, alike."""
+    cluster = world(value="INC0012345-jdoe", key="acme.com/broken")
+    assert left(cluster, "INC0012345", "jdoe", "acme.com") == []
+    new = anonymise(cluster).cluster
+    taint = new.slices[0].spec.devices[0].taints[0]
+    (toleration,) = new.claims[0].spec.devices.requests[0].exactly.tolerations
+    assert (taint.key, taint.value) == (toleration.key, toleration.value)
+
+
+@pytest.mark.parametrize("call", ['startsWith("acme-pr")', 'contains("acme-prod")', 'matches("^acme-prod-[0-9]+$")'])
+def test_a_part_of_a_name_in_a_selector_is_replaced_and_told(call):
+    """It tells whose cluster it is; that the selector decides otherwise now is a finding."""
+    expression = f'device.attributes["{DRIVER}"].host.{call} // of acme'
+    cluster = world({"host": "acme-prod-12"}, expression=expression)
+    assert left(cluster, "acme") == []
+    assert [f.rule for f in changed_selectors(cluster, anonymise(cluster).cluster)] == ["selector-changed"]
+
+
+def test_a_part_of_a_value_that_stays_is_kept_in_selectors():
+    """Models are compared by their parts, also where a node is called after them."""
+    expression = f'device.attributes["{DRIVER}"].model.contains("PM1733") && device.driver.startsWith("nvme")'
+    cluster = world({"model": "SAMSUNG PM1733a", "host": "pm1733-nvme-box"}, expression=expression)
+    hidden = anonymise(cluster).cluster
+    assert changed_selectors(cluster, hidden) == ()
+    assert hidden.classes[0].spec.selectors == cluster.classes[0].spec.selectors
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("network.topology.nvidia.com/spine", "acme-spine-3"),
+        ("node-role.kubernetes.io/acme", ""),
+        ("feature.node.kubernetes.io/custom-acme", "true"),
+        ("nvidia.com/owner", "acme"),
+        ("kubernetes.azure.com/cluster", "MC_acme"),
+        ("acme.com/rack", "acme-r1"),
+    ],
+)
+def test_labels_of_ones_own_are_replaced(key, value):
+    """Names of switches, roles, owners: keys and values."""
+    assert left(world(labels={key: value}), "acme") == []
+
+
+def test_labels_of_models_stay():
+    """What accelerators a node has, and of what kind it is."""
+    labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "node.kubernetes.io/instance-type": "p5.48xlarge"}
+    assert anonymise(world(labels=labels)).cluster.nodes[0].metadata.labels == labels
+
+
+def test_resources_of_ones_own_are_replaced():
+    """Names of extended resources; those of many clusters stay."""
+    assert left(world(resource="acme.com/fpga"), "acme") == []
+    assert left(world(resource="nvidia.com/gpu"), "nvidia.com/gpu") == ["nvidia.com/gpu"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pseudonyms_of_pseudonyms_are_the_same(seed):
+    """A snapshot captured again under pseudonyms is the same one, but for numbers of UIDs that were in names only."""
+    once = anonymise(inventory(random.Random(seed)))
+    twice = anonymise(once.cluster)
+    uid = re.compile(r"00000000-0000-4000-8000-[0-9a-f]{12}")
+    for name, text in files(once).items():
+        assert uid.sub("uid", files(twice)[name]) == uid.sub("uid", text)
+    assert files(anonymise(twice.cluster)) == files(twice)
