@@ -103,6 +103,20 @@ def test_context_menu_leaves_other_files_alone(doorway, server):
     (server.root / "notes.txt").unlink()
 
 
+def test_a_plan_that_was_run_again_since_it_was_saved_is_shown_when_it_opens(doorway):
+    """The file shows the planner of a run before: the notebook runs again instead of showing an error."""
+    page = doorway()
+    page.command("dra-lab:new-plan")
+    opened(page)
+    page.page.locator(".dra-lab").wait_for()
+    page.command("docmanager:save")
+    page.adopt("plan.ipynb")
+    page.run("lab = __import__('dra_lab').Lab(file='plan.dralab.yaml')")
+    page.page.evaluate("() => window.jupyterapp.shell.currentWidget.dispose()")
+    page.open_here("plan.ipynb")
+    page.page.locator(".dra-lab .dra-answer.has-figures").wait_for(timeout=30_000)
+
+
 def test_a_notebook_that_came_from_elsewhere_waits(doorway, server):
     """A notebook that this person neither saved nor trusted does not run because it was opened."""
     write_notebook(

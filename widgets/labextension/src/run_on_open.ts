@@ -35,7 +35,7 @@ export class RunOnOpen implements DocumentRegistry.WidgetExtension {
     await context.sessionContext.ready;
     const kernel = context.sessionContext.session?.kernel;
     if (!kernel || panel.isDisposed) return;
-    const known = await this.alreadyPlans(kernel);
+    const known = await this.plannerOf(kernel);
     let done = 0;
     for (let index = 0; index < notebook.cells.length; index += 1) {
       const cell = notebook.cells[index];
@@ -48,23 +48,46 @@ export class RunOnOpen implements DocumentRegistry.WidgetExtension {
         return;
       }
       done += 1;
-      const shown = ((cell as { outputs?: unknown[] }).outputs ?? []).length > 0;
-      if (known && shown) continue;
+      if (known && shownIn(cell as Outputs).includes(known)) continue;
+      // A model that is closed while the page still asks for it would be an error on the page.
+      if (known) await loaded(panel.content.widgets[index]?.node);
       panel.content.activeCellIndex = index;
       await this.app.commands.execute("notebook:run-cell", { semanticWidget: panel.id, activate: false });
     }
   }
 
-  /** Ask the kernel whether it already holds a planner: a page that is loaded again keeps the one it had. */
-  private async alreadyPlans(kernel: {
+  /**
+   * Ask the kernel for the model of the planner that it holds, "" for none: a page that is loaded again keeps it.
+   *
+   * The file may show an older one, of a kernel before: what a cell shows is saved some minutes after it ran.
+   */
+  private async plannerOf(kernel: {
     requestExecute(content: object): { done: Promise<{ content: unknown }> };
-  }): Promise<boolean> {
-    const question = { code: "", silent: true, user_expressions: { known: "'lab' in globals()" } };
+  }): Promise<string> {
+    const question = { code: "", silent: true, user_expressions: { known: "globals()['lab'].model_id" } };
     const reply = (await kernel.requestExecute(question).done).content as {
       user_expressions?: { known?: { data?: Record<string, string> } };
     };
-    return reply.user_expressions?.known?.data?.["text/plain"] === "True";
+    return /^'([0-9a-f]+)'$/.exec(reply.user_expressions?.known?.data?.["text/plain"] ?? "")?.[1] ?? "";
   }
+}
+
+/** Seconds that the widgets of a page get to be there before their cell is run again all the same. */
+const PATIENCE = 5;
+
+/** Wait until no output of a cell waits for its widget. */
+async function loaded(cell: HTMLElement | undefined): Promise<void> {
+  const isLoading = () => [...(cell?.querySelectorAll(".jp-OutputArea-output") ?? [])].some((output) => output.textContent === "Loading widget...");
+  for (let passed = 0; passed < PATIENCE && isLoading(); passed += 0.05) await new Promise((done) => setTimeout(done, 50));
+}
+
+interface Outputs {
+  outputs?: { data?: Record<string, { model_id?: string } | undefined> }[];
+}
+
+/** The models of the widgets that a cell shows. */
+function shownIn(cell: Outputs): (string | undefined)[] {
+  return (cell.outputs ?? []).map((output) => output.data?.["application/vnd.jupyter.widget-view+json"]?.model_id);
 }
 
 function tellThatItWaits(trusted: boolean): void {
