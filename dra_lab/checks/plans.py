@@ -127,6 +127,18 @@ def _served(held: HeldPlan) -> Iterator[Finding]:
         wanted = len(_all_devices(held, ask)) if ask.all_devices else ask.count
         if have != wanted and not is_split(held, used[0]):
             yield broken("count", ask.reference, f"{have} devices are taken, {wanted} are asked for")
+        if ask.all_devices:
+            yield from _looks_at_every(held, ask)
+
+
+def _looks_at_every(held: HeldPlan, ask: Ask) -> Iterator[Finding]:
+    """All needs every pool of the node whole, and every device answered by the selectors (3.6)."""
+    for pool in held.pools:
+        if pool.invalid or not pool.complete:
+            yield broken("all", ask.reference, f"pool {pool.driver}/{pool.name} is not complete")
+    for device, published in held.devices.items():
+        if held.matching.match(ask, device.driver, published).stage == "error":
+            yield broken("all", ask.reference, f"a selector fails on {device}")
 
 
 def _all_devices(held: HeldPlan, ask: Ask) -> Sequence[DeviceID]:

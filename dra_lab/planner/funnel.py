@@ -41,9 +41,9 @@ def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
     if not found:
         return ()
     wanted = {device for devices in found.values() for device in devices}
-    published = {
-        item.id: item.device for view in scan.views.nodes.values() for item in view.devices if item.id in wanted
-    }
+    every = [item for view in scan.views.nodes.values() for item in view.devices]
+    published = {item.id: item.device for item in every if item.id in wanted}
+    others = [(item.driver, item.device) for item in every if item.id not in wanted]
     lists = knows_lists(scan.release)
     return tuple(
         SelectorFailure(
@@ -51,7 +51,7 @@ def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
             expression,
             tuple(devices),
             messages[reference, expression],
-            guarded(expression, [(device.driver, published[device]) for device in devices], lists=lists),
+            guarded(expression, [(device.driver, published[device]) for device in devices], others, lists=lists),
         )
         for (reference, expression), devices in found.items()
     )

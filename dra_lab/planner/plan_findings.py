@@ -52,7 +52,9 @@ def _sentence_case(text: str) -> str:
 def _guard_advice(failure: SelectorFailure) -> str:
     if failure.guarded:
         return f"Guard it: {failure.guarded}"
-    return "Guard it with has(...) && ..., or put a test of device.driver in front"
+    if "DRAListTypeAttributes" in failure.message:
+        return "No selector helps: choose a release that reads lists, or have the driver publish no list"
+    return "No form of it that fails nowhere was found: ask with has(...) for what it reads, or test the type"
 
 
 def _matching_nothing(scan: Scan) -> Iterator[Finding]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace as changed
 
 import pytest
 from exhaustive_plans import CPU, GPU, NIC, device_class
+from msgspec.structs import replace
 from small_nodes import a_slice, cluster, device, gpu, nic
 
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device, DeviceCapacity, DeviceTaint
+from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity, DeviceTaint
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
@@ -100,6 +102,18 @@ def test_all_takes_every_device():
     plan = planned(node(gpus=[*devices, tainted]), request)
     assert not plan.fits
     assert (plan.shortfalls[0].rule, "gpu-3" in plan.shortfalls[0].message) == ("taint", True)
+
+
+def test_a_plan_for_all_needs_every_pool_and_answer():
+    """What a request for all devices takes is held against pools that are not complete, and selectors that fail."""
+    found = node(gpus=[gpu(0)])
+    every = DeviceRequest(name="g", exactly=ExactDeviceRequest(device_class_name=GPU, allocation_mode=ALL))
+    plan = planned(found, every)
+    lost = changed(found, slices=(*found.slices, a_slice("lost.example", device("d"), count=2)))
+    assert {finding.rule for finding in check_plan(lost, plan, RELEASE)} == {"plan-all"}
+    listed = replace(device("list"), attributes={"a": DeviceAttribute(strings=("x", "y"))})
+    failing = changed(found, slices=(*found.slices, a_slice("list.example", listed)))
+    assert {finding.rule for finding in check_plan(failing, plan, RELEASE)} == {"plan-all"}
 
 
 def test_alternatives_in_order():
