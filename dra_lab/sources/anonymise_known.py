@@ -26,7 +26,8 @@ _PLACE = re.compile(r"(?:pci)?[0-9a-f]{4}:[0-9a-f]{2}(?::[0-9a-f]{2}\.[0-7])?", 
 _PLAIN = re.compile(r"(?:true|false|yes|no|on|off|v?\d{1,5}(?:\.\d{1,4}){0,2})?", re.IGNORECASE)
 
 _DOMAINS = (
-    "amazonaws.com", "amd.com", "azure.com", "cncf.io", "coreos.com", "coreweave.cloud", "dra.net", "google.com",
+    "amazonaws.com", "amd.com", "azure.com", "cncf.io", "coreos.com", "coreweave.cloud", "coreweave.com",
+    "dra.net", "gke.io", "google.com",
     "habana.ai", "intel.com", "k8s.aws", "k8s.io", "k8snetworkplumbingwg.io", "karpenter.sh", "kubernetes.io",
     "nvidia.com", "openshift.io", "oraclecloud.com", "project-hami.io", "provider.com", "run.ai", "topograph.run",
     "volcano.sh", "x-k8s.io",
@@ -36,7 +37,7 @@ _DOMAINS = (
 _KEPT_LABELS = re.compile(
     r"""(beta\.)?kubernetes\.io/(arch|os)|(beta|node)\.kubernetes\.io/(instance-type|windows-build)
     |node-role\.kubernetes\.io/.*|feature\.node\.kubernetes\.io/.*|habana\.ai/.*
-    |nvidia\.com/(gpu|cuda|mig|mps|vgpu|gfd)([.-].*)?|(beta\.)?amd\.com/gpu([.-].*)?|(gpu|qat)\.intel\.com/.*
+    |nvidia\.com/(?!gpu\.clique$)(gpu|cuda|mig|mps|vgpu|gfd)([.-].*)?|(beta\.)?amd\.com/gpu([.-].*)?|(gpu|qat)\.intel\.com/.*
     |cloud\.google\.com/gke-(accelerator|gpu).*|karpenter\.(sh|k8s\.aws)/(capacity-type|instance-.*)
     |k8s\.amazonaws\.com/accelerator|kubernetes\.azure\.com/accelerator""",
     re.VERBOSE,

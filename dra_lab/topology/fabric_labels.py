@@ -50,6 +50,7 @@ _KNOWN = (
     FabricLabel("failure-domain.beta.kubernetes.io/region", "region", "Kubernetes before 1.17"),
     FabricLabel("topology.kubernetes.io/zone", "zone", "Kubernetes"),
     FabricLabel("failure-domain.beta.kubernetes.io/zone", "zone", "Kubernetes before 1.17"),
+    FabricLabel("topology.k8s.aws/zone-id", "zone", "EKS"),
     # the names of Kueue's and KAI's documentation; both let people choose their own
     FabricLabel("cloud.provider.com/topology-block", "block", "Kueue", unique=False),
     FabricLabel("cloud.provider.com/topology-rack", "rack", "Kueue", unique=False),
@@ -58,6 +59,10 @@ _KNOWN = (
     FabricLabel("cloud.google.com/gce-topology-block", "block", "GKE"),
     FabricLabel("cloud.google.com/gce-topology-subblock", "subBlock", "GKE"),
     FabricLabel("cloud.google.com/gce-topology-host", "host", "GKE"),
+    # where compact placement is older than the labels above (GoogleCloudPlatform/container-engine-accelerators)
+    FabricLabel("topology.gke.io/cluster", "block", "GKE's topology scheduler", word="cluster"),
+    FabricLabel("topology.gke.io/rack", "rack", "GKE's topology scheduler"),
+    FabricLabel("topology.gke.io/host", "host", "GKE's topology scheduler"),
     FabricLabel("gce.dra.net/block", "block", "DRANET on GKE", attribute=True),
     FabricLabel("gce.dra.net/subBlock", "subBlock", "DRANET on GKE", attribute=True),
     FabricLabel("gce.dra.net/host", "host", "DRANET on GKE", attribute=True),
@@ -79,6 +84,10 @@ _KNOWN = (
     ),
     FabricLabel("oci.oraclecloud.com/host.network_block_id", "block", "OKE", word="network block"),
     FabricLabel("oci.oraclecloud.com/host.rack_id", "rack", "OKE"),
+    FabricLabel("oci.oraclecloud.com/rdma.hpc_island_id", "spine", "OKE", word="HPC island"),
+    FabricLabel("oci.oraclecloud.com/rdma.network_block_id", "block", "OKE", 1, word="network block"),
+    FabricLabel("oci.oraclecloud.com/rdma.local_block_id", "subBlock", "OKE", word="local block"),
+    FabricLabel("oci.oraclecloud.com/host.gpu_memory_fabric_id", "nvlinkDomain", "OKE"),
     FabricLabel("oke.dra.net/hpcIslandId", "spine", "DRANET on OKE", attribute=True, word="HPC island"),
     FabricLabel("oke.dra.net/networkBlockId", "block", "DRANET on OKE", attribute=True, word="network block"),
     FabricLabel("oke.dra.net/localBlockId", "subBlock", "DRANET on OKE", attribute=True, word="local block"),
@@ -93,9 +102,19 @@ _KNOWN = (
     FabricLabel("accelerator.topograph.run/domain", "nvlinkDomain", "Topograph"),
     FabricLabel("accelerator.topograph.run/sub-domain", "nvlinkPartition", "Topograph"),
     FabricLabel("nvidia.com/gpu.clique", "nvlinkDomain", "NVIDIA", 1),
+    FabricLabel("ib.coreweave.cloud/fabric", "spine", "CoreWeave", word="fabric"),
+    FabricLabel("ib.coreweave.cloud/superpod", "block", "CoreWeave", unique=False, word="superpod"),
+    FabricLabel("ib.coreweave.cloud/leafgroup", "subBlock", "CoreWeave", unique=False, word="leaf group"),
+    FabricLabel("backend.coreweave.cloud/fabric", "spine", "CoreWeave (back end)", word="fabric"),
+    FabricLabel("backend.coreweave.cloud/superpod", "block", "CoreWeave (back end)", unique=False, word="superpod"),
+    FabricLabel(
+        "backend.coreweave.cloud/leafgroup", "subBlock", "CoreWeave (back end)", unique=False, word="leaf group"
+    ),
+    FabricLabel("node.coreweave.cloud/rack", "rack", "CoreWeave", unique=False),
     FabricLabel("ds.coreweave.com/nvlink.domain", "nvlinkDomain", "CoreWeave"),
 )
-"""Sources: drivers-and-hardware D.4; the documentation of each writer; Topograph's label reference (v1.0.0)."""
+"""Sources: drivers-and-hardware D.4; the documentation of each writer (Topograph v1.0.0, CoreWeave "InfiniBand Labels",
+oracle-quickstart/oci-hpc-oke "Node Labels")."""
 
 LABELS: Mapping[str, FabricLabel] = MappingProxyType({label.name: label for label in _KNOWN if not label.attribute})
 ATTRIBUTES: Mapping[str, FabricLabel] = MappingProxyType({label.name: label for label in _KNOWN if label.attribute})

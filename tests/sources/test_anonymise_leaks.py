@@ -13,6 +13,7 @@ from dra_lab.sources import load_texts, make_snapshot
 from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.anonymise_check import changed_selectors
 from dra_lab.sources.snapshots_format import FILE
+from dra_lab.topology.fabric_labels import LABELS
 
 DRIVER = "nvme.example.com"
 HOST = "ip-10-20-0-11.acme.internal"
@@ -111,6 +112,15 @@ def test_a_part_of_a_value_that_stays_is_kept_in_selectors():
 def test_labels_of_ones_own_are_replaced(key, value):
     """Names of switches, roles, owners: keys and values."""
     assert left(world(labels={key: value}), "acme") == []
+
+
+@pytest.mark.parametrize("key", sorted(LABELS))
+def test_a_label_of_the_fabric_keeps_its_key(key):
+    """Its values are replaced alike on all nodes, so that the tree of racks and blocks stays the same."""
+    cluster = world(labels={key: "acme-7"})
+    (label,) = anonymise(cluster).cluster.nodes[0].metadata.labels.items()
+    assert label[0] == key
+    assert left(cluster, "acme") == []
 
 
 def test_labels_of_models_stay():

@@ -48,8 +48,22 @@ TIER = "fabric.topograph.run/tier-"
         ["network.topology.nvidia.com/core", "network.topology.nvidia.com/spine", "network.topology.nvidia.com/leaf"],
         ["oci.oraclecloud.com/host.network_block_id", "oci.oraclecloud.com/host.rack_id"],
         ["topology.kubernetes.io/block", "topology.kubernetes.io/rack"],
+        [f"topology.gke.io/{name}" for name in ("cluster", "rack", "host")],
+        [f"oci.oraclecloud.com/rdma.{name}_id" for name in ("hpc_island", "network_block", "local_block")],
+        [f"ib.coreweave.cloud/{name}" for name in ("fabric", "superpod", "leafgroup")],
     ],
-    ids=["Kueue", "GKE", "EKS", "Topograph", "Topograph before 1.0", "OKE", "KAI"],
+    ids=[
+        "Kueue",
+        "GKE",
+        "EKS",
+        "Topograph",
+        "Topograph before 1.0",
+        "OKE",
+        "KAI",
+        "GKE before",
+        "OKE RDMA",
+        "CoreWeave",
+    ],
 )
 def test_levels_stand_from_wide_to_near(names):
     """Whoever wrote the labels, the wider level comes first, in whatever order they stand on a node."""
