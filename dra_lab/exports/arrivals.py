@@ -155,7 +155,8 @@ class Arrivals:
         scale = self._scale(pod, node)
         goals, broken = value_placements(scale, placements, pod.order), broken_links(scale, placements)
         holds = _holds(verdict.allocations)
-        return Taken(verdict.status, placements, goals, holds, _score(pod, placements), verdict.steps, broken=broken)
+        score = _score(pod, verdict.allocations) if self.release.version != "1.34" else 0
+        return Taken(verdict.status, placements, goals, holds, score, verdict.steps, broken=broken)
 
     def _scale(self, pod: PodKind, node: str) -> Scale:
         devices = {item.id: item.device for item in self._views.view(node).devices}
@@ -217,11 +218,11 @@ def _placements(pod: PodKind, allocations: Sequence[AllocationResult]) -> list[P
     return found
 
 
-def _score(pod: PodKind, placements: Sequence[Placement]) -> int:
-    """Return the sum of (8 - index) over the requests with alternatives (dra-semantics 3.15 rule 93)."""
-    used = {placement.manifest_request for placement in placements if "/" in placement.manifest_request}
+def _score(pod: PodKind, allocations: Sequence[AllocationResult]) -> int:
+    """Return the sum of (8 - index) over the requests with alternatives (since 1.35; dra-semantics 3.15 rule 93)."""
     score = 0
-    for claim in pod.claims:
+    for claim, allocation in zip(pod.claims, allocations, strict=True):
+        used = {result.request for result in allocation.devices.results}
         for request in claim.spec.devices.requests:
             for index, sub in enumerate(request.first_available):
                 if f"{request.name}/{sub.name}" in used:

@@ -7,10 +7,11 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from dra_lab.exports.arrivals import Arrivals, History, Taken
+from dra_lab.exports.arrivals import Arrivals, History
 from dra_lab.exports.loop_result import Expected, Loop, Miss
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.pod_kinds import PodKind, pod_kind
+from dra_lab.exports.runs import Served, run_pods
 from dra_lab.exports.shortcomings import shortcoming
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
@@ -57,7 +58,7 @@ def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = S
     plans = _runs(expected, seeds)
     done: Counter[str] = Counter()
     for label, order, rng in plans:
-        found = _run(arrivals, order, rng)
+        found = run_pods(arrivals, order, rng)
         if found is None:
             break
         done[label] += 1
@@ -117,50 +118,6 @@ def _runs(expected: Sequence[Expected], seeds: int) -> list[Run]:
             runs.append(("shuffled, the best score with random ties", shuffled, rng))
             runs.append(("shuffled, the worst node each time", shuffled, None))
     return runs
-
-
-Served = list[tuple[Expected, str, Taken]]
-
-
-def _run(arrivals: Arrivals, order: Sequence[Expected], rng: random.Random | None) -> Served | None:
-    """Let pods arrive; None where our own time was over. A pod that nothing is found for has no node."""
-    where: dict[tuple[object, History], list[str]] = {(kind, ()): list(names) for kind, names in arrivals.kinds.items()}
-    everything: History = ()
-    served: Served = []
-    for replica in order:
-        offers: list[tuple[Taken, tuple[object, History], list[str]]] = []
-        refusal = Taken(FirstFitStatus.NONE, message="no admitted node has what it asks for")
-        for state, nodes in where.items():
-            admitted = [name for name in nodes if arrivals.admits(replica.workload, name)]
-            if not admitted:
-                continue
-            taken = arrivals.taken(admitted[0], everything if arrivals.shared else state[1], replica.workload)
-            if taken.cut_off:
-                return None
-            if taken.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED):
-                refusal, offers = taken, []
-                break
-            if taken.status is FirstFitStatus.ALLOCATED:
-                offers.append((taken, state, admitted))
-        if not offers:
-            served.append((replica, "", refusal))
-            continue
-        if rng is None:
-            chosen = max(offers, key=lambda offer: offer[0].values)
-        else:
-            best = max(offer[0].score for offer in offers)
-            ties = [offer for offer in offers if offer[0].score == best]
-            chosen = rng.choices(ties, weights=[len(offer[2]) for offer in ties])[0]
-        taken, state, admitted = chosen
-        node = admitted[0] if rng is None else rng.choice(admitted)
-        where[state].remove(node)
-        if not where[state]:
-            del where[state]
-        step = (node if arrivals.shared else "", replica.workload)
-        everything = (*everything, (node, replica.workload))
-        where.setdefault((state[0], (*state[1], step)), []).append(node)
-        served.append((replica, node, taken))
-    return served
 
 
 def _compare(arrivals: Arrivals, expected: Sequence[Expected], served: Served) -> tuple[int, tuple[Miss, ...]]:
