@@ -234,13 +234,17 @@ def _classes(cluster: Cluster, release: KubernetesRelease, covered: set[str]) ->
 
 
 def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[PaletteEntry]) -> Iterator[Meant]:
-    """Yield an entry for every driver of which no entry offers a device: under its own name, class to be created."""
+    """Yield an entry for every driver of which no entry offers a device: under its own name, class to be created.
+
+    A driver whose data file offers nothing has none: people do not write claims for its devices.
+    """
     offered: set[DeviceID] = set()
     for entry in entries:
         offered |= candidates(cluster, ask_for(entry.device_class, entry.selectors), release).ids
     for driver in cluster.drivers:
         items = [item for item in all_devices(cluster) if item.driver == driver]
-        if not items or any(item.id in offered for item in items):
+        unoffered = profile(driver).known and not profile(driver).offers
+        if not items or unoffered or any(item.id in offered for item in items):
             continue
         note = "no DeviceClass of this cluster selects its devices; one is exported with the claim"
         entry = PaletteEntry(

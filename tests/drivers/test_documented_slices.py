@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import yaml
 
 from dra_lab.authoring.links import link_options
-from dra_lab.authoring.palette import palette
+from dra_lab.authoring.palette import palette, request_of
 from dra_lab.cel.selector import admit_selector
 from dra_lab.checks.cluster import check_cluster
 from dra_lab.drivers import KINDS, device_kind, device_label, known_drivers, level_attributes, profile, published
@@ -23,7 +24,9 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.planner import make_plan
 
+RELEASE = KubernetesRelease("1.36")
 FILE = Path(__file__).parent / "documented_slices.yaml"
 NO_PLACE = {
     "ascend.project-hami.io",
@@ -122,6 +125,19 @@ def test_topology_attributes_are_published(driver):
     assert bool(levels) == (driver not in NO_PLACE)
     if driver != "sriovnetwork.k8snetworkplumbingwg.io":  # its slice shows -1 and "", which stand for "not known"
         assert found or not levels
+
+
+@pytest.mark.parametrize("driver", known_drivers())
+def test_every_entry_of_the_palette_can_be_planned(driver):
+    """A claim for one device of each, in a cluster that has no class, is placed and says which class is missing."""
+    world = cluster(driver)
+    entries = palette(world, RELEASE)
+    assert bool(entries) == bool(profile(driver).offers)
+    for entry in entries:
+        one = dataclasses.replace(entry, default_count=1)
+        plan = make_plan(world, ClaimSketch(requests=(request_of(one, "one"),)), release=RELEASE)
+        assert (plan.fits, len(plan.placements)) == (True, 1), entry.key
+        assert {finding.rule for finding in plan.findings} == {"class-not-in-cluster"}
 
 
 def test_an_unknown_driver_is_in_the_palette_under_its_name():
