@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.exports import replay
 from dra_lab.exports.node_pins import admitted_nodes
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.pod_kinds import PodKind
@@ -29,9 +30,6 @@ from dra_lab.scheduler.node_state import NodeStates
 from dra_lab.scheduler.trace import Trace
 from dra_lab.scheduler.unsupported import check_supported
 from dra_lab.topology.locality import localities
-
-TOO_MANY_STEPS = 5_000_000
-"""Ten seconds, kube-scheduler's limit for one node, are 5 to 9 million candidates (measured on the real allocator)."""
 
 MOST_ALTERNATIVES = 8
 History = tuple[tuple[str, int], ...]
@@ -144,13 +142,18 @@ class Arrivals:
         held = self._held_after(node, history)
         view = view_node(self.cluster, node, pools_of(self.cluster, node, self._gates), held, self._gates)
         check_supported(view, pod.claims, self.release)
-        limits = Limits(TOO_MANY_STEPS, min(10.0, left), self._cancel)
+        limits = Limits(replay.TOO_MANY_STEPS, min(replay.NODE_LIMIT, left), self._cancel)
         verdict = search_node(view, pod.claims, self._gates, limits, Trace(0), recorded=self.recorded)
         self.searches += 1
         self.most_steps = max(self.most_steps, verdict.steps)
         if verdict.status is not FirstFitStatus.ALLOCATED or verdict.allocations is None:
-            stopped = verdict.status is FirstFitStatus.STOPPED and verdict.steps < TOO_MANY_STEPS
-            return Taken(verdict.status, steps=verdict.steps, message=verdict.message, cut_off=stopped and left < 10)
+            stopped = verdict.status is FirstFitStatus.STOPPED and verdict.steps < replay.TOO_MANY_STEPS
+            return Taken(
+                verdict.status,
+                steps=verdict.steps,
+                message=verdict.message,
+                cut_off=stopped and left < replay.NODE_LIMIT,
+            )
         placements = tuple(_placements(pod, verdict.allocations))
         scale = self._scale(pod, node)
         goals, broken = value_placements(scale, placements, pod.order), broken_links(scale, placements)

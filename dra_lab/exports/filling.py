@@ -7,7 +7,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dra_lab.exports.arrivals import TOO_MANY_STEPS, Arrivals, History
+from dra_lab.exports import replay
+from dra_lab.exports.arrivals import Arrivals, History
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.pod_kinds import pod_kind
 from dra_lab.model.cluster import Cluster
@@ -15,8 +16,8 @@ from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 
-MOST_PODS = 64
-"""Pods of one node that are followed."""
+MOST_PODS = 110
+"""Pods of one node that are followed: kubelet takes no more unless it is told to (`maxPods`)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ def fill_nodes(
 ) -> Filled:
     """Let pods of the drawings arrive on each kind of node until none fits, from what is in use now and from nothing.
 
-    `leave_out` are nodes that are not looked at.     Raises UnsupportedFeature and InputError as `close_loop` does.
+    `leave_out` are nodes that are not looked at, `seconds` the time for all of it. Raises UnsupportedFeature and
+    Cancelled.
     """
     end = time.monotonic() + seconds
     long: set[str] = set()
@@ -63,7 +65,7 @@ def fill_nodes(
                 taken = arrivals.taken(names[0], history, 0)
             if taken.cut_off:
                 skipped += 1
-            elif taken.status is FirstFitStatus.STOPPED or taken.steps >= TOO_MANY_STEPS:
+            elif taken.status is FirstFitStatus.STOPPED or taken.steps >= replay.TOO_MANY_STEPS:
                 long.update(names)
         steps = max(steps, arrivals.most_steps)
     return Filled(frozenset(long), steps, skipped)

@@ -17,9 +17,6 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.joined import join_sketches
 
-TOO_MANY_STEPS = 5_000_000
-"""Ten seconds, kube-scheduler's limit for one node, are 5 to 9 million candidates (measured on the real allocator)."""
-
 COUNTED = ("alternatives", "preferences", "numa", "unpaired", "roots")
 """The goals of the devices that are taken; `damage` is about other replicas."""
 
