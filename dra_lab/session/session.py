@@ -326,7 +326,10 @@ class Session:
             number, cluster, drawing = self.number, self.cluster, self.drawing
         self.progress = None
         self.events.emit("solving")
-        self._worker.submit(lambda stop: self._solve(number, cluster, drawing, stop))
+        with self._lock:
+            # two threads may be here: what is asked later must not be given to the worker sooner
+            if number == self.number:
+                self._worker.submit(lambda stop: self._solve(number, cluster, drawing, stop))
 
     def _solve(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> None:
         plan, refusal = None, None

@@ -45,6 +45,18 @@ def test_an_edit_is_answered_and_ends_the_example(session):
     assert session.plan().status is PlanStatus.INFEASIBLE
 
 
+def test_an_edit_in_the_midst_of_another_is_the_one_that_is_answered(session):
+    """A followed cluster and a person may change something at once; whatever came last is planned."""
+    session.wait()
+    first = iter([other(session.sketch, 1)])
+    off = session.on("solving", lambda: session.edit(sketch) if (sketch := next(first, None)) else None)
+    session.edit(other(session.sketch, 5))
+    off()
+    assert session.wait(30)
+    assert not session.stale
+    assert session.plan().sketch == other(session.sketch, 1)
+
+
 def test_undo_and_redo_are_answered_as_well(session):
     """One history: back and forth, each with its answer."""
     session.edit(other(session.sketch, 5))
