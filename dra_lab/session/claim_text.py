@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace as with_fields
 from typing import TYPE_CHECKING
@@ -26,6 +27,8 @@ CLAIM_KINDS = {"ResourceClaimTemplate": ResourceClaimTemplate, "ResourceClaim": 
 DRAWING = "Drawing"
 MAX_CLAIM_CHARACTERS = 4 * 2**20
 _OF_CLUSTERS = ("ResourceSlice", "Node", "List")
+_BETWEEN = re.compile(r"^---\n", re.MULTILINE)
+"""What stands between documents; a selector may have such a line too, but further to the right."""
 
 
 def claim_text(session: Session) -> str:
@@ -35,7 +38,7 @@ def claim_text(session: Session) -> str:
 
 def claim_document(text: str) -> str:
     """Return the claim's document of written manifests, "" where there is none."""
-    for part in text.split("---\n"):
+    for part in _BETWEEN.split(text):
         if any(f"\nkind: {kind}\n" in f"\n{part}" for kind in CLAIM_KINDS):
             return part
     return ""

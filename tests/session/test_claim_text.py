@@ -1,8 +1,10 @@
 """The claim of a session, edited as text."""
 
 import pytest
+from msgspec.structs import replace
 
 from dra_lab.errors import ManifestError
+from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
 from dra_lab.model.sketch import How
 from dra_lab.session import Session
 from dra_lab.session.claim_text import claim_text, edit_claim, is_drawn_text, open_text
@@ -24,6 +26,15 @@ def test_text_that_was_not_edited_changes_nothing(session):
     """The text of the drawing, taken over as it is, is no step of the history."""
     assert edit_claim(session, claim_text(session)) is False
     assert not session.undo()
+
+
+def test_a_selector_that_looks_like_the_end_of_a_document_is_whole(session):
+    """Its text may end a line as documents end."""
+    ask = session.sketch.requests[0]
+    text = CELDeviceSelector(expression="true || // see ---\nfalse")
+    asked = replace(ask, exactly=replace(ask.exactly, selectors=(DeviceSelector(cel=text),)))
+    session.edit(replace(session.sketch, requests=(asked, *session.sketch.requests[1:])))
+    assert edit_claim(session, claim_text(session)) is False
 
 
 def test_an_edit_is_one_step_and_keeps_what_it_left_alone(session):
