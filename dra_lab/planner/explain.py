@@ -10,10 +10,10 @@ from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.model.names import part_of
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES
-from dra_lab.planner.counters import counted_pools
 from dra_lab.planner.eligible import AskEligibility
 from dra_lab.planner.explain_links import counted_out, explain_link
-from dra_lab.planner.node_case import NodeCase, shortfall_of
+from dra_lab.planner.explain_together import explain_together
+from dra_lab.planner.node_case import NodeCase, shortfall_of, undecided
 from dra_lab.planner.stages import Stage
 
 _RULES = (
@@ -32,7 +32,7 @@ def explain_node(case: NodeCase) -> tuple[Shortfall, ...]:
     """Return the reasons why the claim does not fit on one node, never empty; requests first, then links."""
     alone = tuple(s for position in range(len(case.sketch.requests)) if (s := _request(case, position)) is not None)
     counted = tuple(s for link in case.problem.links if link.must and (s := counted_out(case, link.name)) is not None)
-    return (*alone, *counted) or _too_many(case) or _links(case) or (_together(case),)
+    return (*alone, *counted) or _too_many(case) or _links(case) or (explain_together(case),)
 
 
 def missing(shortfalls: Sequence[Shortfall]) -> tuple[int, int, int]:
@@ -138,59 +138,28 @@ def _too_many(case: NodeCase) -> tuple[Shortfall, ...]:
     )
 
 
-def _counters(case: NodeCase) -> str:
-    """Name the shared counters of which less is left than all devices together draw, with their pools."""
-    pools = counted_pools(case.eligible.pools)
-    names = [
-        f"{counters}/{name} of pool {pools[position].driver}/{pools[position].name}"
-        for (position, counters, name), _ in case.problem.counters
-    ]
-    return f"the shared counter{'s' if len(names) > 1 else ''} {', '.join(names)}"
-
-
 def _links(case: NodeCase) -> tuple[Shortfall, ...]:
+    """Explain must-links without which the claim would fit: those that cannot hold alone, else all of them."""
     must = [link.name for link in case.problem.links if link.must]
-    others = [link.name for link in case.problem.links if not link.must]
-    if not must or not case.solvable([*must, *others]):
+    if not must:
         return ()
-    guilty = [name for name in must if not case.solvable([n for n in (*must, *others) if n != name])]
+    bare = case.feasible(case.bare)
+    others = [link.name for link in case.problem.links if not link.must]
+    alone = {name: case.solvable([n for n in (*must, *others) if n != name]) for name in must} if bare else {}
+    if bare is None or None in alone.values():
+        return (undecided(case.eligible.node),)
+    if not bare:
+        return ()
+    guilty = [name for name, fits in alone.items() if not fits]
     if guilty:
         return tuple(_unserved(explain_link(case, name)) for name in guilty)
-    names = " and ".join(must)
-    text = f"each of the links {names} can hold alone, but not all of them at once"
+    text = f"each of the links {' and '.join(must)} can hold alone, but not all of them at once"
     return (shortfall_of("link", must[0], text, len(must), len(must) - 1, case.eligible.node),)
 
 
 def _unserved(shortfall: Shortfall) -> Shortfall:
-    return replace(shortfall, available=min(shortfall.available, shortfall.needed - 1))
-
-
-def _together(case: NodeCase) -> Shortfall:
-    rivals = next((r for r in _rivals(case) if r[1] > r[2]), None) or (range(len(case.sketch.requests)), *_all(case))
-    positions, need, have = rivals
-    names = ", ".join(case.sketch.requests[position].name for position in positions)
-    if case.problem.counters:
-        counters = _counters(case)
-        text = f"the {have} devices for requests {names} draw on {counters}, of which too little is left for all"
-        return shortfall_of("counters", names, text, need, min(have, need - 1), case.eligible.node)
-    text = f"the requests {names} can be served one by one, but they compete for the same {have} devices"
-    return shortfall_of("count", names, text, need, min(have, need - 1), case.eligible.node)
-
-
-def _all(case: NodeCase) -> tuple[int, int]:
-    need = sum(min(case.problem.need(ask) for ask in indices) for indices in case.problem.requests)
-    return need, sum(group.size for group in case.problem.groups)
-
-
-def _rivals(case: NodeCase) -> list[tuple[list[int], int, int]]:
-    """Return the requests that can take each other's devices, set by set: positions, devices needed and there."""
-    owner = {ask: position for position, indices in enumerate(case.problem.requests) for ask in indices}
-    sets: list[tuple[set[int], int]] = []
-    for group in case.problem.groups:
-        wanted, size = {owner[ask] for ask in group.asks}, group.size
-        for other in [known for known in sets if known[0] & wanted]:
-            sets.remove(other)
-            wanted, size = wanted | other[0], size + other[1]
-        sets.append((wanted, size))
-    needs = [min(case.problem.need(ask) for ask in indices) for indices in case.problem.requests]
-    return [(sorted(wanted), sum(needs[position] for position in wanted), size) for wanted, size in sets]
+    """Return the reason of a link that cannot hold; places that seem to have enough do not serve all at once."""
+    if shortfall.available < shortfall.needed:
+        return shortfall
+    text = f"{shortfall.message}; no choice of devices that serves all requests keeps it"
+    return replace(shortfall, message=text, available=shortfall.needed - 1)

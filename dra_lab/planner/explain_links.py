@@ -3,44 +3,82 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice, product
 
 from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import How, Link
 from dra_lab.planner.node_case import NodeCase, shortfall_of
-from dra_lab.planner.places import PlaceValue
+from dra_lab.planner.places import LIST, PlaceValue
 from dra_lab.planner.problem import AllocationProblem, pairwise_share
+
+_MOST_WAYS = 64
+"""Choices of alternatives that are looked at for one link."""
 
 
 def explain_link(case: NodeCase, name: str) -> Shortfall:
-    """Explain a link that cannot hold even alone: which places have how many devices of which request."""
-    index = next(n for n, link in enumerate(case.problem.links) if link.name == name)
+    """Explain a link that cannot hold even alone: which places have how many devices of which request.
+
+    Of alternatives that it may tie, it is told for those with which least is missing.
+    """
+    index = _index(case, name)
+    tied = [parts for parts in islice(_ways(case, index), _MOST_WAYS) if parts]
+    return min((_told(case, index, parts) for parts in tied), key=lambda s: s.needed - s.available)
+
+
+def counted_out(case: NodeCase, name: str) -> Shortfall | None:
+    """Return why a must-link cannot hold, where counting devices place by place already shows it.
+
+    It has to show it for every choice of alternatives; None also where these are too many.
+    """
+    index = _index(case, name)
+    ways = list(islice(_ways(case, index), _MOST_WAYS + 1))
+    pairs = case.problem.links[index].how is How.PAIRWISE
+    if len(ways) > _MOST_WAYS or any(len(parts) < 1 + pairs for parts in ways):
+        return None  # there is a choice that the link says nothing about
+    found = [_told(case, index, parts) for parts in ways]
+    return None if any(s.available >= s.needed for s in found) else min(found, key=lambda s: s.needed - s.available)
+
+
+def _index(case: NodeCase, name: str) -> int:
+    return next(n for n, link in enumerate(case.problem.links) if link.name == name)
+
+
+def _ways(case: NodeCase, index: int) -> Iterator[tuple[int, ...]]:
+    """Yield the asks that a link ties, for each choice of one alternative of every request."""
+    ends = set(case.problem.ends(index))
+    options = []
+    for indices in case.problem.requests:
+        if ends & set(indices):
+            possible = [ask for ask in indices if ask not in case.problem.impossible] or list(indices)
+            free = [None] if any(ask not in ends for ask in possible) else []
+            options.append([*(ask for ask in possible if ask in ends), *free])
+    # as the link names them, so that a person finds them in the same order
+    order = list(dict.fromkeys(ask for part in case.problem.covered(index) for ask in part))
+    for chosen in product(*options):
+        yield tuple(sorted((ask for ask in chosen if ask is not None), key=order.index))
+
+
+def _told(case: NodeCase, index: int, parts: Sequence[int]) -> Shortfall:
     link = case.problem.links[index]
     if link.how is How.PAIRWISE:
-        return _pairwise(case, index, link)
-    parts = [_best_ask(case, indices) for indices in case.problem.covered(index)]
+        return _pairwise(case, index, link, parts)
     need = sum(case.problem.need(part) for part in parts)
     at = place_counts(case.problem, index, parts)
     place = LEVEL_WORDS.get(link.where, link.where)
     if link.how is How.APART:
-        text = f"link {name} needs {need} different values of {place}, there are {len(at)}: {_table(case, parts, at)}"
-        return shortfall_of("link", name, text, need, len(at), case.eligible.node)
+        text = f"link {link.name} needs {need} different values of {place}, there are {len(at)}"
+        text = f"{text}: {_table(case, parts, at)}"
+        return shortfall_of("link", link.name, text, need, len(at), case.eligible.node)
     best = max((sum(min(c[p], case.problem.need(p)) for p in parts) for c in at.values()), default=0)
     wanted = _counted(case, parts, Counter({part: case.problem.need(part) for part in parts}))
-    text = f"link {name} needs {wanted} at one {place}; {_table(case, parts, at)}"
-    return shortfall_of("link", name, text, need, best, case.eligible.node)
+    text = f"link {link.name} needs {wanted} at one {place}; {_table(case, parts, at)}"
+    return shortfall_of("link", link.name, text, need, best, case.eligible.node)
 
 
-def counted_out(case: NodeCase, name: str) -> Shortfall | None:
-    """Return why a must-link cannot hold, where counting devices place by place already shows it."""
-    found = explain_link(case, name)
-    return found if found.available < found.needed else None
-
-
-def _pairwise(case: NodeCase, index: int, link: Link) -> Shortfall:
-    parts = [_best_ask(case, indices) for indices in case.problem.covered(index)]
+def _pairwise(case: NodeCase, index: int, link: Link, parts: Sequence[int]) -> Shortfall:
     counts = [case.problem.need(part) for part in parts]
     share = pairwise_share(counts)
     place = LEVEL_WORDS.get(link.where, link.where)
@@ -74,12 +112,8 @@ def place_counts(problem: AllocationProblem, link: int, parts: Sequence[int]) ->
     return dict(sorted(at.items(), key=lambda item: (item[0][0], item[0][1])))
 
 
-def _best_ask(case: NodeCase, indices: Sequence[int]) -> int:
-    return next((index for index in indices if index not in case.problem.impossible), indices[0])
-
-
 def _table(case: NodeCase, parts: Sequence[int], at: dict[PlaceValue, Counter[int]]) -> str:
-    told = (f"{value[1]} has {_counted(case, parts, counts)}" for value, counts in at.items())
+    told = (f"{_word(value)} has {_counted(case, parts, counts)}" for value, counts in at.items())
     return ", ".join(told) or "none has any"
 
 
@@ -90,6 +124,13 @@ def _counted(case: NodeCase, parts: Sequence[int], counts: Counter[int]) -> str:
 def _apart(case: NodeCase, parts: Sequence[int], at: dict[PlaceValue, Counter[int]]) -> str:
     told = []
     for part in parts:
-        values = [str(value[1]) for value, counts in at.items() if counts[part]]
+        values = [_word(value) for value, counts in at.items() if counts[part]]
         told.append(f"{case.problem.asks[part].reference} at {', '.join(values) or 'none that is known'}")
     return "; ".join(told)
+
+
+def _word(value: PlaceValue) -> str:
+    """Return a value as it is told: a list that this release does not read has none, an empty text is quoted."""
+    if value[0] == LIST:
+        return "a list that is not read"
+    return '""' if value[1] == "" else str(value[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.model.names import split_request
@@ -13,6 +14,7 @@ from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.explain import explain_node, missing
 from dra_lab.planner.figures import figures
 from dra_lab.planner.node_case import NodeCase
+from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import is_feasible
@@ -77,10 +79,10 @@ def _telling(scan: Scan, found: Sequence[Shortfall]) -> tuple[Shortfall, ...]:
 def _case(scan: Scan, name: str, limits: Limits, solver: str) -> NodeCase:
     found = eligibility(scan.rules, name)
 
-    def solvable(drop: Sequence[str]) -> bool:
-        return is_feasible(scan.build(found, drop), limits, solver=solver) is True
+    def feasible(problem: AllocationProblem) -> bool | None:
+        return is_feasible(problem, limits, solver=solver)
 
-    return NodeCase(scan.sketch, found, scan.build(found), solvable)
+    return NodeCase(scan.sketch, found, scan.build(found), partial(scan.build, found), feasible)
 
 
 def _finish(scan: Scan, shortfall: Shortfall, others: Sequence[tuple[Shortfall, ...]], pinned: str) -> Shortfall:

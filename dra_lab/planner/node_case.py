@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import ClaimSketch
@@ -19,18 +20,34 @@ _ADVICE = {
     "capacity": "Ask for less capacity",
     "counters": "Ask for smaller devices, or wait until devices of the same pool are freed",
     "link": "Prefer the link instead of demanding it, or lower the counts.",
+    "node": "Leave out with a selector the devices whose node selector has several terms.",
+    "undecided": "Raise the time limit.",
     "limit": "Split the claim: one claim can hold 32 devices.",
 }
 
 
 @dataclass(frozen=True)
 class NodeCase:
-    """One node to be explained; `solvable(drop)` says whether the claim would fit without the named links."""
+    """One node to be explained: its problem, and `build(drop)`, the problem without the named links.
+
+    `feasible` says whether a problem has a solution, None where time ended before that was known.
+    """
 
     sketch: ClaimSketch
     eligible: NodeEligibility
     problem: AllocationProblem
-    solvable: Callable[[Sequence[str]], bool]
+    build: Callable[[Sequence[str]], AllocationProblem]
+    feasible: Callable[[AllocationProblem], bool | None]
+
+    @cached_property
+    def bare(self) -> AllocationProblem:
+        """Return the problem without any link."""
+        links = [link.name for link in self.sketch.links]
+        return self.build(links) if links else self.problem
+
+    def solvable(self, drop: Sequence[str]) -> bool | None:
+        """Say whether the claim would fit without the named links; None where that is not known."""
+        return self.feasible(self.build(drop))
 
 
 def shortfall_of(
@@ -44,3 +61,9 @@ def shortfall_of(
         # Fewer of what is not there at all would not fit either.
         advice += ", or lower the count." if available else "."
     return Shortfall(rule, subject, text[0].upper() + text[1:], needed, available, node, advice)
+
+
+def undecided(node: str) -> Shortfall:
+    """Return what is said where time ended before it was known which part is in the way."""
+    text = "each request can be served by itself; the time did not suffice to say what keeps them from being served all"
+    return shortfall_of("undecided", "claim", text, 1, 0, node)

@@ -217,5 +217,5 @@ def test_only_the_requests_that_compete_are_named():
     capacity = CapacityRequirements(requests={"dra.cpu/cpu": "1000"})
     cpu = replace(sketch.requests[2], exactly=replace(sketch.requests[2].exactly, capacity=capacity))
     found = make_plan(cluster, replace(sketch, requests=(*sketch.requests[:2], cpu)), release=KubernetesRelease("1.36"))
-    assert "compete for the same 2 devices" in found.shortfalls[0].message
+    assert "the 2 devices for them have not enough capacity left" in found.shortfalls[0].message
     assert "gpu" not in found.shortfalls[0].subject

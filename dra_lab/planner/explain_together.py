@@ -1,0 +1,140 @@
+"""Why requests that can be served one by one cannot be served together on a node: the rule that is in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from dra_lab.model.plan import Shortfall
+from dra_lab.model.pools import Pool
+from dra_lab.planner.counters import Counter, counted_pools
+from dra_lab.planner.node_case import NodeCase, shortfall_of, undecided
+from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.stages import Tie
+
+_MOST_REQUESTS = 10
+"""Requests of which all sets are looked at."""
+
+
+def explain_together(case: NodeCase) -> Shortfall:
+    """Explain requests that do not fit together even without links: the first rule without which they would.
+
+    In this order: shared counters, capacity of shared devices, node selectors of several terms, devices taken twice.
+    Only those requests are named that have devices or counters in common and do not fit by themselves.
+    """
+    node = case.eligible.node
+    answers = [(positions, case.feasible(_of(case.bare, positions))) for positions in _connected(case.bare)]
+    positions = next((found for found, fits in answers if fits is False), None)
+    if positions is None and any(fits is None for _, fits in answers):
+        return undecided(node)
+    # devices that tie a claim to nodes reach beyond what requests have in common
+    positions = list(range(len(case.sketch.requests))) if positions is None else positions
+    problem, names = _of(case.bare, positions), [case.sketch.requests[position].name for position in positions]
+    told = f"the request{'s' if len(names) > 1 else ''} {', '.join(names)}"
+    need, have = _need(problem, problem.requests), sum(group.size for group in _groups(problem, problem.requests))
+    one = f"{told} {'can be served one by one' if len(names) > 1 else 'has devices enough'}, but"
+    for rule, without, text in (
+        (
+            "counters",
+            _without_counters(problem),
+            f"the {_devices(have)} for {told[4:]} draw on {_counters(case, problem)}",
+        ),
+        (
+            "capacity",
+            _without_amounts(problem),
+            f"{one} the {_devices(have)} for them {_have(have)} not enough capacity left",
+        ),
+        ("node", _without_ties(problem), f"{one} every choice comes to a device whose nodeSelector has several terms"),
+    ):
+        fits = without is not None and case.feasible(without)
+        if fits is None:
+            return undecided(node)
+        if fits:
+            return shortfall_of(rule, ", ".join(names), text, need, min(have, need - 1), node)
+    return _rivals(case, problem, positions, one)
+
+
+def _of(problem: AllocationProblem, positions: Sequence[int]) -> AllocationProblem:
+    """Return the problem of some of the requests."""
+    return replace(problem, requests=tuple(problem.requests[position] for position in positions))
+
+
+def _groups(problem: AllocationProblem, requests: Sequence[Sequence[int]]) -> list[DeviceGroup]:
+    asks = {ask for indices in requests for ask in indices if ask not in problem.impossible}
+    return [group for group in problem.groups if asks & set(group.asks)]
+
+
+def _need(problem: AllocationProblem, requests: Sequence[Sequence[int]]) -> int:
+    return sum(min(problem.need(ask) for ask in indices) for indices in requests)
+
+
+def _connected(problem: AllocationProblem) -> list[list[int]]:
+    """Return the requests that have devices or shared counters in common, set by set."""
+    sets: list[tuple[set[int], set[object]]] = []
+    for position, indices in enumerate(problem.requests):
+        wanted, common = {position}, set[object]()
+        for group in _groups(problem, [indices]):
+            common.update(group.devices[:1], (counter for counter, _ in group.draws))
+        for other in [known for known in sets if known[1] & common]:
+            sets.remove(other)
+            wanted, common = wanted | other[0], common | other[1]
+        sets.append((wanted, common))
+    return sorted(sorted(wanted) for wanted, _ in sets)
+
+
+def _without_counters(problem: AllocationProblem) -> AllocationProblem | None:
+    return replace(problem, counters=()) if problem.counters else None
+
+
+def _without_amounts(problem: AllocationProblem) -> AllocationProblem | None:
+    if not any(group.remaining for group in problem.groups):
+        return None
+    return replace(problem, groups=tuple(replace(group, remaining=()) for group in problem.groups))
+
+
+def _without_ties(problem: AllocationProblem) -> AllocationProblem | None:
+    if not any(group.tie is Tie.TERMS for group in problem.groups):
+        return None
+    return replace(problem, groups=tuple(replace(group, tie=Tie.NODE) for group in problem.groups))
+
+
+def _counters(case: NodeCase, problem: AllocationProblem) -> str:
+    """Name the shared counters of which less is left than all devices together draw, with their pools."""
+    pools = counted_pools(case.eligible.pools)
+    drawn = {counter for group in _groups(problem, problem.requests) for counter, _ in group.draws}
+    names = [_named(counter, pools[counter[0]]) for counter, _ in problem.counters if counter in drawn]
+    return f"the shared counter{'s' if len(names) > 1 else ''} {', '.join(names)}, of which too little is left for all"
+
+
+def _named(counter: Counter, pool: Pool) -> str:
+    _, counters, name = counter
+    return f"{counters}/{name} of pool {pool.driver}/{pool.name}"
+
+
+def _rivals(case: NodeCase, problem: AllocationProblem, positions: Sequence[int], one: str) -> Shortfall:
+    """Name the fewest requests that can only take devices of which there are too few for all of them."""
+    node, every = case.eligible.node, [case.sketch.requests[position].name for position in positions]
+    numbered = list(enumerate(problem.requests))
+    for size in range(2, len(every) + 1 if len(every) <= _MOST_REQUESTS else 2):
+        for chosen in combinations(numbered, size):
+            mine = _groups(problem, [indices for _, indices in chosen])
+            need, have = _need(problem, [indices for _, indices in chosen]), sum(group.size for group in mine)
+            if need > have and not any(_is_taken_twice(problem, group) for group in mine):
+                names = ", ".join(every[at] for at, _ in chosen)
+                text = f"the requests {names} can be served one by one, but they compete for the same {_devices(have)}"
+                return shortfall_of("count", names, text, need, have, node)
+    need = _need(problem, problem.requests)
+    return shortfall_of("count", ", ".join(every), f"{one} no choice of devices serves all", need, need - 1, node)
+
+
+def _is_taken_twice(problem: AllocationProblem, group: DeviceGroup) -> bool:
+    return group.shareable or any(problem.asks[ask].admin_access for ask in group.asks)
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
+def _devices(number: int) -> str:
+    return "1 device" if number == 1 else f"{number} devices"

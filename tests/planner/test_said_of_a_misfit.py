@@ -1,0 +1,93 @@
+"""What a reason says of a node is true of it: alternatives, shared counters, node selectors, lack of time."""
+
+from __future__ import annotations
+
+import pytest
+from exhaustive_plans import CPU, GPU, NIC, device_class
+from exhaustive_sharing import CORES
+from sharing_nodes import amounts, ask, counted, names, node, part, planned
+from small_nodes import NUMA, a_slice, device, gpu
+
+from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device, DeviceCapacity
+from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
+from dra_lab.model.sketch import How, Link
+from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.planner import misfit
+
+
+def either(name: str, first: int, second: int) -> DeviceRequest:
+    ways = (
+        DeviceSubRequest(name="many", device_class_name=GPU, count=first),
+        DeviceSubRequest(name="few", device_class_name=GPU, count=second),
+    )
+    return DeviceRequest(name=name, first_available=ways)
+
+
+def gpus(count: int):
+    return a_slice(GPU, *(gpu(n, **{NUMA: n}) for n in range(count)))
+
+
+def test_one_alternative_is_counted_not_all():
+    """A link that ties both alternatives of a request needs the devices of one of them."""
+    link = Link("apart", ("r/many", "r/few"), where="numaNode", how=How.APART)
+    plan = planned(node(gpus(2), a_slice(NIC, device("n"))), either("r", 3, 2), ask("nic", NIC, 2), links=(link,))
+    assert not [reason for reason in plan.shortfalls if reason.rule == "link"]
+
+
+def test_a_link_that_an_alternative_escapes_is_no_reason():
+    """Where another alternative is not tied, the link alone keeps nothing from being served."""
+    link = Link("one", ("r/many",), where="numaNode")
+    plan = planned(node(gpus(2), a_slice(NIC, device("n"))), either("r", 2, 1), ask("nic", NIC, 2), links=(link,))
+    assert [reason.subject for reason in plan.shortfalls] == ["nic"]
+
+
+def test_counters_are_named_where_they_are_in_the_way():
+    """Two that draw on a counter for one; NICs beside them that compete are told as that."""
+    slices = counted(part("a", size=1), part("b", size=1), size=1)
+    assert planned(node(*slices), ask("x", GPU), ask("y", GPU)).shortfalls[0].rule == "counters"
+    nics = node(*slices, a_slice(NIC, device("n")))
+    (reason,) = planned(nics, ask("x", NIC), ask("y", NIC), ask("g", GPU)).shortfalls
+    assert (reason.rule, reason.subject) == ("count", "x, y")
+    assert "compete for the same 1 device" in reason.message
+
+
+def test_capacity_of_shared_devices_is_named():
+    """Two that share a device of 8 cores and take 5 each do not compete for devices: capacity is short."""
+    shared = Device(name="c", capacity={CORES: DeviceCapacity(value=8)}, allow_multiple_allocations=True)
+    five = {"capacity": amounts(**{CORES: 5})}
+    (reason,) = planned(node(a_slice(CPU, shared)), ask("x", CPU, **five), ask("y", CPU, **five)).shortfalls
+    assert reason.rule == "capacity"
+    assert names(planned(node(a_slice(CPU, shared)), ask("x", CPU, **five))) == ["c"]
+
+
+def test_a_selector_of_several_terms_is_named():
+    """A device of a pool whose node selector has two terms is refused for that, not for want of devices."""
+    terms = tuple(
+        NodeSelectorTerm(match_expressions=(NodeSelectorRequirement(key="rack", operator="In", values=(rack,)),))
+        for rack in "ab"
+    )
+    spec = ResourceSliceSpec(
+        driver=GPU,
+        pool=ResourcePool(name="far", generation=1, resource_slice_count=1),
+        node_selector=NodeSelector(node_selector_terms=terms),
+        devices=(gpu(0),),
+    )
+    cluster = Cluster(
+        slices=(ResourceSlice(metadata=ObjectMeta(name="far"), spec=spec),),
+        nodes=(Node(metadata=ObjectMeta(name="n1", labels={"rack": "a"})),),
+        classes=(device_class(GPU),),
+    )
+    (reason,) = planned(cluster, ask("g", GPU)).shortfalls
+    assert reason.rule == "node"
+    assert "nodeSelector has several terms" in reason.message
+
+
+@pytest.mark.parametrize("links", [(), (Link("same", ("x", "y"), where="numaNode"),)])
+def test_what_time_left_open_is_not_made_up(monkeypatch, links):
+    """Where the solver has no time to say which part is in the way, no part is accused."""
+    monkeypatch.setattr(misfit, "is_feasible", lambda *_, **__: None)
+    one = node(a_slice(GPU, gpu(0, **{NUMA: 0}), gpu(1, **{NUMA: 0}), gpu(2, **{NUMA: 0})))
+    (reason,) = planned(one, ask("x", GPU, 2), ask("y", GPU, 2), links=links).shortfalls
+    assert reason.rule == "undecided"
