@@ -43,8 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _close_output()
         return UNANSWERED
     except OSError as error:
-        # ours are told as DraLabError where they happen; what is left is the output itself
-        print(f"error: the output cannot be written: {error.strerror or error}", file=sys.stderr)
+        # files are told as DraLabError where they are read or written; what is left has a name that cannot be one, or
+        # is the output itself
+        what = f"{str(error.filename)[:80]!r} cannot be read" if error.filename else "the output cannot be written"
+        print(f"error: {what}: {error.strerror or error}", file=sys.stderr)
         _close_output()
         return UNANSWERED
     return status

@@ -46,7 +46,7 @@ class PodAnswer:
 def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     """Return the answer for the pod in a command's --claim, None where that is one claim or drawing alone.
 
-    Raises InputError for --output DIR, which is for one claim.
+    Raises what `cluster_of`, `gitops.asked.read_pod` and `make_plan` raise.
     """
     from dra_lab.checks.cluster import check_cluster
     from dra_lab.gitops.asked import read_pod

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, count
 from typing import Any
 
 from dra_lab.cli.options import CLAIM_HELP, FITS, NOT, UNANSWERED, cluster_of
@@ -129,8 +130,8 @@ def workloads_of(
         told += pod.findings
         places.add(pod.nodes)
         base = pod.subject.partition("/")[2] or "-".join(pod.claims) or "claim"
-        same = sum(w.name.removesuffix(f"-{n}") == base for n, w in enumerate(found, 1))
-        name = f"{base}-{same + 1}" if same else base
+        taken = {workload.name for workload in found}
+        name = next(name for name in chain((base,), (f"{base}-{n}" for n in count(2))) if name not in taken)
         found.append(Workload(name, tuple(pod.claims.values()), pod.replicas if replicas is None else replicas))
     if len(places) > 1:
         raise InputError(

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from dra_lab.manifests.documents import Documents, decode_documents
+from dra_lab.errors import SourceError
 from dra_lab.model.cluster import Cluster
 from dra_lab.sources.archives import is_archive
 from dra_lab.sources.assemble import KUBECTL, assemble
@@ -65,6 +66,16 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
     Raises SourceError when there is nothing to read and ManifestError when a single file is broken as a whole; what is
     wrong with single documents stands in the cluster's findings.
     """
+    try:
+        return _load(source, namespaces)
+    except OSError as error:
+        # a folder without rights, a name that is too long
+        name = str(error.filename or source)
+        short = f"{name[:80]}..." if len(name) > 80 else name
+        raise SourceError(f"{short!r} cannot be read: {error.strerror or error}") from None
+
+
+def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
     overlaid = laid_over(source, lambda below: load_cluster(below, namespaces=namespaces))
     if overlaid is not None:
         return overlaid

@@ -53,6 +53,25 @@ def test_a_node_that_is_not_there_is_told_with_those_that_are(capsys):
     assert "nodes: ip-192-168-128-17.ec2.internal, " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "command", [["plan", "{}", "--claim", PAIRS], ["plan", EKS, "--claim", "{}"], ["check", EKS, "{}"]]
+)
+def test_what_is_too_long_for_a_name_is_told_as_such(command, capsys):
+    """A claim's text instead of its file, say."""
+    assert main([word.format("x" * 5000) for word in command]) == 2
+    told = capsys.readouterr().err
+    assert "cannot be read: File name too long" in told
+    assert len(told) < 200
+
+
+def test_claims_that_come_again_get_numbers(capsys):
+    """Whatever comes between them."""
+    claims = [PAIRS, f"{EKS}/five-pairs", PAIRS, PAIRS]
+    main(["plan", EKS, *(word for claim in claims for word in ("--claim", claim)), "--format", "json"])
+    names = [workload["name"] for workload in json.loads(capsys.readouterr().out)["workloads"]]
+    assert names == ["gpu-nic-pairs", "five-pairs", "gpu-nic-pairs-2", "gpu-nic-pairs-3"]
+
+
 def test_an_export_of_what_does_not_fit_says_why(tmp_path, capsys):
     """Status 1 does not come without a word."""
     assert main(["export", EKS, "--claim", f"{EKS}/five-pairs", "-o", str(tmp_path)]) == 1
