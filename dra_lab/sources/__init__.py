@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.errors import SourceError
+from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.model.cluster import Cluster
 from dra_lab.sources.archives import is_archive
 from dra_lab.sources.assemble import KUBECTL, assemble
