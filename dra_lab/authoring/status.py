@@ -55,11 +55,13 @@ def _status(cluster: Cluster, request: DeviceRequest, release: KubernetesRelease
         _MEMO, {}
     )
     key = (str(release), tuple((ask.reference, ask.device_class_name, ask.selectors) for ask in ways))
-    if key not in memo:
+    found = memo.get(key)
+    if found is None:
         if len(memo) >= _MOST_REMEMBERED:
             memo.clear()
-        memo[key] = _of_hardware(cluster, ways, release)
-    whole, known = memo[key]
+        # another thread may clear the memory meanwhile
+        found = memo[key] = _of_hardware(cluster, ways, release)
+    whole, known = found
     keys = {key for ask in ways for key in ask.capacity}
     capacity_key = next(iter(keys)) if len(keys) == 1 else ""
     return replace(known, free=count_free(cluster, whole, release, capacity_key))
