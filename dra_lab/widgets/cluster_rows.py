@@ -29,7 +29,7 @@ def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[Source
 
 
 def _context_detail(context: Context) -> str:
-    parts = (context.server, f"as {context.user}" if context.user else "", "current context" if context.current else "")
+    parts = (context.server, f"as {context.who}" if context.who else "", "current context" if context.current else "")
     return " · ".join(part for part in parts if part)
 
 

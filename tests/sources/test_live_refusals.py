@@ -2,6 +2,7 @@
 
 import json
 import socket
+import threading
 import time
 
 import pytest
@@ -60,6 +61,16 @@ def test_credentials_refused_in_the_middle_end_it(server, config):
     """A token that expires while pages are read is no partial cluster."""
     server.faults.add("resourceclaims", times=99, status=401, reason="Unauthorized")
     assert "Log in again" in refused()
+
+
+@pytest.mark.parametrize(("where", "status"), [("/apis/", 401), ("resourceclaims", 401), ("resourceslices", 500)])
+def test_an_error_is_no_cancelling(server, config, where, status):
+    """The event with which a caller cancels is the caller's: whoever looks at it must hear of the error."""
+    server.faults.add(where, times=99, status=status, reason="Unauthorized")
+    cancel = threading.Event()
+    with pytest.raises(SourceError, match=str(status)):
+        load_context("test", limits=QUICK, cancel=cancel, progress=lambda _progress: None)
+    assert not cancel.is_set()
 
 
 def test_a_server_without_dra_says_so(server, config):

@@ -99,6 +99,15 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is counted, who hears of it, and whether it is still wanted."""
+
+    tally: Tally
+    progress: OnProgress | None
+    cancel: threading.Event
+
+
 def load_context(
     name: str = "",
     *,
@@ -118,36 +127,40 @@ def load_context(
         if _NAMESPACE.fullmatch(namespace) is None:
             raise InputError(f"{namespace!r} is no name of a namespace (lower case letters, digits and -)")
     context = find_context(name.removeprefix("context:"))
-    stop = cancel or threading.Event()
-    limits = limits or Limits()
-    client = ReadingClient(lambda: connect(context), limits, stop)
+    # not the caller's event: an error sets it too, so that the other threads end
+    client = ReadingClient(lambda: connect(context), limits or Limits(), threading.Event())
     try:
         if progress is not None:
-            return read_all(client, context, namespaces, progress).cluster()
+            return read_all(client, context, namespaces, progress, cancel).cluster()
         with bar(context.source) as shown:
-            return read_all(client, context, namespaces, shown).cluster()
+            return read_all(client, context, namespaces, shown, cancel).cluster()
     finally:
         client.close()
 
 
 def read_all(
-    client: ReadingClient, context: Context, namespaces: Sequence[str] = (), progress: OnProgress | None = None
+    client: ReadingClient,
+    context: Context,
+    namespaces: Sequence[str] = (),
+    progress: OnProgress | None = None,
+    cancel: threading.Event | None = None,
 ) -> Reading:
-    """Read every kind that the server has, several at a time. Raises as `load_context`."""
+    """Read every kind that the server has, several at a time. Raises as `load_context`; `cancel` is never set here."""
+    told = _Told(Tally(), progress, cancel or threading.Event())
     client.begin()
     reading = Reading(context, tuple(namespaces), read_at=datetime.now().astimezone().isoformat(timespec="seconds"))
-    tally = Tally()
+    tally = told.tally
     try:
         with _threads(client) as pool:
             found = pool.submit(lambda: (discover(client), _release(client)))
-            _wait(client, (found,), tally, None)
+            _wait(client, (found,), told)
         reading.served, release = found.result()
         reading.findings += not_served(context, reading.served, release)
         if not client.verified:
             reading.findings.append(server_not_verified(context, client.server))
         if namespaces:
             reading.findings.append(namespaces_only(context, namespaces))
-        _read_kinds(client, reading, tally, progress)
+        _read_kinds(client, reading, told)
     except Refusal as error:
         if error.status == 401:
             raise refused_credentials(context, error) from None
@@ -173,11 +186,11 @@ def _release(client: ReadingClient) -> str:
         return ""
 
 
-def _read_kinds(client: ReadingClient, reading: Reading, tally: Tally, progress: OnProgress | None) -> None:
+def _read_kinds(client: ReadingClient, reading: Reading, told: _Told) -> None:
     jobs = [(served, space) for served in reading.served for space in reading.spaces(served)]
     with _threads(client) as pool:
-        futures = {pool.submit(_list, client, reading, job, tally): job for job in jobs}
-        _wait(client, futures, tally, progress)
+        futures = {pool.submit(_list, client, reading, job, told.tally): job for job in jobs}
+        _wait(client, futures, told)
         for future, (served, space) in futures.items():
             _take(reading, served, space, future)
 
@@ -202,14 +215,14 @@ def _list(client: ReadingClient, reading: Reading, job: tuple[Served, str], tall
     return list_kind(client, served, space, lambda done, more: tally.count(label, done, more), reading.context.source)
 
 
-def _wait(client: ReadingClient, futures: Iterable[Future[Any]], tally: Tally, progress: OnProgress | None) -> None:
+def _wait(client: ReadingClient, futures: Iterable[Future[Any]], told: _Told) -> None:
     pending = set(futures)
     while pending:
-        if client.cancel.is_set():
+        if told.cancel.is_set():
             raise Cancelled(f"reading from {client.server} was cancelled")
         done, pending = wait(pending, _TICK)
-        if progress is not None:
-            progress(tally.progress)
+        if told.progress is not None:
+            told.progress(told.tally.progress)
         for future in done:
             error = future.exception()
             # nothing else can be of use after these, so the others need not be waited for
