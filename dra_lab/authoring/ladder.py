@@ -79,7 +79,7 @@ def build_ladder(request: DeviceRequest, piece: Piece, softs: Iterable[Soft]) ->
             applicable = [soft for soft in kept if soft.sub in ("", base)]
             rung = Rung(names.one(_rung_name(base, links, applicable)), base, frozenset(links))
             rungs.append(rung)
-            subs.append(_sub(bases[base], rung.name))
+            subs.append(alternative(bases[base], rung.name))
     written = replace(request, exactly=None, first_available=tuple(subs))
     return Ladder(written, tuple(rungs), tuple(kept), tuple(findings))
 
@@ -126,7 +126,8 @@ def _rung_name(base: str, links: tuple[str, ...], applicable: list[Soft]) -> str
     return f"{base}-{word}" if base else word
 
 
-def _sub(part: ExactDeviceRequest | DeviceSubRequest, name: str) -> DeviceSubRequest:
+def alternative(part: ExactDeviceRequest | DeviceSubRequest, name: str) -> DeviceSubRequest:
+    """Return an alternative of this name that asks for the same; adminAccess, which none can have, is left out."""
     if isinstance(part, DeviceSubRequest):
         return replace(part, name=name)
     return DeviceSubRequest(

@@ -9,6 +9,7 @@ from dataclasses import replace as changed
 from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import candidates, kind_of
+from dra_lab.authoring.ladder import alternative
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.authoring.names import Names
 from dra_lab.exports.objects import Affinity
@@ -20,7 +21,7 @@ from dra_lab.exports.place_selectors import (
     place_alternatives,
 )
 from dra_lab.exports.tightening_plan import Planned
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
@@ -115,16 +116,8 @@ def _at_places(request: DeviceRequest, part: ExactDeviceRequest, texts: Sequence
     subs = []
     for number, text in enumerate(texts):
         selector = DeviceSelector(cel=CELDeviceSelector(expression=text))
-        sub = DeviceSubRequest(
-            name=f"place-{number}",
-            device_class_name=part.device_class_name,
-            selectors=(*part.selectors, selector),
-            allocation_mode=part.allocation_mode,
-            count=part.count,
-            tolerations=part.tolerations,
-            capacity=part.capacity,
-        )
-        subs.append(sub)
+        sub = alternative(part, f"place-{number}")
+        subs.append(replace(sub, selectors=(*sub.selectors, selector)))
     return replace(request, exactly=None, first_available=tuple(subs))
 
 

@@ -27,25 +27,7 @@ def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
     """Return what can be drawn for a cluster, as `dra_lab.authoring.palette` offers it."""
     from dra_lab.authoring.palette import palette
 
-    return tuple(
-        PaletteRow(
-            key=entry.key,
-            label=entry.label,
-            kind=entry.kind,
-            device_class=entry.device_class,
-            selectors=tuple(entry.selectors),
-            capacity_key=entry.capacity_key,
-            default_count=entry.default_count,
-            default_capacity=str(entry.default_capacity),
-            free=entry.free,
-            total=entry.total,
-            in_cluster=entry.in_cluster,
-            driver=entry.driver,
-            note=entry.note,
-            missing=entry.missing,
-        )
-        for entry in palette(cluster)
-    )
+    return tuple(msgspec.convert(entry, PaletteRow, from_attributes=True) for entry in palette(cluster))
 
 
 def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> CanvasStatus:

@@ -1,0 +1,50 @@
+"""A piece of pinning changes what it says and nothing else of a drawing."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from dra_lab.exports.tightening_pieces import Draft, Piece
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    DeviceDerivedAttribute,
+    DeviceRequest,
+    DeviceSubRequest,
+    DeviceToleration,
+    ExactDeviceRequest,
+)
+from dra_lab.model.sketch import ClaimSketch, How, Link
+
+
+def with_piece(sketch, **piece):
+    draft = Piece("text", "reason", 0, 0, **piece).add_to(Draft(((sketch,),), ((),)))
+    return draft.sketches[0][0]
+
+
+def test_alternatives_by_place_ask_for_what_the_request_asks_for():
+    asked = ExactDeviceRequest(
+        "gpu",
+        count=2,
+        tolerations=(DeviceToleration(key="bad", operator="Exists"),),
+        capacity=CapacityRequirements(requests={"memory": "4Gi"}),
+        derived_attributes=(DeviceDerivedAttribute(name="derived/place", expression="1"),),
+    )
+    sketch = ClaimSketch(requests=(DeviceRequest(name="gpu", exactly=asked),))
+    (request,) = with_piece(sketch, places={"gpu": ("true", "false")}).requests
+    assert [sub.selectors[-1].cel.expression for sub in request.first_available] == ["true", "false"]
+    for sub in request.first_available:
+        fields = {name: getattr(sub, name) for name in sub.__struct_fields__ if name not in ("name", "selectors")}
+        assert fields == {name: getattr(asked, name) for name in fields}
+
+
+def test_an_alternative_that_goes_takes_its_ends_of_links_with_it():
+    """A link between two requests of which one is left says nothing any more; of a group the rest stays tied."""
+    subs = tuple(DeviceSubRequest(name=name, device_class_name="gpu", count=1) for name in ("new", "old"))
+    plain = DeviceRequest(name="nic", exactly=ExactDeviceRequest("nic", count=2))
+    pair = Link(name="pair", requests=("gpu/new", "nic"), how=How.PAIRWISE)
+    group = replace(pair, name="group", how=How.TOGETHER)
+    sketch = ClaimSketch(requests=(DeviceRequest(name="gpu", first_available=subs), plain), links=(pair, group))
+    kept = with_piece(sketch, keep={"gpu": "old"})
+    assert [sub.name for sub in kept.requests[0].first_available] == ["old"]
+    assert [(link.name, link.requests) for link in kept.links] == [("group", ("nic",))]
+    assert with_piece(sketch, keep={"gpu": "new"}).links == sketch.links
