@@ -11,7 +11,7 @@ from exhaustive_plans import Exhaustive, counted, proven, random_fleet, random_s
 from exhaustive_sharing import ExhaustiveSharing, sharing_cluster, sharing_sketch
 
 from dra_lab.checks.plans import check_plan
-from dra_lab.model.plan import NodeFit, goal_order
+from dra_lab.model.plan import NodeFit, PlanStatus, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
 from dra_lab.planner.ways import Ways
@@ -82,9 +82,13 @@ def test_listed_ways_give_a_device_once(monkeypatch):
     assert all(len({device for _, device in taken}) == len(taken) for taken in found if taken)
 
 
-def test_no_time_is_no_list():
-    """Without time nothing is claimed."""
-    rng = random.Random("ways 1")
-    cluster, sketch = random_fleet(rng), random_sketch(rng)
-    plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"), time_limit=1e-9)
-    assert not plan.proven or plan.status == "stopped"
+def test_without_time_nothing_is_claimed():
+    """No allocation, no misfit, no proof: each node is told as not decided."""
+    for seed in range(5):
+        rng = random.Random(f"ways {seed}")
+        cluster, sketch = random_fleet(rng), random_sketch(rng)
+        plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"), time_limit=1e-9)
+        assert (plan.status, plan.placements, plan.shortfalls, plan.proven) == (PlanStatus.STOPPED, (), (), False)
+        undecided = [node for c in plan.node_classes if c.fit is NodeFit.UNKNOWN for node in c.nodes]
+        assert sorted(undecided) == sorted(cluster.node_names)
+        assert not any(goal.proven for goal in plan.goals)

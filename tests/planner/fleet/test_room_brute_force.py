@@ -36,7 +36,8 @@ def compared(question, *, sharing, coupled):
     done = drawn = 0
     while done < max(1, CLUSTERS // len(KINDS)):
         drawn += 1
-        done += question(f"room {drawn} {sharing} {coupled}", sharing=sharing, coupled=coupled)
+        seed = f"room {drawn} {sharing} {coupled}"
+        done += question(seed, *small(seed, sharing=sharing, coupled=coupled), sharing=sharing, coupled=coupled)
         assert drawn < 3 * CLUSTERS, "too many clusters were too large to try everything"
 
 
@@ -46,8 +47,7 @@ def test_how_many_more_is_brute_force(sharing, coupled):
     compared(_more, sharing=sharing, coupled=coupled)
 
 
-def _more(seed, *, sharing, coupled):
-    cluster, draw, release = small(seed, sharing=sharing, coupled=coupled)
+def _more(seed, cluster, draw, release, *, sharing, coupled):
     sketch = draw()
     try:
         expected = most_pods(cluster, sketch, sharing=sharing, version="1.37")
@@ -67,8 +67,7 @@ def test_largest_job_is_brute_force(sharing, coupled):
     compared(_largest, sharing=sharing, coupled=coupled)
 
 
-def _largest(seed, *, sharing, coupled):
-    cluster, draw, release = small(seed, sharing=sharing, coupled=coupled)
+def _largest(seed, cluster, draw, release, *, sharing, coupled):
     sketch = draw()
     tried = range(1, SO_MANY + 1)
     fitting = [n for n in tried if fits_somewhere(cluster, times(sketch, n), sharing=sharing, version="1.37")]
@@ -106,8 +105,7 @@ def test_stranded_is_brute_force(sharing, coupled):
     compared(_stranded, sharing=sharing, coupled=coupled)
 
 
-def _stranded(seed, *, sharing, coupled):
-    cluster, draw, release = small(seed, sharing=sharing, coupled=coupled)
+def _stranded(seed, cluster, draw, release, *, sharing, coupled):
     sketches = [replace(draw(), name=f"claim-{at}") for at in range(1 + len(seed) % 2)]
     lost = stranded(cluster, sketches, release=release)
     assert sorted(node for row in lost.nodes for node in row.nodes) == sorted(cluster.node_names), f"seed {seed}"
