@@ -83,6 +83,50 @@ def test_a_right_to_list_that_is_withdrawn_is_named_so(server, watched):
     assert "can-i list resourceclaims.resource.k8s.io" in finding.advice
 
 
+@pytest.mark.parametrize("trouble", ["denied", "failing"])
+def test_a_kind_that_could_not_be_read_is_read_once_that_is_possible(server, config, trouble):
+    """Claims that were forbidden, or that the server failed on: then they are known, and what was missing is not."""
+    server.store.put(claim("held", "gpu-x"))
+    if trouble == "denied":
+        server.denied = {("admin", "list", "resourceclaims")}
+    else:
+        server.faults.add("resourceclaims", times=10_000, status=500, reason="InternalError")
+    followed = Watched(load_context("test", limits=SOON), SOON)
+    assert len(rules(followed)) == 1
+    assert not followed.latest.claims_known
+    server.denied = set()
+    server.faults.clear()
+    followed.until(lambda w: w.latest.claims_known and held(w) and rules(w) == [])
+    followed.until_live()
+    followed.follower.stop()
+
+
+def test_a_namespace_that_could_not_be_read_is_read_once_that_is_possible(server, config):
+    """Only what was said about this namespace is taken back."""
+    server.store.put(claim("held", "gpu-x", namespace="team-b"))
+    server.denied = {("admin", "list", "resourceclaims")}
+    spaces = ["team-a", "team-b", "team-c"]
+    server.granted = {("admin", "team-a")}
+    followed = Watched(load_context("test", limits=SOON, namespaces=spaces), SOON)
+    assert rules(followed).count("right-missing") == 2
+    server.granted = {("admin", "team-a"), ("admin", "team-b")}
+    followed.until(held)
+    followed.until(lambda w: rules(w).count("right-missing") == 1)
+    assert "'team-c'" in next(f.message for f in followed.latest.findings if f.rule == "right-missing")
+    followed.follower.stop()
+
+
+def test_a_kind_that_may_never_be_read_leaves_the_others_followed(server, config):
+    """The finding of the reading stays, is told once, and the state is live."""
+    server.denied = {("admin", verb, "pods") for verb in ("list", "watch")}
+    followed = Watched(load_context("test", limits=SOON), SOON)
+    followed.until_live()
+    server.store.put(claim("late", "gpu-x"))
+    followed.until(held)
+    assert rules(followed) == ["right-missing"]
+    followed.follower.stop()
+
+
 def test_all_rights_to_watch_withdrawn_is_said_and_passes(server, watched):
     """The state says why nothing comes; it is live again when the rights are back."""
     plurals = ("resourceslices", "deviceclasses", "resourceclaims", "nodes", "devicetaintrules", "pods")

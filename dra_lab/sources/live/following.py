@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.contexts import PREFIX, Context, find_context
-from dra_lab.sources.live.kinds import discover
+from dra_lab.sources.live.kinds import Served, discover
 from dra_lab.sources.live.limits import Limits
 from dra_lab.sources.live.missing import right_missing
 from dra_lab.sources.live.objects import LiveObjects
@@ -52,7 +52,8 @@ class ClusterFollower:
 
     `on_cluster` gets each new snapshot in a thread of the follower, at most one every `gather` seconds; while it runs,
     further changes are gathered. `on_state` is called after each change of `following`. Findings say which kinds are
-    not followed because the right to watch is missing. Raises InputError for a cluster that is no running one.
+    not followed because the right to watch is missing. Kinds that could not be read are read once that is possible.
+    Raises InputError for a cluster that is no running one.
     """
 
     def __init__(
@@ -80,7 +81,8 @@ class ClusterFollower:
         self._threads: list[threading.Thread] = []
         self._troubles: dict[str, str] = {}
         self._waiting: set[str] = set()
-        self._barred: dict[str, Finding] = {}
+        self._barred: dict[str, Finding | None] = {}
+        self._unread: set[str] = set()
 
     def start(self) -> None:
         """Begin to follow, in threads of its own; returns at once."""
@@ -127,7 +129,7 @@ class ClusterFollower:
             self._waiting.discard(watch.label)
             allowed = self._barred.pop(watch.label, None)
             self._tell_state()
-        if allowed is not None:
+        if allowed is not None or self._now_read(watch):
             self.changed()
 
     def lost(self, watch: Watch, error: SourceError) -> None:
@@ -140,7 +142,11 @@ class ClusterFollower:
         """Events of a kind do not come: a finding says which right is missing."""
         kind, verb = watch.served.kind, "watch" if watch.version else "list"
         lost = f"changes of {kind.plural} are not followed"
-        finding = right_missing(self._context, kind, error, watch.space, verb, lost)
+        if watch.version:
+            self._now_read(watch)
+        # what could not be read at all was told when the cluster was read
+        known_lost = watch.label in self._unread
+        finding = None if known_lost else right_missing(self._context, kind, error, watch.space, verb, lost)
         with self._lock:
             self._troubles.pop(watch.label, None)
             self._waiting.discard(watch.label)
@@ -175,7 +181,7 @@ class ClusterFollower:
                 begin = time.monotonic()
                 self._change.clear()
                 versions = {**self._versions, **{watch.label: watch.version for watch in self._watches}}
-                self._on_cluster(self._objects.snapshot(versions, tuple(self._barred.values())))
+                self._on_cluster(self._objects.snapshot(versions, tuple(filter(None, self._barred.values()))))
                 took = time.monotonic() - begin
         finally:
             client.close()
@@ -202,16 +208,36 @@ class ClusterFollower:
             kind, _, space = label.partition("/")
             if kind in served:
                 self._watches.append(Watch(client, served[kind], space, version, self._objects, self, source))
+        self._watches += self._of_unread(client, served)
         self._waiting = {watch.label for watch in self._watches}
         for watch in self._watches:
             self._begin(watch.run, f"dra-lab-watch-{watch.label}")
         return client
 
+    def _of_unread(self, client: ReadingClient, served: Mapping[str, Served]) -> Iterator[Watch]:
+        """Yield watches of kinds that could not be read: they are listed as soon as that is possible."""
+        spaces = sorted({space for _, _, space in (label.partition("/") for label in self._versions) if space})
+        for entry in served.values():
+            for space in spaces if entry.kind.namespaced and spaces else ("",):
+                watch = Watch(client, entry, space, "", self._objects, self, self._context.source)
+                if watch.label not in self._versions:
+                    self._unread.add(watch.label)
+                    yield watch
+
+    def _now_read(self, watch: Watch) -> bool:
+        """Say of a kind that could not be read at first that it is here; returns whether that is new."""
+        with self._lock:
+            if watch.label not in self._unread:
+                return False
+            self._unread.discard(watch.label)
+        self._objects.now_read(watch.served.kind, watch.space)
+        return True
+
     def _tell_state(self) -> None:
         if self._troubles:
             self._state(FollowState.LOST, next(iter(self._troubles.values())))
         elif len(self._barred) == len(self._watches):
-            words = next((finding.message for finding in self._barred.values()), "nothing can be followed")
+            words = next((f.message for f in self._barred.values() if f is not None), "nothing can be followed")
             self._state(FollowState.LOST, words)
         elif not self._waiting:
             self._state(FollowState.LIVE, "")

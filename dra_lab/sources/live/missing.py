@@ -32,6 +32,8 @@ def right_missing(
     if error.detail:
         advice += f". The server says: {error.detail}"
     rank = _RANKS.get(kind.name, Severity.WARNING)
+    if lost and rank is Severity.ERROR:  # the kind itself was read
+        rank = Severity.WARNING
     message = f"{who} may not {verb} {kind.resource}{where}: {lost or kind.lost}"
     return Finding("right-missing", rank, kind.resource, message, advice, Origin(context.source))
 

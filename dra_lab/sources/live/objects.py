@@ -9,7 +9,7 @@ from typing import Any
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.sources.live.kinds import KINDS
+from dra_lab.sources.live.kinds import KINDS, Kind
 from dra_lab.sources.live.pages import Key, Listed, key_of, tidy, wanted
 
 FIELDS = {
@@ -34,12 +34,25 @@ class LiveObjects:
         """Take the objects of a snapshot over."""
         self._latest = cluster
         self._said = cluster.findings
+        self._claims_known = cluster.claims_known
         self._lock = threading.Lock()
         self._objects: dict[str, dict[Key, Any]] = {
             kind.name: {key_of(item): item for item in getattr(cluster, FIELDS[kind.name])} for kind in KINDS
         }
         self._findings: dict[tuple[str, Key], tuple[Finding, ...]] = {}
         self._dirty: set[str] = set()
+
+    def now_read(self, kind: Kind, space: str) -> None:
+        """Take back what was said about a kind, of a namespace or of all, that could not be read: it is here now."""
+
+        def gone(finding: Finding) -> bool:
+            told = finding.rule in ("right-missing", "kind-not-read") and finding.subject == kind.resource
+            return told and (not space or repr(space) in finding.message)
+
+        with self._lock:
+            self._said = tuple(finding for finding in self._said if not gone(finding))
+            self._claims_known = self._claims_known or kind.name == "ResourceClaim"
+            self._dirty.add(kind.name)
 
     def put(self, kind: str, item: Any) -> bool:
         """Add or replace an object; returns False when nothing that is kept of it has changed."""
@@ -99,6 +112,8 @@ class LiveObjects:
             told = (*self._said, *(f for found in self._findings.values() for f in found), *extra)
             read_at = datetime.now().astimezone().isoformat(timespec="seconds")
             changes |= {"findings": tuple(dict.fromkeys(told)), "resource_versions": dict(versions), "read_at": read_at}
+            changes["claims_known"] = self._claims_known
+            _ = self._latest.allocated  # from which the next one is told by the claims that changed
             self._latest = self._latest.with_objects(**changes)
             return self._latest
 
