@@ -160,6 +160,7 @@ def test_a_server_that_is_not_verified_is_a_finding(use):
         ({"proxy-url": "socks5://127.0.0.1:1"}, {}, "PySocks"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:SOCKS support in urllib3")
 def test_a_setting_that_cannot_be_used_is_named(use, cluster, user, words):
     """Before anything is sent: not "no TLS connection", but which entry is no certificate, key or URL."""
     use(user, cluster=cluster)

@@ -18,7 +18,10 @@ from dra_lab.sources.live.refusals import Refusal
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of objects: name, model, plural, what is lost without it, group ("" for core), whether namespaced."""
+    """One kind of objects: name, model, plural, what is lost without it, group ("" for core), whether namespaced.
+
+    `lost_there` is what is lost without the objects of one namespace.
+    """
 
     name: str
     model: type[Any]
@@ -26,6 +29,7 @@ class Kind:
     lost: str
     group: str = GROUP
     namespaced: bool = False
+    lost_there: str = ""
 
     @property
     def resource(self) -> str:
@@ -42,6 +46,7 @@ KINDS = (
         "resourceclaims",
         "which devices are in use is unknown; all of them look free",
         namespaced=True,
+        lost_there="the devices that its claims hold look free",
     ),
     Kind("Node", Node, "nodes", "labels, taints and kubelet versions of nodes are unknown", ""),
     Kind(
@@ -57,6 +62,7 @@ KINDS = (
         "the pods that hold claims, and the health of their devices, are unknown",
         "",
         namespaced=True,
+        lost_there="its pods that hold claims, and the health of their devices, are unknown",
     ),
 )
 """The kinds that are read, the one that everything hangs on first."""

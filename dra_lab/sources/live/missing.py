@@ -34,14 +34,18 @@ def right_missing(
     rank = _RANKS.get(kind.name, Severity.WARNING)
     if lost and rank is Severity.ERROR:  # the kind itself was read
         rank = Severity.WARNING
-    message = f"{who} may not {verb} {kind.resource}{where}: {lost or kind.lost}"
+    message = f"{who} may not {verb} {kind.resource}{where}: {lost or _lost(kind, namespace)}"
     return Finding("right-missing", rank, kind.resource, message, advice, Origin(context.source))
+
+
+def _lost(kind: Kind, namespace: str) -> str:
+    return kind.lost_there if namespace and kind.lost_there else kind.lost
 
 
 def not_read(context: Context, kind: Kind, error: SourceError, namespace: str = "") -> Finding:
     """Return what a kind means that could not be read for another reason than a missing right."""
     where = f" of the namespace {namespace!r}" if namespace else ""
-    message = f"{kind.plural}{where} could not be read: {kind.lost}"
+    message = f"{kind.plural}{where} could not be read: {_lost(kind, namespace)}"
     advice = f"{error.message}. Read the cluster again when that has passed."
     return Finding("kind-not-read", Severity.WARNING, kind.resource, message, advice, Origin(context.source))
 
@@ -71,7 +75,7 @@ def namespaces_only(context: Context, namespaces: Sequence[str]) -> Finding:
     return Finding(
         "claims-some-namespaces",
         Severity.WARNING,
-        context.source,
+        "resourceclaims",
         message,
         "Read the cluster without namespaces to know all that is in use.",
         Origin(context.source),
@@ -80,16 +84,16 @@ def namespaces_only(context: Context, namespaces: Sequence[str]) -> Finding:
 
 def namespace_empty(context: Context, namespace: str) -> Finding:
     """Return what it means that nothing is in a namespace: the server says the same of one that does not exist."""
-    message = f"the namespace {namespace!r} has no ResourceClaims, or it does not exist: the server answers the same"
+    message = f"the namespace {namespace!r} has no ResourceClaims, or does not exist: the server answers the same"
     advice = f"See whether the name is right: kubectl get namespace {namespace}{context.option}"
-    return Finding("namespace-empty", Severity.NOTE, context.source, message, advice, Origin(context.source))
+    return Finding("namespace-empty", Severity.NOTE, namespace, message, advice, Origin(context.source))
 
 
 def server_not_verified(context: Context, server: str) -> Finding:
     """Return what insecure-skip-tls-verify means."""
     message = f"the certificate of {server} is not looked at (insecure-skip-tls-verify): others could answer for it"
     advice = "Put certificate-authority-data in its place in the kubeconfig."
-    return Finding("server-not-verified", Severity.NOTE, context.source, message, advice, Origin(context.source))
+    return Finding("server-not-verified", Severity.NOTE, server, message, advice, Origin(context.source))
 
 
 def refused_credentials(context: Context, error: Refusal) -> SourceError:
