@@ -10,12 +10,27 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
+from dra_lab import __version__
 from dra_lab.cli.options import FITS, UNANSWERED
 from dra_lab.errors import DraLabError
 
 COMMANDS = ("samples", "topology", "plan", "draw", "export", "check", "capture", "migrate", "replay")
 """The modules of this room that are commands, in the order in which help lists them."""
 
+
+_DESCRIPTION = """\
+A planning desk for Kubernetes Dynamic Resource Allocation. Without a command,
+or with `lab`, it opens JupyterLab on the planner; further words go to
+JupyterLab."""
+
+_EPILOG = """\
+to begin with:
+  dra-lab samples
+  dra-lab plan sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs
+  dra-lab plan context: --claim claim.yaml      (kubectl's current cluster)
+  dra-lab COMMAND --help
+
+exit status: 0 = fits or valid, 1 = not, 2 = could not be answered"""
 
 _LAB_HELP = """\
 usage: dra-lab [lab] [JUPYTERLAB-OPTION ...]
@@ -61,9 +76,11 @@ def _close_output() -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="dra-lab",
-        description="A planning desk for Kubernetes Dynamic Resource Allocation. "
-        "Without a command, or with `lab`, it opens JupyterLab on the planner; further words go to JupyterLab.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
     )
+    parser.add_argument("--version", action="version", version=f"dra-lab {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     commands.add_parser("lab", help="open JupyterLab on the planner notebook (the default)")
     for name in COMMANDS:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan, PlanStatus
 from dra_lab.model.release import RELEASES
 
 Commands = Any
@@ -55,8 +55,12 @@ def add_claim(parser: argparse.ArgumentParser, *, required: bool = True, short: 
     add_cluster(parser, short=short)
     parser.add_argument("--claim", required=required, metavar="FILE", help=CLAIM_HELP)
     parser.add_argument("--node", default="", metavar="NAME", help="plan on this node only")
+    named = ", ".join(goal for goal in GOALS if goal not in FIXED_GOALS)
     parser.add_argument(
-        "--goals", default="", metavar="GOAL,...", help="goals that come first, after alternatives and preferences"
+        "--goals",
+        default="",
+        metavar="GOAL,...",
+        help=f"goals that come first, after {' and '.join(FIXED_GOALS)}; the others in their usual order: {named}",
     )
     parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dra_lab import __version__
 from dra_lab.cli import main
 
 EKS = "sample:eks-p4d"
@@ -132,3 +133,10 @@ def test_namespaces_are_for_running_clusters(command, capsys):
     output = ["--output", "never"] if command[0] == "migrate" else []
     assert main([*command, *output, "--read-namespace", "team-a"]) == 2
     assert "--read-namespace is for context:NAME" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys):
+    """What is installed is the first question of whoever helps."""
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"dra-lab {__version__}\n")
