@@ -145,5 +145,6 @@ def _error(ask: Ask, found: Candidates) -> str:
         device, message = next(iter(found.failed.items()))
         count = len(found.failed)
         devices = f"{device}" if count == 1 else f"{count} devices, first {device}"
-        return f"{where}the selector fails on {devices}: {message}. kube-scheduler gives up the pod when it meets one"
+        why = message.rstrip(".")
+        return f"{where}the selector fails on {devices}: {why}. kube-scheduler gives up the pod when it meets one"
     return ""

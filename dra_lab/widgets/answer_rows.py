@@ -22,6 +22,7 @@ from dra_lab.widgets.plan_values import (
     SuggestionRow,
     Tone,
 )
+from dra_lab.widgets.selector_words import without_text
 
 _STATES: dict[PlanStatus, State] = {
     PlanStatus.OPTIMAL: "fits",
@@ -60,7 +61,7 @@ def answer_row(
     from dra_lab.exports.sentences import headline
 
     told = progress_row(progress) if stale else None
-    trouble = str(refusal) if refusal is not None and not stale else ""
+    trouble = without_text(str(refusal)) if refusal is not None and not stale else ""
     if trouble and plan is None:
         return AnswerRow(state="error", sentence=trouble)
     if plan is None:

@@ -15,6 +15,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.session import Session
 from dra_lab.widgets.canvas_values import CanvasStatus, LinkOptionRow, LinkRow, PaletteRow, RequestRow
+from dra_lab.widgets.selector_words import without_text
 
 MAX_MATCHING_IDS = 200
 """Devices of a request that the browser is told for lighting up; more would only make the message long."""
@@ -64,7 +65,7 @@ def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, Re
             matching=len(status.matching) if status else 0,
             total=status.total if status else 0,
             text=status.text if status else "",
-            error=status.error if status else "",
+            error=without_text(status.error) if status else "",
             matching_ids=tuple(str(device) for device in status.matching[:MAX_MATCHING_IDS]) if status else (),
             free=status.free if status else 0,
         )
