@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import pulp
-
 from dra_lab.errors import SolverError
 from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.model.sketch import MAX_DEVICES
@@ -20,6 +18,7 @@ from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import Taken, overbooked, read_taken
 from dra_lab.planner.variables import Model, total
+from dra_lab.planner.worth_of_way import worth_of
 
 if TYPE_CHECKING:
     from dra_lab.planner.replicas import Others
@@ -65,12 +64,13 @@ class Solution:
 
 @dataclass
 class _Run:
-    """One staged solve while it goes on.
+    """One staged solve of `problem` while it goes on.
 
     `others` knows of further replicas on the node (goal `damage`); once they are in the model, the claim's own asks are
     the first `mine`.
     """
 
+    problem: AllocationProblem
     model: Model
     goals: tuple[Objective, ...]
     solver: str
@@ -105,7 +105,7 @@ def solve_problem(
     model = build_model(Model(problem))
     order = [goal for goal in order if goal != DAMAGE or others is not None]
     goals = objectives(model, order, damage=others.most if others is not None else 0)
-    run = _Run(model, goals, solver, limits, best, least, others=others)
+    run = _Run(problem, model, goals, solver, limits, best, least, others=others)
     outcome = _first(run)
     if outcome.infeasible:
         return Solution(infeasible=True)
@@ -119,7 +119,7 @@ def solve_problem(
                 return Solution(run.have, tuple(run.done), worse=True)
             run.best = best = None
     rest = run.goals[len(run.done) :]
-    values = _values(run.goals)
+    values = _values(run)
     late = (StageResult(goal.goal, values[goal.goal], None, False) for goal in rest)
     return Solution(run.have, (*run.done, *late))
 
@@ -128,7 +128,7 @@ def find_allocation(problem: AllocationProblem, limits: Limits, *, solver: str =
     """Find any allocation, or the proof that there is none; neither when time or a person ended the search."""
     if hopeless(problem):
         return Solution(infeasible=True)
-    run = _Run(build_model(Model(problem)), (), solver, limits, None)
+    run = _Run(problem, build_model(Model(problem)), (), solver, limits, None)
     outcome = _minimise(run, 0, "feasibility")
     return Solution(run.have if outcome.value is not None else None, infeasible=outcome.infeasible)
 
@@ -165,7 +165,7 @@ def _first(run: _Run) -> Outcome:
 
 def _stage(run: _Run, position: int, objective: Objective) -> bool:
     """Decide one goal and fix it; say whether it is proven."""
-    value = _values((objective,))[objective.goal]
+    value = _values(run)[objective.goal]
     floor = objective.floor
     if run.least[:position] == tuple(stage.value for stage in run.done) and position < len(run.least):
         floor = max(floor, run.least[position])
@@ -175,7 +175,7 @@ def _stage(run: _Run, position: int, objective: Objective) -> bool:
         if outcome.infeasible:
             raise SolverError(f"the solver lost its own solution at goal {objective.goal!r}; try the solver CBC")
         bound = max(floor, outcome.bound) if outcome.bound is not None else floor
-        value = min(value, outcome.value) if outcome.value is not None else value
+        value = min(value, _values(run)[objective.goal])
     proven = _conclude(run, objective.goal, value, bound)
     if proven and position + 1 < len(run.goals):
         run.model.require(objective.expression <= value, "goal", objective.goal)
@@ -248,8 +248,8 @@ def _minimise(run: _Run, expression: Any, goal: str, have: int | None = None) ->
             run.model.require(total(variables) <= len(variables) - 1, "capacity", goal)
 
 
-def _values(goals: Sequence[Objective]) -> dict[str, int]:
-    values = {}
-    for goal in goals:
-        values[goal.goal] = goal.expression if isinstance(goal.expression, int) else round(pulp.value(goal.expression))
-    return values
+def _values(run: _Run) -> dict[str, int]:
+    """Return the goals of the allocation that was found, by what it takes (`worth_of`)."""
+    group_of = {device: number for number, group in enumerate(run.problem.groups) for device in group.devices}
+    found = worth_of(run.problem, Counter((ask, group_of[device]) for ask, device in run.have or ()))
+    return {goal.goal: goal.expression if isinstance(goal.expression, int) else found[goal.goal] for goal in run.goals}

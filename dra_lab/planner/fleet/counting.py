@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from math import floor, lcm
+from operator import le, mul
 
 import numpy as np
 
@@ -31,21 +34,33 @@ class Room:
 
     def may_hold(self, counts: Sequence[int]) -> bool:
         """Say whether counting does not rule the numbers out."""
-        return all(count <= cap for count, cap in zip(counts, self.caps, strict=True)) and all(
-            sum(weight * count for weight, count in zip(weights, counts, strict=True)) <= limit
-            for weights, limit in self.rows
+        return all(map(le, counts, self.caps)) and all(
+            sum(map(mul, weights, counts)) <= limit for weights, limit in self._whole
         )
+
+    @cached_property
+    def _whole(self) -> tuple[tuple[tuple[int, ...], int], ...]:
+        """Return the rows in whole numbers, which are added ten times as fast."""
+        found = []
+        for weights, limit in self.rows:
+            unit = lcm(*(weight.denominator for weight in weights))
+            found.append((tuple(int(weight * unit) for weight in weights), floor(limit * unit)))
+        return tuple(dict.fromkeys(found))
 
     def vectors(self, most: int) -> list[Counts] | None:
         """Return all numbers that may be held, each after those that it contains; None when more than `most`."""
         found: list[Counts] = [()]
         for at, cap in enumerate(self.caps):
             tail = (0,) * (len(self.caps) - at - 1)
-            found = [
-                (*head, count) for head in found for count in range(cap + 1) if self.may_hold((*head, count, *tail))
-            ]
-            if len(found) > most:
-                return None
+            longer: list[Counts] = []
+            for head in found:
+                for count in range(cap + 1):
+                    if not self.may_hold((*head, count, *tail)):
+                        break
+                    longer.append((*head, count))
+                    if len(longer) > most:
+                        return None
+            found = longer
         return sorted(found, key=lambda counts: (sum(counts), counts))
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pulp
-
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.constraints import build_model
@@ -19,6 +17,7 @@ from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import overbooked
 from dra_lab.planner.solve import hopeless
 from dra_lab.planner.variables import Expression, Model, total
+from dra_lab.planner.worth_of_way import worth_of
 
 _SEARCH_WEIGHT = 5
 
@@ -54,9 +53,11 @@ def device_goals(order: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass
 class _Stage:
-    """A model of copies with its goals, most important first."""
+    """A model of copies with its goals, most important first; `ones` is each copy with its links."""
 
     model: Model
+    ones: tuple[tuple[OneOf, range], ...]
+    order: tuple[str, ...]
     goals: tuple[Expression, ...]
     floors: tuple[int, ...]
     solver: str
@@ -99,12 +100,13 @@ def _model(copies: Copies, order: Sequence[str], limits: Limits, solver: str) ->
     model = build_model(Model(copies.problem))
     goals: list[Expression] = [0] * len(order)
     floors = [0] * len(order)
-    for number in range(len(copies.copies)):
-        for at, goal in enumerate(objectives(OneOf(model, copies, number), order)):
+    ones = [(OneOf(model, copies, number), range(*copy.links)) for number, copy in enumerate(copies.copies)]
+    for one, _ in ones:
+        for at, goal in enumerate(objectives(one, order)):
             goals[at] = goals[at] + goal.expression
             floors[at] += goal.floor
     _break_symmetry(model, copies)
-    return _Stage(model, tuple(goals), tuple(floors), solver, limits)
+    return _Stage(model, tuple(ones), tuple(order), tuple(goals), tuple(floors), solver, limits)
 
 
 def _break_symmetry(model: Model, copies: Copies) -> None:
@@ -132,7 +134,7 @@ def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
             if outcome.infeasible:
                 raise SolverError("the solver lost its own solution while packing a node; try the solver CBC")
             bound = max(floor, outcome.bound) if outcome.bound is not None else floor
-            value = min(value, outcome.value) if outcome.value is not None else value
+            value = min(value, _values(stage)[at])
         if bound is None or bound < value:
             lower = (*proven, floor if bound is None else bound, *([0] * (len(least) - at - 1)))
             return Packed(max(least, lower), _values(stage), _takes(stage.model, copies))
@@ -160,7 +162,12 @@ def _minimise(stage: _Stage, expression: Expression, have: int | None = None) ->
 
 
 def _values(stage: _Stage) -> Values:
-    return tuple(goal if isinstance(goal, int) else round(pulp.value(goal) or 0) for goal in stage.goals)
+    """Return the goals of the way that was found, by what it takes (`worth_of`)."""
+    found = [0] * len(stage.order)
+    for one, links in stage.ones:
+        worth = worth_of(one.problem, {key: int(taken.varValue or 0) for key, taken in one.take.items()}, links)
+        found = [value + worth[goal] for value, goal in zip(found, stage.order, strict=True)]
+    return tuple(found)
 
 
 def _takes(model: Model, copies: Copies) -> Takes:

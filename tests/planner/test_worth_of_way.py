@@ -1,0 +1,66 @@
+"""What an allocation is worth is read from what it takes, whatever a solver that was ended early left behind."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+from exhaustive_fleets import a_fleet, random_workloads
+from exhaustive_plans import COUNTED, Exhaustive, random_cluster, random_sketch
+
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.eligible import Rules
+from dra_lab.planner.fleet.pack import pack
+from dra_lab.planner.fleet.pods import look_at
+from dra_lab.planner.fleet.sites import sites_of
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.scan import scan_nodes
+from dra_lab.planner.views import views_of
+from dra_lab.planner.worth_of_way import worth_of
+
+RELEASE = KubernetesRelease("1.37")
+
+
+@pytest.mark.parametrize("start", range(0, 120, 40))
+def test_worth_is_what_the_goals_are(start):
+    """Every goal of allocations of random claims has the value that counting their devices gives."""
+    compared = 0
+    for seed in range(start, start + 40):
+        rng = random.Random(f"worth {seed}")
+        cluster, sketch = random_cluster(rng), random_sketch(rng)
+        brute = Exhaustive(cluster, sketch)
+        rules = Rules(cluster, sketch, RELEASE, views_of(cluster, RELEASE).matching)
+        problem = scan_nodes(rules, Limits()).problem("n1")
+        number = {ask.reference: at for at, ask in enumerate(problem.asks)}
+        group_of = {device: at for at, group in enumerate(problem.groups) for device in group.devices}
+        for picked in islice(brute.allocations(), 20):
+            way = Counter((number[ask.reference], group_of[device]) for ask, taken in picked for device in taken)
+            goals = brute.goals(picked)
+            found = worth_of(problem, way)
+            assert {goal: found[goal] for goal in COUNTED} == {goal: goals[goal] for goal in COUNTED}, f"seed {seed}"
+            compared += 1
+    assert compared > 20
+
+
+def test_any_way_is_told_with_its_own_values():
+    """Where any way will do the solver minimises nothing: the values told are those of the way, not above them."""
+    told = 0
+    for seed in range(40):
+        rng = random.Random(f"any way {seed}")
+        cluster = a_fleet(rng, sharing=seed % 2 == 0)
+        fleet = look_at(cluster, random_workloads(rng, cluster, sharing=seed % 2 == 0), RELEASE, Limits())
+        for site in sites_of(fleet):
+            counts = [int(at == 0) for at in range(len(site.parts))]
+            limits = Limits(cancel=threading.Event())
+            found = pack(site.problem, site.parts, counts, COUNTED, limits, solver="HiGHS", decide_only=True)
+            if found.upper is None:
+                continue
+            way = {(ask, group): count for _, ask, group, count in found.takes}
+            mine = worth_of(replace(site.problem, paired=site.parts[0].paired), way, range(*site.parts[0].links))
+            assert found.upper == tuple(mine[goal] for goal in COUNTED), f"seed {seed}"
+            told += 1
+    assert told > 20
