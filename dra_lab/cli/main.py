@@ -12,6 +12,7 @@ from pathlib import Path
 
 from dra_lab import __version__
 from dra_lab.cli.options import FITS, UNANSWERED
+from dra_lab.cli.terminal import plain_output
 from dra_lab.errors import DraLabError
 
 COMMANDS = ("samples", "topology", "plan", "draw", "export", "check", "capture", "migrate", "replay")
@@ -44,6 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] == "lab":
         return _lab(arguments[1:])
+    with plain_output():
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         options = _parser().parse_args(arguments)
         status: int = options.run(options)

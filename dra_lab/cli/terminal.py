@@ -1,0 +1,37 @@
+"""Standard output and error without what a terminal would obey: names in a cluster or file may hold escapes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, TextIO, cast
+
+_OBEYED = (*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_SHOWN = {code: f"\\u{code:04x}" for code in _OBEYED if chr(code) not in "\n\t"}  # as JSON writes them
+
+
+class _Plain:
+    """A stream that writes control characters, and those that turn the direction of text, as their escapes.
+
+    What is printed as JSON stays the same JSON. A carriage return at the beginning stays: progress bars draw
+    themselves anew with it.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        start = text[:1] if text[:1] == "\r" else ""
+        self._stream.write(start + text[len(start) :].translate(_SHOWN))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def plain_output() -> Iterator[None]:
+    """Let everything that is printed meanwhile be text, whatever stands in the names that it shows."""
+    with redirect_stdout(cast("TextIO", _Plain(sys.stdout))), redirect_stderr(cast("TextIO", _Plain(sys.stderr))):
+        yield
