@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dra_lab.cli.options import Commands, add_claim, cluster_of, session_of, status_of, tell_misfit
+from dra_lab.cli.pods import pod_of
 from dra_lab.cli.workloads import add_workloads, fleet_status, is_fleet, workloads_of
 from dra_lab.errors import InputError
 from dra_lab.model.plan import Plan
 
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Wanted
+    from dra_lab.gitops.asked import AskedPod
 
 _API_VERSIONS = ("v1", "v1beta2", "v1beta1")
 _EXAMPLES = ("pod", "deployment", "statefulset", "job", "none")
@@ -47,7 +49,7 @@ def add(commands: Commands) -> None:
     text = "with --tighten and replicas: several templates for a claim where one cannot serve every planned node"
     target.add_argument("--split", action="store_true", help=text)
     use = parser.add_argument_group("who uses it")
-    text = "an example beside the claim; default: pod, with replicas deployment"
+    text = "an example beside the claim; default: pod, with replicas deployment, of a workload its own kind"
     use.add_argument("--example", choices=_EXAMPLES, help=text)
     text = "any object with a pod template: its patched copy, planned with the replicas that it says"
     use.add_argument("--workload", type=Path, metavar="FILE", help=text)
@@ -76,7 +78,10 @@ def run(options: argparse.Namespace) -> int:
     if options.split and options.workload:
         raise InputError("--split writes a workload for each group of replicas; leave --workload out, or --split")
     workload = read_workload(options.workload) if options.workload else None
-    example = options.example or ("deployment" if is_fleet(options) else "pod")
+    pod = None if is_fleet(options) else pod_of(options)
+    if pod is not None:
+        options.asked = [(options.claim, pod.replicas)]
+    example = options.example or (_like(pod) if pod else "deployment" if is_fleet(options) else "pod")
     wanted = Wanted(
         example, workload, options.container, options.patch, report=options.report, annotate=options.annotate
     )
@@ -100,6 +105,12 @@ def run(options: argparse.Namespace) -> int:
     for path in write_bundle(options.output, made, overwrite=options.overwrite):
         print(path)
     return status_of(plan)
+
+
+def _like(pod: AskedPod) -> str:
+    """Return the example that is most like the workload of a pod that was given."""
+    kind = pod.subject.partition("/")[0].lower() or "pod"
+    return kind if kind in _EXAMPLES else "deployment"
 
 
 def _pods_of(path: Path) -> int:

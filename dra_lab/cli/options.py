@@ -42,12 +42,18 @@ def add_cluster(parser: argparse.ArgumentParser, *, short: bool = True) -> None:
 
 
 def cluster_of(options: argparse.Namespace) -> Cluster:
-    """Return a command's cluster. Raises what `load_cluster` raises, InputError for namespaces of a file."""
+    """Return a command's cluster, read once: a running one takes seconds, and standard input is there only once.
+
+    Raises what `load_cluster` raises, InputError for namespaces of a file.
+    """
     from dra_lab.sources import load_cluster
 
     if options.read_namespaces and not options.cluster.startswith("context:"):
         raise InputError(f"--read-namespace is for context:NAME; of {options.cluster} everything is read, leave it out")
-    return load_cluster(options.cluster, namespaces=tuple(options.read_namespaces))
+    if "read" not in options:
+        options.read = load_cluster(options.cluster, namespaces=tuple(options.read_namespaces))
+    read: Cluster = options.read
+    return read
 
 
 def add_claim(parser: argparse.ArgumentParser, *, required: bool = True, short: bool = True) -> None:

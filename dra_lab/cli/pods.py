@@ -43,23 +43,33 @@ class PodAnswer:
         return "---\n".join(texts)
 
 
-def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
-    """Return the answer for the pod in a command's --claim, None where that is one claim or drawing alone.
+def pod_of(options: argparse.Namespace) -> AskedPod | None:
+    """Return the pod in a command's --claim, None where that is one claim or drawing alone.
 
-    Raises what `cluster_of`, `gitops.asked.read_pod` and `make_plan` raise.
+    Raises what `cluster_of` and `gitops.asked.read_pod` raise.
     """
-    from dra_lab.checks.cluster import check_cluster
     from dra_lab.gitops.asked import read_pod
-    from dra_lab.planner import make_plan
-    from dra_lab.session.waiting import WaitingBar
 
     if not _may_be_pod(options.claim):
         return None
     read = cluster_of(options)
-    release = KubernetesRelease(options.release or read.default_release)
-    pod = read_pod(options.claim, read, release)
+    return read_pod(options.claim, read, KubernetesRelease(options.release or read.default_release))
+
+
+def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
+    """Return the answer for the pod in a command's --claim, None where that is one claim or drawing alone.
+
+    Raises what `pod_of` and `make_plan` raise.
+    """
+    from dra_lab.checks.cluster import check_cluster
+    from dra_lab.planner import make_plan
+    from dra_lab.session.waiting import WaitingBar
+
+    pod = pod_of(options)
     if pod is None:
         return None
+    read = cluster_of(options)
+    release = KubernetesRelease(options.release or read.default_release)
     with WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = make_plan(
             pod.cluster,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -11,9 +12,16 @@ import pytest
 
 from dra_lab import __version__
 from dra_lab.cli import main
+from dra_lab.sources import sample_path
 
 EKS = "sample:eks-p4d"
 PAIRS = f"{EKS}/gpu-nic-pairs"
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: one}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 1}}]}}
+"""
 DEPLOYMENT = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -63,6 +71,19 @@ def test_what_is_too_long_for_a_name_is_told_as_such(command, capsys):
     told = capsys.readouterr().err
     assert "cannot be read: File name too long" in told
     assert len(told) < 200
+
+
+@pytest.mark.parametrize(
+    "command", [["plan"], ["draw", "-o", "{}/a.svg"], ["export", "-o", "{}/git"]], ids=lambda c: c[0]
+)
+def test_a_cluster_is_read_once(command, tmp_path, monkeypatch, capsys):
+    """Standard input is there only once, whatever a command asks of it."""
+    files = [sample_path(EKS) / f"{kind}.yaml" for kind in ("nodes", "deviceclasses", "resourceslices")]
+    text = b"\n---\n".join(file.read_bytes() for file in files)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    (tmp_path / "claim.yaml").write_text(CLAIM)
+    name, *more = [word.format(tmp_path) for word in command]
+    assert main([name, "-", "--claim", str(tmp_path / "claim.yaml"), *more]) == 0, capsys.readouterr().err
 
 
 def test_claims_that_come_again_get_numbers(capsys):

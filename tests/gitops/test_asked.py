@@ -7,6 +7,7 @@ import pytest
 from dra_lab.cli import main
 from dra_lab.errors import DraLabError
 from dra_lab.gitops.asked import read_pod
+from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
@@ -125,3 +126,15 @@ def test_replicas_of_a_pod_have_all_its_claims(tmp_path, capsys):
     path.write_text("---\n".join((template("a", 2), template("b", 1), pod("a", "b"))))
     assert main(["plan", "sample:eks-p4d", "--claim", str(path), "--replicas", "9"]) == 1
     assert "4 of 9 replicas placed" in capsys.readouterr().out
+
+
+def test_an_export_of_a_pod_holds_every_claim(tmp_path, capsys):
+    """And an example of its own kind; none of its claims is left out without a word."""
+    path, folder = tmp_path / "pod.yaml", tmp_path / "git"
+    path.write_text("---\n".join((template("a", 2), template("b", 1), pod("a", "b"))))
+    assert main(["export", "sample:eks-p4d", "--claim", str(path), "-o", str(folder)]) == 0
+    written = sorted(Path(line).name for line in capsys.readouterr().out.split())
+    templates = ["resourceclaimtemplate-train-a.yaml", "resourceclaimtemplate-train-b.yaml"]
+    assert written == ["kustomization.yaml", "plan.json", "pod-train.yaml", *templates]
+    example = next(iter(load_yaml((folder / "pod-train.yaml").read_text()))).value
+    assert [claim["name"] for claim in example["spec"]["resourceClaims"]] == ["a", "b"]
