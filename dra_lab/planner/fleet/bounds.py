@@ -57,7 +57,9 @@ def least_racks(tables: Sequence[AnyTable]) -> Racked:
 
 
 def _nodes(table: AnyTable, *, least: bool) -> tuple[tuple[Counts, int], ...]:
-    """Return how many nodes each pattern uses where a table stands for several."""
+    """Return how many nodes each pattern uses where a table stands for several; for an island that may be none."""
+    if table.site.homes and least:
+        return tuple((counts, 0) for counts in sorted(table.least() or {}))
     return tuple(sorted(table.used(least=least).items())) if isinstance(table, CoupledTable) else ()
 
 

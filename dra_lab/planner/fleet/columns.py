@@ -206,3 +206,18 @@ class _Judge:
             nics = self._taken([number for number, kind in at if kind == "nic"]) if root is not None else 0
             found += np.maximum(0, gpus - nics)
         return found
+
+
+def joined(used: Array) -> list[Array]:
+    """Return the sets of columns that rows join, the columns that no row uses left out."""
+    together = used.T.astype(np.int64) @ used.astype(np.int64) > 0
+    left = set(np.flatnonzero(together.any(axis=1)).tolist())
+    found = []
+    while left:
+        mine, border = set(), {min(left)}
+        while border:
+            mine |= border
+            border = {at for one in border for at in np.flatnonzero(together[one]).tolist()} - mine
+        found.append(np.array(sorted(mine)))
+        left -= mine
+    return found

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from dra_lab.model.sketch import How
-from dra_lab.planner.fleet.columns import Array, columns_of
+from dra_lab.planner.fleet.columns import Array, columns_of, joined
 from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.counting import Row, rows_of
 from dra_lab.planner.fleet.pods import Fleet
@@ -116,7 +116,7 @@ class Hardware:
         if not len(uses):
             return ()
         found = []
-        for resources in _joined(uses != 0):
+        for resources in joined(uses != 0):
             mine = np.flatnonzero(uses[:, resources].any(axis=1))
             rows = np.column_stack([pods[mine], uses[np.ix_(mine, resources)]])
             first = np.sort(np.unique(rows, axis=0, return_index=True)[1])
@@ -166,21 +166,6 @@ class Hardware:
             chosen = np.array([group in groups and own == key for group, own in keys])
             if chosen.any():
                 yield chosen
-
-
-def _joined(used: Array) -> list[Array]:
-    """Return the sets of columns that rows join, the columns that no row uses left out."""
-    together = used.T.astype(np.int64) @ used.astype(np.int64) > 0
-    left = set(np.flatnonzero(together.any(axis=1)).tolist())
-    found = []
-    while left:
-        mine, border = set(), {min(left)}
-        while border:
-            mine |= border
-            border = {at for one in border for at in np.flatnonzero(together[one]).tolist()} - mine
-        found.append(np.array(sorted(mine)))
-        left -= mine
-    return found
 
 
 def _together_rows(problem: AllocationProblem, parts: Sequence[Part]) -> Iterator[Row]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dra_lab.model.fleet import NODES
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.coupled_tables import DealtTable, tables_for
+from dra_lab.planner.fleet.islands import with_islands
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
@@ -34,7 +37,8 @@ _TELL_EVERY = 10
 
 def search(work: Work) -> tuple[Answer, list[Stand], int]:
     """Return the best answer, who stands where in it, and the number of distinct node states."""
-    sites = sites_of(work.fleet)
+    states = sites_of(work.fleet)
+    sites = with_islands(work.fleet, states)
     tables: list[AnyTable] = []
     narrow: list[Site] = []
     large, skipped = _is_large(work, sites), False
@@ -52,6 +56,8 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
     whole = work.fleet.scan.complete and not skipped
     closed = not tables and whole and all(table.closed for table in exact)
     closed = closed and not any(isinstance(table, DealtTable) for table in asked)
+    # Islands are counted for nodes: what is kept after that is held against what may be.
+    closed = closed and (work.order[-1] == NODES or not any(site.homes for site in sites))
     tables.extend(asked)
     began = time.monotonic()
     answer = _answer(work, tables, closed=closed)
@@ -61,7 +67,9 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
         answer, stands = _improved(work, tables, (answer, stands), len(sites), time.monotonic() - began)
     if not whole:
         answer = _unproven(answer)
-    return answer, stands, len(sites)
+    if any(site.homes for site in sites):
+        answer.goals = _with_nodes(answer.goals, stands, tables)
+    return answer, stands, len(states)
 
 
 def _is_large(work: Work, sites: Sequence[Site]) -> bool:
@@ -172,6 +180,30 @@ def _unproven(answer: Answer) -> Answer:
     answer.goals = tuple(replace(goal, bound=0) for goal in answer.goals)
     answer.infeasible = False
     return answer
+
+
+def _with_nodes(
+    goals: Sequence[GoalBound], stands: Sequence[Stand], tables: Sequence[AnyTable]
+) -> tuple[GoalBound, ...]:
+    """Return the goals with the nodes that are used: where there are islands the master does not know of nodes."""
+    used: set[str] = set()
+    room, placed = Counter[str](), 0
+    for stand in stands:
+        placed += sum(stand.counts)
+        used.update(
+            stand.site.node(stand.node, part) for part, n in zip(stand.site.parts, stand.counts, strict=True) if n
+        )
+    for table in tables:
+        most = max((sum(counts) for counts in table.least() or {}), default=placed)
+        for member in table.site.members:
+            room[table.site.homes.get(member, member)] += most
+    # The fullest nodes first: with fewer of them there is no room for what is placed.
+    least, left = 0, placed
+    for _, most in room.most_common():
+        if left <= 0:
+            break
+        least, left = least + 1, left - most
+    return tuple(GoalBound(NODES, len(used), min(least, len(used))) if goal.goal == NODES else goal for goal in goals)
 
 
 def _fill(work: Work, tables: Sequence[Table]) -> None:

@@ -28,7 +28,7 @@ class Site:
     stand there. `state` is that of the first member where the nodes' states are known, and `kept` the group of its
     layout behind each group of the problem. Where nodes share devices, a member is a set of them under the name of the
     first, `nodes` holds these sets, and a part is a kind of pod on one node of the first set; `devices` finds the
-    devices of a member where nothing else tells them.
+    devices of a member where nothing else tells them. Where members are islands, `homes` says on which node.
     """
 
     members: tuple[str, ...]
@@ -38,6 +38,7 @@ class Site:
     kept: tuple[int, ...] = ()
     nodes: tuple[tuple[str, ...], ...] = ()
     devices: Callable[[str], Mapping[int, Sequence[DeviceID]]] | None = field(default=None, repr=False, compare=False)
+    homes: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def problem(self) -> AllocationProblem:
@@ -57,12 +58,14 @@ class Site:
     def node(self, member: str, part: Part) -> str:
         """Return the node of a member on which pods of a part stand."""
         if not self.nodes:
-            return member
+            return self.homes.get(member, member)
         return self.nodes[self.members.index(member)][self.nodes[0].index(part.node)]
 
     @property
     def all_nodes(self) -> tuple[str, ...]:
         """Return the nodes of all members."""
+        if self.homes:
+            return tuple(dict.fromkeys(self.homes.values()))
         return tuple(node for nodes in self.nodes for node in nodes) if self.nodes else self.members
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -20,10 +21,14 @@ class Stock:
     """
 
     def __init__(self, problem: AllocationProblem, states: Sequence[NodeState], columns: Sequence[Columns]) -> None:
-        """Lay out the resources of a problem; `columns` are in the order of the pods."""
+        """Lay out the resources of a problem; `columns` are in the order of the pods.
+
+        Shared counters are resources too, as the problem says what is left of them: of one state only, and not where a
+        shareable device draws on them, which pays once for all its shares.
+        """
         self.problem = problem
         self.keys: list[tuple[int, str]] = []
-        self.units = {}
+        self.units: dict[tuple[int, str], Fraction] = {}
         for number, group in enumerate(problem.groups):
             if not group.shareable:
                 self.keys.append((number, ""))
@@ -32,6 +37,10 @@ class Stock:
                 if unit:
                     self.keys.append((number, key))
                     self.units[number, key] = unit
+        self._counters = dict(problem.counters)
+        # Counters stand below all groups: what asks by group passes them by.
+        self._counted = {-1 - number: counter for number, counter in enumerate(self._counters)}
+        self.keys.extend((number, "counter") for number in self._counted)
         self.free = np.array([self._row(state) for state in states], np.int64).reshape(len(states), len(self.keys))
         self.columns = [self._possible(found) for found in columns]
         self.uses = [self._uses(found) for found in self.columns]
@@ -41,7 +50,9 @@ class Stock:
         left = dict(state.left)
         row = []
         for number, key in self.keys:
-            if not key:
+            if number in self._counted:
+                row.append(max(0, self._counters[self._counted[number]]))
+            elif not key:
                 row.append(state.free[number])
             elif not state.free[number]:
                 row.append(0)
@@ -54,6 +65,10 @@ class Stock:
         uses = np.zeros((len(found.takes), len(self.keys)), np.int64)
         for at, (number, key) in enumerate(self.keys):
             for column, (ask, group) in enumerate(found.pairs):
+                if number in self._counted:
+                    drawn = dict(self.problem.groups[group].draws).get(self._counted[number], 0)
+                    uses[:, at] += found.takes[:, column].astype(np.int64) * drawn
+                    continue
                 if group != number:
                     continue
                 amount = 1

@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from dra_lab.planner.fleet.columns import columns_of
 from dra_lab.planner.fleet.counting import Counts, Room, room_of
+from dra_lab.planner.fleet.exhaust import exhaust
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
 from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.stock import Stock
+from dra_lab.planner.fleet.survey import NodeState
 from dra_lab.planner.progress import Limits
 
 MOST_VECTORS = 2_000
@@ -46,7 +50,8 @@ class Table:
     """What is known of one site.
 
     `packed` holds each combination of numbers that was looked at; one that is not there, and that counting allows, is
-    not known to be impossible. `vectors` are all that counting allows (None: too many to list).
+    not known to be impossible. `vectors` are all that counting allows (None: too many to list). With a `stock` every
+    way is looked at before a solver is asked.
     """
 
     site: Site
@@ -54,6 +59,7 @@ class Table:
     order: tuple[str, ...]
     solver: str
     vectors: list[Counts] | None
+    stock: Stock | None = None
     packed: dict[Counts, Packed] = field(default_factory=dict)
     _barred: list[Counts] = field(default_factory=list)
 
@@ -105,6 +111,8 @@ class Table:
             found = Packed(None)
         elif not any(counts):
             found = Packed(lower, lower)
+        elif (every := self._every(counts)) is not None:
+            found = every
         else:
             found = pack(
                 self.site.problem,
@@ -120,6 +128,25 @@ class Table:
                 found = Packed(found.lower, known.upper, known.takes)
         self.learn(counts, found)
         return found
+
+    def _every(self, counts: Counts) -> Packed | None:
+        """Return the best of all ways, None where they are not listed or too many."""
+        every = exhaust(self.stock, self.stock.left[0], counts, None, self.lower) if self.stock is not None else None
+        if every is None or self.stock is None:
+            return None
+        if every.rows is None:
+            return Packed(None)
+        columns = self.stock.columns
+        takes = tuple(
+            (number, ask, group, count)
+            for number, (pod, column) in enumerate(sorted(every.rows))
+            for (ask, group), count in zip(columns[pod].pairs, columns[pod].takes[column].tolist(), strict=True)
+            if count
+        )
+        values = tuple(
+            sum(int(columns[pod].values[column, at]) for pod, column in every.rows) for at in range(len(self.order))
+        )
+        return Packed(values, values, takes)
 
     def most_alone(self, limits: Limits) -> tuple[int, int]:
         """Return how many replicas fit where there is only one kind of pod: at least, and at most."""
@@ -173,10 +200,21 @@ def tables_of(sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ..
     tables = []
     for site in sites:
         room = room_of(site, demand)
-        table = Table(site, room, order, solver, room.vectors(MOST_VECTORS))
+        stock = stock_of(site, order) if site.homes else None
+        table = Table(site, room, order, solver, room.vectors(MOST_VECTORS), stock)
         table.learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
         tables.append(table)
     return tables
+
+
+def stock_of(site: Site, order: Sequence[str]) -> Stock | None:
+    """Return what a site has and every way of its pods, None where these are too many or pay for shares together."""
+    problem = site.problem
+    columns = [columns_of(problem, part, order) for part in site.parts]
+    if any(found is None for found in columns) or any(group.shareable and group.draws for group in problem.groups):
+        return None
+    state = NodeState(-1, tuple(group.size for group in problem.groups))
+    return Stock(problem, [state], [found for found in columns if found is not None])
 
 
 def _one(counts: Counts, at: int) -> Counts:

@@ -1,0 +1,152 @@
+"""Nodes as islands that no pod straddles: each GPU with its partitions or shares is filled by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from dra_lab.model.names import DeviceID
+from dra_lab.planner.counters import Counter
+from dra_lab.planner.fleet.columns import Array, Columns, columns_of, joined
+from dra_lab.planner.fleet.copies import Part
+from dra_lab.planner.fleet.counting import room_of
+from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.sites import Site, devices_of
+from dra_lab.planner.node_classes import canonical
+from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.stages import Tie
+
+FULL = 400
+COUNTED = 60
+"""Numbers of replicas above which a node is filled island by island; with shared counters a solver decides each."""
+
+Positions = tuple[int, ...]
+"""Groups of a problem, by their positions."""
+
+
+@dataclass(frozen=True)
+class _Island:
+    """One island of each member of a site: its groups, in the order in which equal islands have theirs."""
+
+    site: Site
+    number: int
+    groups: Positions
+
+
+def with_islands(fleet: Fleet, sites: Sequence[Site]) -> list[Site]:
+    """Return the sites, those that hold too many pods to list all their numbers replaced by their islands.
+
+    Two groups of devices are on one island when some pod can take of both, or when they draw on the same counter. Equal
+    islands, of one node or of several, are one site. Where a pod stands is known then, but not how many nodes some
+    numbers of pods use: islands are counted in their place, and nodes afterwards.
+    """
+    kept: list[Site] = []
+    alike: dict[object, list[_Island]] = {}
+    known: dict[int, tuple[Positions, ...]] = {}
+    for site in sites:
+        islands = _of_site(fleet, site, known)
+        if len(islands) < 2:
+            kept.append(site)
+            continue
+        for number, groups in enumerate(islands):
+            problem = _narrowed(site.problem, groups)
+            key, order = canonical(problem, None, fleet.scan.rules.replicas)
+            alike.setdefault(key, []).append(_Island(site, number, tuple(groups[at] for at in order)))
+    # Islands of one node are asked for one after the other.
+    latest: dict[str, Mapping[int, Sequence[DeviceID]]] = {}
+
+    def whole(site: Site, node: str) -> Mapping[int, Sequence[DeviceID]]:
+        if node not in latest:
+            latest.clear()
+            latest[node] = devices_of(fleet, site, node)
+        return latest[node]
+
+    return kept + [_site_of(islands, whole) for islands in alike.values()]
+
+
+def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[int, Sequence[DeviceID]]]) -> Site:
+    where = {f"{node} {island.number}": (node, island) for island in islands for node in island.site.members}
+    members = tuple(sorted(where, key=lambda member: (where[member][0], where[member][1].number)))
+    first, island = where[members[0]]
+    parts = tuple(replace(part, node=first) for part in island.site.parts)
+    problem = _narrowed(island.site.problem, island.groups)
+
+    def devices(member: str) -> Mapping[int, Sequence[DeviceID]]:
+        node, mine = where[member]
+        every = whole(mine.site, node)
+        return {at: every[group] for at, group in enumerate(mine.groups)}
+
+    homes = {member: node for member, (node, _) in where.items()}
+    return Site(members, parts, partial(_given, problem), devices=devices, homes=homes)
+
+
+def _given(problem: AllocationProblem) -> AllocationProblem:
+    return problem
+
+
+def _of_site(fleet: Fleet, site: Site, known: dict[int, tuple[Positions, ...]]) -> tuple[Positions, ...]:
+    """Return the islands of a site, () where it is better looked at whole; `known` are those of idle hardware."""
+    if site.nodes:
+        return ()
+    if site.state is None:
+        return islands_of(site.problem, site.parts) if _is_full(fleet, site) else ()
+    layout = site.state.layout
+    if layout not in known:
+        idle = fleet.scan.layouts[layout].problem
+        whole = Site(("",), site.parts, lambda: idle)
+        known[layout] = islands_of(idle, site.parts) if _is_full(fleet, whole) else ()
+    at = {group: position for position, group in enumerate(site.kept)}
+    mine = (tuple(at[group] for group in groups if group in at) for groups in known[layout])
+    return tuple(groups for groups in mine if groups)
+
+
+def _is_full(fleet: Fleet, site: Site) -> bool:
+    most = COUNTED if site.problem.counters else FULL
+    return room_of(site, fleet.demand).vectors(most) is None
+
+
+def islands_of(problem: AllocationProblem, parts: Sequence[Part]) -> tuple[Positions, ...]:
+    """Return the groups of a problem that no pod and no counter ties to others, together; () where that is not known.
+
+    Groups that no pod can take are on none.
+    """
+    special = any(ask.admin_access or ask.all_devices for ask in problem.asks)
+    if special or any(group.tie is Tie.TERMS for group in problem.groups):
+        return ()
+    counters = {counter: number for number, (counter, _) in enumerate(problem.counters)}
+    rows: list[Array] = []
+    for part in parts:
+        columns = columns_of(problem, part, ())
+        if columns is None:
+            return ()
+        rows.extend(_touched(problem, counters, columns))
+    if not rows:
+        return ()
+    groups = (found[found < len(problem.groups)] for found in joined(np.array(rows)))
+    return tuple(tuple(found.tolist()) for found in groups)
+
+
+def _touched(problem: AllocationProblem, counters: Mapping[Counter, int], columns: Columns) -> Iterator[Array]:
+    """Yield every set of groups that some way of a pod takes of, with the counters behind them."""
+    for row in np.unique(columns.takes > 0, axis=0):
+        touched = np.zeros(len(problem.groups) + len(counters), bool)
+        for at in np.flatnonzero(row).tolist():
+            group = columns.pairs[at][1]
+            touched[group] = True
+            for counter, _ in problem.groups[group].draws:
+                touched[len(problem.groups) + counters[counter]] = True
+        yield touched
+
+
+def _narrowed(problem: AllocationProblem, groups: Positions) -> AllocationProblem:
+    """Return a problem with some of its groups; counters are named by their order, equal islands have other ones."""
+    mine = [problem.groups[at] for at in groups]
+    used = sorted({counter for group in mine for counter, _ in group.draws})
+    sets = {owner: number for number, owner in enumerate(dict.fromkeys(counter[:2] for counter in used))}
+    named = {counter: (sets[counter[:2]], "", counter[2]) for counter in used}
+    drawn = tuple(replace(g, draws=tuple(sorted((named[c], amount) for c, amount in g.draws))) for g in mine)
+    left = tuple(sorted((named[counter], amount) for counter, amount in problem.counters if counter in named))
+    return replace(problem, groups=drawn, counters=left)

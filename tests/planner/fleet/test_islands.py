@@ -1,0 +1,80 @@
+"""Nodes filled island by island, as those are that hold too many pods to list all their numbers."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import replace
+
+import pytest
+from exhaustive_fleets import TooLarge, a_fleet, best_fleet, random_workloads
+from msgspec import structs
+
+from dra_lab.checks.fleets import check_fleet
+from dra_lab.model.fleet import NODES
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.fleet import islands, plan_fleet
+from dra_lab.planner.fleet.plan_fleet import fleet_order
+
+FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "520"))
+"""Random fleets, as in `test_fleet_brute_force.py`; a fifth of so many is looked at here."""
+
+STEP = 26
+ORDERS = ((), ("roots", "numa"), ("numa",), ("nodes",))
+
+
+@pytest.mark.parametrize("block", range(-(-FLEETS // (10 * STEP))))
+@pytest.mark.parametrize("sharing", [False, True])
+def test_islands_are_brute_force(block, sharing, monkeypatch):
+    """Every goal up to the nodes has the value that trying everything finds, proven; no bound is above the optimum."""
+    monkeypatch.setattr(islands, "FULL", -1)
+    monkeypatch.setattr(islands, "COUNTED", -1)
+    compared = drawn = 0
+    while compared < STEP:
+        drawn += 1
+        compared += is_brute_force(f"islands {block} {drawn} {sharing}", drawn, sharing=sharing)
+    assert drawn <= 4 * STEP, "too many fleets were too large to try everything"
+
+
+def of_one_device(sketch: ClaimSketch) -> ClaimSketch:
+    """Return a drawing's first request alone, for one device: what does not straddle islands."""
+    first = sketch.requests[0]
+    if first.exactly is not None:
+        one = structs.replace(first, exactly=structs.replace(first.exactly, count=1, allocation_mode=""))
+    else:
+        subs = tuple(structs.replace(sub, count=1, allocation_mode="") for sub in first.first_available)
+        one = structs.replace(first, first_available=subs)
+    return structs.replace(sketch, requests=(one,), links=())
+
+
+def is_brute_force(seed: str, number: int, *, sharing: bool) -> bool:
+    """Compare one fleet; say whether everything could be tried."""
+    rng = random.Random(seed)
+    cluster = a_fleet(rng, sharing=sharing)
+    workloads = random_workloads(rng, cluster, sharing=sharing)
+    if number % 4:
+        workloads = tuple(replace(w, claims=tuple(map(of_one_device, w.claims))) for w in workloads)
+    objective = "nodes" if number % 5 == 4 else "replicas"
+    goals = ORDERS[number % len(ORDERS)]
+    release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True} if sharing else {})
+    order = fleet_order(goals, objective)
+    every = {"sharing": sharing, "version": "1.37", "all_placed": objective == "nodes"}
+    try:
+        expected = best_fleet(cluster, workloads, order, **every)
+    except TooLarge:
+        return False
+    plan = plan_fleet(cluster, workloads, release=release, goals=goals, objective=objective, first_fit=False)
+    assert (expected is None) == (not plan.replicas), f"seed {seed}"
+    assert check_fleet(cluster, plan, release) == (), f"seed {seed}"
+    if expected is None:
+        return True
+    counted = False
+    for goal, best in zip(plan.goals, expected, strict=True):
+        assert goal.bound is not None, f"seed {seed}: {goal}"
+        assert goal.bound <= best <= goal.value, f"seed {seed}: {goal}, the best is {best}"
+        counted = counted or goal.goal == NODES
+        assert counted or goal.proven, f"seed {seed}: {goal}"
+        if goal.value > best:
+            break  # what comes after is another question for another number of nodes
+    return True
