@@ -137,4 +137,5 @@ def test_an_export_of_a_pod_holds_every_claim(tmp_path, capsys):
     templates = ["resourceclaimtemplate-train-a.yaml", "resourceclaimtemplate-train-b.yaml"]
     assert written == ["kustomization.yaml", "plan.json", "pod-train.yaml", *templates]
     example = next(iter(load_yaml((folder / "pod-train.yaml").read_text()))).value
-    assert [claim["name"] for claim in example["spec"]["resourceClaims"]] == ["a", "b"]
+    used = [claim["resourceClaimTemplateName"] for claim in example["spec"]["resourceClaims"]]
+    assert used == ["train-a", "train-b"]
