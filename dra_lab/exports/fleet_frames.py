@@ -113,16 +113,17 @@ def rooms_frame(rooms: Iterable[Room]) -> pd.DataFrame:
 def stranded_frame(found: Stranded) -> pd.DataFrame:
     """Return one row for each node and kind: what is `free`, `usable` by aligned claims, `stranded`, and the proof.
 
-    `least` is stranded for certain. Numbers are devices, of CPUs whole CPUs; nodes that share devices stand together.
+    `least` is stranded for certain. Numbers are devices, of CPUs whole CPUs; `partitions` of the free ones draw on
+    shared counters. Nodes that share devices stand together.
     """
     rows: list[list[object]] = []
     for node_class in found.nodes:
         for kind in node_class.kinds:
-            numbers = [kind.free, kind.usable, kind.stranded, kind.least, kind.proven]
+            numbers = [kind.free, kind.usable, kind.stranded, kind.least, kind.partitions, kind.proven]
             names = [" + ".join(node_class.nodes)] if node_class.together else node_class.nodes
             rows += [[node, kind.kind, *numbers] for node in names]
     rows.sort(key=lambda row: (str(row[0]), str(row[1])))
-    return frame_of(rows, ("node", "kind", "free", "usable", "stranded", "least", "proven"))
+    return frame_of(rows, ("node", "kind", "free", "usable", "stranded", "least", "partitions", "proven"))
 
 
 def amounts_frame(cluster: Cluster, fleet: FleetPlan | None = None, lost: Stranded | None = None) -> pd.DataFrame:

@@ -173,7 +173,12 @@ def stranded_sentence(lost: Stranded) -> str:
 
 def _stranded_words(kind: StrandedKind) -> str:
     words = f"{kind.stranded:,} of {kind.free:,} free {KINDS.get(kind.kind, kind.kind)}"
-    return words if kind.proven else f"{words} (at least {kind.least:,}; not proven)"
+    if kind.proven:
+        return words
+    why = ["not proven"] if kind.usable < kind.bound else []
+    if kind.partitions:
+        why.append(f"{kind.partitions:,} of these are partitions, whose counters need not last for all")
+    return f"{words} (at least {kind.least:,}; {'; '.join(why)})"
 
 
 def _lost(lost: Stranded) -> str:

@@ -104,4 +104,4 @@ def stranded_json(lost: Stranded) -> dict[str, Any]:
 
 def _kind(kind: StrandedKind) -> dict[str, Any]:
     numbers = {"free": kind.free, "usable": kind.usable, "bound": kind.bound, "stranded": kind.stranded}
-    return {"kind": kind.kind, **numbers, "proven": kind.proven}
+    return {"kind": kind.kind, **numbers, "partitions": kind.partitions, "proven": kind.proven}

@@ -174,13 +174,16 @@ class StrandedKind:
     """Free capacity of one kind: `free` of it, `usable` by aligned claims, and surely no more of it than `bound`.
 
     Devices are counted by kind (`gpu`, `nic`, `other`), CPUs in whole CPUs. `stranded` is what no aligned claim can use
-    in the best packing; at least `least` of it is stranded for certain.
+    in the best packing; at least `least` of it is stranded for certain. `partitions` of the free devices draw on shared
+    counters, which need not last for all of them: one that is left over has no capacity where others have drawn it, so
+    that with them `stranded` is only what it can be at most.
     """
 
     kind: str
     free: int
     usable: int
     bound: int
+    partitions: int = 0
 
     @property
     def stranded(self) -> int:
@@ -190,12 +193,12 @@ class StrandedKind:
     @property
     def least(self) -> int:
         """Return what is stranded for certain."""
-        return self.free - self.bound
+        return max(0, self.free - self.partitions - self.bound) if self.partitions else self.free - self.bound
 
     @property
     def proven(self) -> bool:
-        """Say whether no packing uses more."""
-        return self.usable >= self.bound
+        """Say whether no packing uses more, and what it leaves over is stranded for certain."""
+        return self.usable >= self.bound and self.stranded == self.least
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,9 @@ def test_numbers_that_are_not_proven_are_ranges():
     assert room_sentence(room) == "w: at least 2 more, at most 5; not proven"
     assert "at most 4 times; not proven" in job_sentence(job)
     assert stranded_sentence(lost) == "Stranded: 3 of 8 free GPUs (at least 1; not proven)."
+    parts = Stranded(("c",), (StrandedKind("gpu", 19, 7, 7, partitions=18),))
+    assert "12 of 19 free GPUs (at least 0; 18 of these are partitions" in stranded_sentence(parts)
+    assert not parts.proven
     assert [room_json(room)["proven"], job_json(job)["proven"], stranded_json(lost)["proven"]] == [False] * 3
     assert list(rooms_frame([room])["node"]) == ["a", "b", "c"]
     assert list(stranded_frame(lost)["stranded"]) == [3, 3]

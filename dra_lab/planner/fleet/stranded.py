@@ -30,6 +30,7 @@ _MOST = 10_000
 
 _NAMED = ("gpu", "nic", "cpu")
 _KINDS = (*_NAMED, "other")
+_PARTITIONS = "partitions of "
 
 
 def stranded(
@@ -50,10 +51,10 @@ def stranded(
     most NICs may differ. Free are devices that no claim holds alone and that are available: one with a taint of effect
     NoSchedule or NoExecute is not, unless a request of the claims tolerates it (the charts, which know no claims, call
     every such device not available). CPUs of a shareable device are what is left of the capacity that the claims ask
-    for (the first by name, where they ask for several); partitions count as one device each, also where shared counters
-    do not last for all of them at once. Nodes that share devices are told together. `after` is a plan whose pods are
-    counted as there. Numbers that a limit left open, or that are too many to be tried, carry their bound. Raises as
-    `plan_fleet` does.
+    for (the first by name, where they ask for several). Partitions count as one device each, and beside as
+    `partitions`: shared counters need not last for all of them at once. Nodes that share devices are told together.
+    `after` is a plan whose pods are counted as there. Numbers that a limit left open, or that are too many to be tried,
+    carry their bound. Raises as `plan_fleet` does.
     """
     began = time.monotonic()
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
@@ -72,8 +73,8 @@ def _in_all(rows: Sequence[StrandedNodes]) -> tuple[StrandedKind, ...]:
     for row in rows:
         times = 1 if row.together else len(row.nodes)
         for kind in row.kinds:
-            mine = sums.setdefault(kind.kind, [0, 0, 0])
-            for at, value in enumerate((kind.free, kind.usable, kind.bound)):
+            mine = sums.setdefault(kind.kind, [0, 0, 0, 0])
+            for at, value in enumerate((kind.free, kind.usable, kind.bound, kind.partitions)):
                 mine[at] += value * times
     return tuple(StrandedKind(kind, *sums[kind]) for kind in _KINDS if kind in sums)
 
@@ -93,7 +94,8 @@ def _rows(fleet: Fleet, limits: Limits, solver: str) -> Iterator[StrandedNodes]:
     for site in (site for site in sites if site.nodes):
         row = free.on(site.all_nodes)
         seen.update(site.all_nodes)
-        used = most_used_together(fleet, site, row, solver, limits)
+        kinds = {kind: amount for kind, amount in row.items() if kind in _KINDS}
+        used = most_used_together(fleet, site, kinds, solver, limits)
         yield StrandedNodes(site.all_nodes, _kinds(row, used), together=True)
     unseen = [node for node in fleet.scan.unseen if node not in seen]
     yield from (StrandedNodes(tuple(nodes), _kinds(row, {})) for row, nodes in free.apart(unseen))
@@ -102,10 +104,14 @@ def _rows(fleet: Fleet, limits: Limits, solver: str) -> Iterator[StrandedNodes]:
 def _kinds(row: Mapping[str, int], used: Mapping[str, tuple[int, int]]) -> tuple[StrandedKind, ...]:
     """Return what is free, and usable of it; where nothing is known, all may be."""
     return tuple(
-        StrandedKind(kind, row[kind], *(min(row[kind], value) for value in used.get(kind, (0, row[kind]))))
+        StrandedKind(kind, row[kind], *_usable(row[kind], used.get(kind)), row.get(_PARTITIONS + kind, 0))
         for kind in _KINDS
         if kind in row
     )
+
+
+def _usable(free: int, used: tuple[int, int] | None) -> tuple[int, int]:
+    return (0, free) if used is None else (min(free, used[0]), min(free, used[1]))
 
 
 class _Free:
@@ -124,7 +130,7 @@ class _Free:
         return [(dict(key), mine) for key, mine in found.items()]
 
     def on(self, nodes: Sequence[str]) -> Mapping[str, int]:
-        """Return what is free on nodes together; a device that several of them see counts once."""
+        """Return what is free on nodes together, and how much of it partitions are; what several see counts once."""
         found: Counter[str] = Counter()
         seen: set[DeviceID] = set()
         for node in nodes:
@@ -133,7 +139,10 @@ class _Free:
                 if item.id not in seen:
                     kind = places[item.id].kind
                     kind = kind if kind in _NAMED else "other"
-                    found[kind] += self._amount(item, kind)
+                    amount = self._amount(item, kind)
+                    found[kind] += amount
+                    if item.device.consumes_counters and amount:
+                        found[_PARTITIONS + kind] += amount
                     seen.add(item.id)
         return found
 
