@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from api_server.kubeconfig import plugin_user, write_kubeconfig
 from api_server.small_cluster import claim
 from api_server.watched import QUICK, Watched
 
@@ -158,6 +159,23 @@ def test_a_group_that_is_switched_off_is_said_until_it_is_back(server, watched):
     assert watched.latest.slices
     server.versions = there
     watched.until_live()
+
+
+def test_a_plugin_is_not_run_again_and_again(server, tmp_path, monkeypatch):
+    """Refused credentials while following: the plug-in may open a browser, so six watches ask it once in a while."""
+    monkeypatch.setenv("KUBECONFIG", str(write_kubeconfig(tmp_path, server, plugin_user(tmp_path, {"token": "t"}))))
+    server.tokens["t"] = "admin"
+    followed = Watched(load_context("test", limits=SOON), SOON)
+    followed.until_live()
+    before = (tmp_path / "plugin-runs").read_text()
+    del server.tokens["t"]
+    server.drop()
+    for _ in range(5):
+        known = len(server.requests)
+        followed.until_elsewhere(lambda known=known: len(server.requests) > known + 6)
+    assert len((tmp_path / "plugin-runs").read_text()) == len(before) + 1
+    assert "401 Unauthorized). Log in again" in followed.follower.following.reason
+    followed.follower.stop()
 
 
 def test_a_watch_that_ends_at_once_is_no_loop(server, config):

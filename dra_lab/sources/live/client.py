@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +37,7 @@ class ReadingClient:
         self._connection = connect()
         self._deadline: float | None = None
         self._answered = False
+        self._renewed = -math.inf
 
     @property
     def server(self) -> str:
@@ -118,9 +120,14 @@ class ReadingClient:
             raise SourceError(f"{self.server} was not read within {self.limits.overall:g} s")
 
     def _renew(self, used: Connection) -> None:
-        """Connect anew after the credentials of a connection were refused, unless another thread has done so."""
+        """Connect anew after the credentials of a connection were refused, unless another thread has done so.
+
+        Not again before `renew` seconds are over: a plug-in may open a browser each time.
+        """
         with self._lock:
-            if self._connection is used and not self.cancel.is_set():
+            due = time.monotonic() - self._renewed >= self.limits.renew
+            if self._connection is used and due and not self.cancel.is_set():
+                self._renewed = time.monotonic()
                 used.close()
                 self._connection = self._connect()
 

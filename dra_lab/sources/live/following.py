@@ -16,7 +16,7 @@ from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.contexts import PREFIX, Context, find_context
 from dra_lab.sources.live.kinds import Served, discover
 from dra_lab.sources.live.limits import Limits
-from dra_lab.sources.live.missing import right_missing
+from dra_lab.sources.live.missing import refused_credentials, right_missing
 from dra_lab.sources.live.objects import LiveObjects
 from dra_lab.sources.live.refusals import Refusal
 from dra_lab.sources.live.watching import Watch
@@ -134,6 +134,8 @@ class ClusterFollower:
 
     def lost(self, watch: Watch, error: SourceError) -> None:
         """Events of a kind do not come for the moment."""
+        if isinstance(error, Refusal) and error.status == 401:
+            error = refused_credentials(self._context, error)
         with self._lock:
             self._troubles[watch.label] = error.message
             self._tell_state()

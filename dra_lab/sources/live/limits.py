@@ -16,6 +16,7 @@ class Limits:
     (kubectl takes 500 as well), `body` the most bytes of one answer. A watch is renewed after `watch` seconds, and
     resumed when nothing came for `idle`, so that a connection that died without a word is noticed. A kind that may
     not be watched is asked for again after `barred`: rights come back, and a server just begun does not know them yet.
+    Credentials that are refused are asked for again (plug-ins are run) after `renew`, and the first time at once.
     """
 
     connect: float = 10.0
@@ -30,6 +31,7 @@ class Limits:
     watch: float = 300.0
     idle: float = 45.0
     barred: float = 30.0
+    renew: float = 60.0
 
     def delay(self, attempt: int, retry_after: float | None = None) -> float:
         """Return the pause after a failed attempt (from 0): the server's wish, or the doubled base with jitter."""
