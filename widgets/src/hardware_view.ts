@@ -34,7 +34,7 @@ function fill(root: HTMLElement, sync: Sync<HardwareViewModel>): void {
   };
   const shown = picture(sync, light, fail);
   const graph = h("button.dra-button", { type: "button", "aria-label": "Graph", title: "The PCIe and NUMA tree as a graph", onclick: () => sync.send({ type: "graph" }) }, icon("graph"));
-  const png = h("button.dra-button", { type: "button", "aria-label": "Save as PNG", title: "Save the picture as a PNG file", onclick: () => void savePng(sync, shown, fail) }, icon("image"), "PNG");
+  const png = h("button.dra-button", { type: "button", "aria-label": "Save as PNG", title: "Save the picture as a PNG file", onclick: () => void savePng(sync, shown, fail) }, icon("image"), h("span.dra-word", {}, "PNG"));
   const example = choosing(sync, shown);
   const body = h("div.dra-hardware-body", {}, node(sync, [example.button, graph, png]), example.panel, shown);
   const head = h("div.dra-hardware-head", {}, h("h3", {}, "Where it fits"), toggle(sync));
@@ -67,12 +67,12 @@ function node(sync: Sync<HardwareViewModel>, tools: readonly HTMLElement[]): HTM
     refill(
       row,
       h("b.dra-node-name", { title: name }, name),
-      sync.get("caption") ? h("span.dra-hint.dra-equal", {}, sync.get("caption")) : null,
+      sync.get("caption") ? h("span.dra-hint.dra-equal", { title: sync.get("caption") }, sync.get("caption")) : null,
       best && best !== name ? h("button.dra-link", { type: "button", "data-key": "back", onclick: () => sync.send({ type: "node", name: best }) }, "Show the best") : null,
       h("span.dra-gap"),
       pinned
         ? h("button.dra-button.is-on", { type: "button", "data-key": "pin", title: `The plan is held to ${pinned}; press to let it choose the best node`, onclick: pin("") }, icon("pin"), "Best node again")
-        : h("button.dra-button", { type: "button", "data-key": "pin", title: `Plan on ${name} only`, onclick: pin(name) }, icon("pin"), "Plan here"),
+        : h("button.dra-button", { type: "button", "data-key": "pin", title: `Plan on ${name} only`, "aria-label": "Plan here", onclick: pin(name) }, icon("pin"), h("span.dra-word", {}, "Plan here")),
       ...tools,
     );
   });

@@ -9,6 +9,7 @@ import { tabs } from "./plan/tabs";
 import { tools } from "./plan/tools";
 import { yamlEditor } from "./plan/yaml_editor";
 import { yamlPanel } from "./plan/yaml_panel";
+import { selectAll } from "./view/copy";
 import { h, paneProblem } from "./view/dom";
 import { findingsList } from "./view/findings_list";
 import type { Sync } from "./view/sync";
@@ -21,7 +22,7 @@ function fill(root: HTMLElement, sync: Sync<PlanViewModel>): void {
   const findings = h("div.dra-scroll", { tabindex: 0, role: "region", "aria-label": "Findings" });
   const right = tools(sync, () => {
     all.show("yaml");
-    select(yaml);
+    selectAll(yaml);
   });
   const all = tabs(
     "Manifests and reasons",
@@ -54,13 +55,6 @@ function watchSize(node: HTMLElement, draw: () => void): () => void {
   const observer = new ResizeObserver(draw);
   observer.observe(node);
   return () => observer.disconnect();
-}
-
-/** Select the YAML without the letters in its margin. */
-function select(node: HTMLElement): void {
-  const chosen = window.getSelection();
-  chosen?.selectAllChildren(node);
-  node.focus();
 }
 
 export default { render: view<PlanViewModel>("dra-plan-view", fill) };

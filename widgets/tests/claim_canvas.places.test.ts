@@ -8,18 +8,26 @@ import type { ClaimSketch } from "../src/generated/models";
 const request = (name: string) => ({ name, exactly: { deviceClassName: "c" } });
 const PAIR: ClaimSketch = { requests: [request("a"), request("b")], links: [{ name: "k", requests: ["a", "b"] }] };
 
-test("a drawing without places is laid out with the knot between its boxes", () => {
+test("a drawing without places is laid out with the knot under its boxes, where it can be shown large", () => {
   const { a, b, k } = placeAll(PAIR, {});
-  expect(a![1]).toBeLessThan(k![1]);
-  expect(k![1]).toBeLessThan(b![1]);
+  expect(a![1]).toBe(b![1]);
+  expect(a![0] + BOX.width).toBeLessThan(b![0]);
+  expect(k![1]).toBeGreaterThanOrEqual(a![1] + BOX.height);
   expect(placeAll(PAIR, {})).toEqual(placeAll(PAIR, {}));
+});
+
+test("what would be far too wide beside each other is laid out one after the other", () => {
+  const names = ["a", "b", "c", "d", "e", "f"];
+  const links = names.slice(1).map((name, i) => ({ name: `k${i}`, requests: [names[0]!, name] }));
+  const places = placeAll({ requests: names.map(request), links }, {});
+  expect(new Set(names.map((name) => places[name]![1])).size).toBeGreaterThan(1);
 });
 
 test("known places stay, and a new box lies on none of them", () => {
   const known = { a: [10, 20], k: [30, 140] } as const;
   const places = placeAll(PAIR, known);
   expect([places.a, places.k]).toEqual([known.a, known.k]);
-  expect(places.b![1]).toBeGreaterThanOrEqual(20 + BOX.height);
+  expect(places.b![0]).toBeGreaterThanOrEqual(10 + BOX.width);
 });
 
 test("a link that shares its name with a request has a place of its own", () => {
@@ -50,10 +58,13 @@ test("a new knot lies on no box and no other knot, also where a box stands in th
   expect(overlaps(k!, size)).toBe(false);
 });
 
-test("a knot has room between a box and the one that is added under it", () => {
-  const { a, b, k } = placeAll(PAIR, { a: [0, 0] });
+test("new boxes stand two in a row, the next row leaves room for the knots of the one above", () => {
+  const sketch = { requests: ["a", "b", "c", "d"].map(request), links: PAIR.links! };
+  const { a, b, c, d, k } = placeAll(sketch, { a: [0, 0] });
+  expect([a![1], c![1]]).toEqual([b![1], d![1]]);
+  expect([a![0], b![0]]).toEqual([c![0], d![0]]);
   expect(k![1]).toBeGreaterThanOrEqual(a![1] + BOX.height);
-  expect(k![1] + 30).toBeLessThanOrEqual(b![1]);
+  expect(k![1] + 30).toBeLessThanOrEqual(c![1]);
 });
 
 test("a line leaves a knot below for a box under it and sideways for a box beside it", () => {

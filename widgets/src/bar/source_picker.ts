@@ -1,5 +1,6 @@
 // The button with the cluster's name, and its panel: what is open, clusters to choose, a path, files, what went wrong.
 import type { ClusterBarModel, SourceRow } from "../generated/models";
+import { copyText, selectAll } from "../view/copy";
 import { h, icon, onEnter, refill } from "../view/dom";
 import { popover, type Popover } from "../view/popover";
 import type { Sync } from "../view/sync";
@@ -31,6 +32,10 @@ export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: Fil
   const files = h("input", { type: "file", multiple: true, accept: ".json,.yaml,.yml,.gz,.tgz,.xml,.txt", hidden: true, tabindex: -1, "aria-hidden": "true" });
   const told = h("div.dra-loading", { role: "status" });
   const details = h("dl.dra-details", { "aria-label": "What is open" });
+  const command = h("code.dra-command", { tabindex: 0 }, `${KUBECTL} > cluster.json`);
+  const copied = async () => (words.textContent = await copyText(command.textContent ?? "", () => selectAll(command)));
+  const words = h("span", { role: "status" }, "Copy");
+  const copy = h("button.dra-button", { type: "button", onclick: () => void copied() }, icon("copy"), words);
   const over: Popover = popover(sync, button, "Choose a cluster", () => list.querySelector<HTMLElement>('[aria-selected="true"]') ?? list.querySelector("li"));
   let asked = "";
   let wasBusy = false;
@@ -51,7 +56,10 @@ export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: Fil
     if (value) load(value);
   });
   // The kubeconfig is read when somebody looks at the choice.
-  over.panel.addEventListener("toggle", (event) => (event as ToggleEvent).newState === "open" && sync.send({ type: "sources" }));
+  over.panel.addEventListener("toggle", (event) => {
+    words.textContent = "Copy";
+    if ((event as ToggleEvent).newState === "open") sync.send({ type: "sources" });
+  });
   onEnter(path, () => load(path.value));
   over.panel.classList.add("dra-sources");
   over.panel.append(
@@ -62,7 +70,7 @@ export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: Fil
     h("div.dra-row", {}, h("button.dra-button", { type: "button", onclick: () => files.click() }, icon("file"), "Choose files"), h("span.dra-hint", {}, "or drop them on the planner")),
     files,
     h("p.dra-hint", {}, "Save one with:"),
-    h("code.dra-command", { tabindex: 0 }, `${KUBECTL} > cluster.json`),
+    h("div.dra-row", {}, command, copy),
     h("h3", {}, "Open now"),
     details,
   );

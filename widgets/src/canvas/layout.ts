@@ -13,6 +13,7 @@ export const KNOT = { width: 190, height: 30 };
 /** Between boxes under each other: room for a knot. */
 const GAP = 62;
 const NEAR = 32;
+const BESIDE = 36;
 const CLEAR = 8;
 /** Ways from the middle of a link to look for a free place, nearest first; downwards and to the right before the others. */
 const STEPS: readonly Place[] = (() => {
@@ -34,33 +35,62 @@ export function placeAll(sketch: ClaimSketch, known: Places): Places {
   if (!names.some((name) => known[name])) return arrange(sketch);
   const places: Record<string, Place> = {};
   for (const name of names) if (known[name]) places[name] = known[name];
-  for (const { name } of requestsOf(sketch)) places[name] ??= below(places);
+  const boxes = requestsOf(sketch).map((r) => r.name);
+  for (const name of boxes) places[name] ??= beside(places, boxes, sketch) ?? below(places);
   for (const link of linksOf(sketch))
     places[linkKey(sketch, link.name)] ??= between(link, sketch, places);
   return places;
 }
 
+/** What the board of a planner has room for in a window of 1280 pixels, clear of its buttons. */
+const BOARD = { width: 448, height: 168 };
+
+/** The drawing in the one of two forms that can be shown larger: boxes over their knots, or one after the other down. */
 function arrange(sketch: ClaimSketch): Places {
+  const [rows, chain] = [arranged(sketch, false), arranged(sketch, true)];
+  return rows.zoom >= chain.zoom ? rows.places : chain.places;
+}
+
+/** Places by dagre; in a chain a knot stands between its boxes, else under all of them. */
+function arranged(sketch: ClaimSketch, chain: boolean): { places: Places; zoom: number } {
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "TB", nodesep: 36, ranksep: 34 });
+  graph.setGraph({ rankdir: "TB", nodesep: BESIDE, ranksep: 34 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { name } of requestsOf(sketch)) graph.setNode(`r:${name}`, { ...BOX });
   for (const link of linksOf(sketch)) {
     graph.setNode(`l:${link.name}`, knotSize(link));
     link.requests.map(requestOf).forEach((name, i) => {
-      if (i === 0) graph.setEdge(`r:${name}`, `l:${link.name}`);
+      if (i === 0 || !chain) graph.setEdge(`r:${name}`, `l:${link.name}`);
       else graph.setEdge(`l:${link.name}`, `r:${name}`);
     });
   }
   dagre.layout(graph);
+  const { width = 0, height = 0 } = graph.graph();
+  const names = requestsOf(sketch).map(({ name }) => graph.node(`r:${name}`)?.x ?? 0);
+  // The first box stands at the left: the mirror image crosses as few lines.
+  const mirrored = !chain && (names[0] ?? 0) > (names.at(-1) ?? 0);
   const places: Record<string, Place> = {};
   const corner = (id: string, size: typeof BOX): Place => {
     const at = graph.node(id);
-    return [Math.round((at.x ?? 0) - size.width / 2), Math.round((at.y ?? 0) - size.height / 2)];
+    const x = mirrored ? width - (at.x ?? 0) : (at.x ?? 0);
+    return [Math.round(x - size.width / 2), Math.round((at.y ?? 0) - size.height / 2)];
   };
   for (const { name } of requestsOf(sketch)) places[name] = corner(`r:${name}`, BOX);
   for (const link of linksOf(sketch)) places[linkKey(sketch, link.name)] = corner(`l:${link.name}`, knotSize(link));
-  return places;
+  return { places, zoom: Math.min(1, BOARD.width / Math.max(1, width), BOARD.height / Math.max(1, height)) };
+}
+
+/** How many new boxes stand beside each other: boards are wide and low. */
+const IN_A_ROW = 2;
+
+/** To the right of the lowest box, where its row is not full and nothing stands there. */
+function beside(places: Readonly<Record<string, Place>>, boxes: readonly string[], sketch: ClaimSketch): Place | null {
+  const standing = boxes.flatMap((name) => (places[name] ? [places[name]] : []));
+  if (!standing.length) return null;
+  const top = Math.max(...standing.map(([, y]) => y));
+  const row = standing.filter(([, y]) => y + BOX.height > top);
+  const place: Place = [Math.max(...row.map(([x]) => x)) + BOX.width + BESIDE, top];
+  return row.length < IN_A_ROW && isFree(place, BOX, places, sketch) ? place : null;
 }
 
 /** Under everything that stands already, at its left edge. */
@@ -81,12 +111,17 @@ function between(link: Link, sketch: ClaimSketch, places: Readonly<Record<string
   const mean = (axis: 0 | 1) => centres.reduce((sum, at) => sum + (at[axis] ?? 0), 0) / centres.length;
   const x = Math.round(mean(0) - size.width / 2);
   const y = Math.round(centres.length === 1 ? mean(1) + BOX.height / 2 + NEAR : mean(1) - size.height / 2);
-  const knots = new Map(linksOf(sketch).map((other) => [linkKey(sketch, other.name), knotSize(other)]));
-  const isFree = ([left, top]: Place) =>
-    Object.entries(places).every(([name, [px, py]]) => {
-      const there = knots.get(name) ?? BOX;
-      const beside = left >= px + there.width + CLEAR || px >= left + size.width + CLEAR;
-      return beside || top >= py + there.height + CLEAR || py >= top + size.height + CLEAR;
-    });
-  return STEPS.map(([dx, dy]): Place => [x + dx, y + dy]).find(isFree) ?? below(places);
+  const steps = STEPS.map(([dx, dy]): Place => [x + dx, y + dy]);
+  return steps.find((place) => isFree(place, size, places, sketch)) ?? below(places);
+}
+
+/** Whether something of a size lies on nothing that stands already, nor very near to it. */
+function isFree([left, top]: Place, size: typeof BOX, places: Readonly<Record<string, Place>>, sketch: ClaimSketch): boolean {
+  const knots = new Map(linksOf(sketch).map((other) => [linkKey(sketch, other.name), other]));
+  return Object.entries(places).every(([name, [px, py]]) => {
+    const knot = knots.get(name);
+    const there = knot ? knotSize(knot) : BOX;
+    const isBeside = left >= px + there.width + CLEAR || px >= left + size.width + CLEAR;
+    return isBeside || top >= py + there.height + CLEAR || py >= top + size.height + CLEAR;
+  });
 }

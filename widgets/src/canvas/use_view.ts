@@ -46,6 +46,8 @@ export function useView(
     const last = seen.current;
     const names = ["nodes", ...nodes.map((node) => node.id)].join("\n");
     seen.current = { names, arranged };
+    // The first box of a new drawing is drawn in its own size, wherever the one before it had been looked at.
+    if (!nodes.length && flow.getZoom() !== 1) void flow.setViewport({ x: 0, y: 0, zoom: 1 });
     const isNew = names !== last.names;
     const whole = arranged && (isNew || !last.arranged);
     const lost = isNew && (last.names === "" || nodes.some((node) => isOutside(node, flow.getViewport(), size)));

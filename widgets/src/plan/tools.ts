@@ -1,5 +1,6 @@
 // Copy and Write to folder, at the end of the tab bar.
 import type { PlanViewModel } from "../generated/models";
+import { copyText } from "../view/copy";
 import { freshId, h, icon, onEnter, refill } from "../view/dom";
 import { popover } from "../view/popover";
 import type { Sync } from "../view/sync";
@@ -17,15 +18,7 @@ export function tools(sync: Sync<PlanViewModel>, select: () => void): { root: HT
     clearTimeout(timer);
     timer = setTimeout(() => (told.textContent = ""), DONE);
   };
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(sync.get("yaml"));
-      say("Copied");
-    } catch {
-      select();
-      say("Selected: press Ctrl+C");
-    }
-  };
+  const copy = async () => say(await copyText(sync.get("yaml"), select));
   const write = h("button.dra-button", { type: "button" }, icon("folder"), "Write to folder");
   const over = popover(sync, write, "Write the manifests to a folder", () => field);
   const id = freshId("folder");
