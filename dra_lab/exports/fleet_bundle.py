@@ -62,8 +62,9 @@ def make_fleet_bundle(
         findings += guarded[number].findings if guarded else ()
         if wanted.example != "none":
             claims = [files.claim for files in made]
-            shown = example(claims[0], wanted.example, affinity, more=claims[1:], replicas=workload.replicas)
-            texts[f"{wanted.example}-{object_name(workload.name)}.yaml"] = dump_yaml(shown)
+            name, more, replicas = object_name(workload.name), claims[1:], workload.replicas
+            shown = example(claims[0], wanted.example, affinity, more=more, replicas=replicas, name=name)
+            texts[f"{wanted.example}-{name}.yaml"] = dump_yaml(shown)
     texts[KUSTOMIZATION] = kustomization(list(texts))
     record = _record(plan, cluster, target, loop, tightened)
     if wanted.report:

@@ -110,13 +110,14 @@ def example(
     *,
     more: Sequence[ResourceClaimTemplate | ResourceClaim] = (),
     replicas: int = 1,
+    name: str = "",
 ) -> dict[str, Any]:
     """Return a workload with one container that gets all devices of a claim, as plain values in the API's order.
 
-    `kind` is one of EXAMPLES but `none`; `more` are further claims of the pod; a single pod has no `replicas`. Raises
-    InputError for another kind.
+    `kind` is one of EXAMPLES but `none`; `more` are further claims of the pod; a single pod has no `replicas`; it is
+    called after `name`, else after the claim. Raises InputError for another kind.
     """
-    name = claim.metadata.name
+    name = name or claim.metadata.name
     own = object_name(f"{name[:55]}-example")
     metadata: dict[str, Any] = {"name": own}
     if claim.metadata.namespace:

@@ -129,7 +129,7 @@ def test_replicas_of_a_pod_have_all_its_claims(tmp_path, capsys):
 
 
 def test_an_export_of_a_pod_holds_every_claim(tmp_path, capsys):
-    """And an example of its own kind; none of its claims is left out without a word."""
+    """And an example of its own kind and name; none of its claims is left out without a word."""
     path, folder = tmp_path / "pod.yaml", tmp_path / "git"
     path.write_text("---\n".join((template("a", 2), template("b", 1), pod("a", "b"))))
     assert main(["export", "sample:eks-p4d", "--claim", str(path), "-o", str(folder)]) == 0
@@ -138,4 +138,4 @@ def test_an_export_of_a_pod_holds_every_claim(tmp_path, capsys):
     assert written == ["kustomization.yaml", "plan.json", "pod-train.yaml", *templates]
     example = next(iter(load_yaml((folder / "pod-train.yaml").read_text()))).value
     used = [claim["resourceClaimTemplateName"] for claim in example["spec"]["resourceClaims"]]
-    assert used == ["train-a", "train-b"]
+    assert (example["metadata"]["name"], used) == ("train-example", ["train-a", "train-b"])
