@@ -17,19 +17,16 @@ from dra_lab.model.plan import FIXED_GOALS, Plan, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
 from dra_lab.session.drawing_file import DrawingFile
-from dra_lab.session.drawings import drawing_of
 from dra_lab.session.events import Events
 from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
 from dra_lab.session.manifest_search import search_manifest
+from dra_lab.session.opening import first_cluster, first_drawing
 from dra_lab.session.preparing import check, check_node, count_matches, is_checked, is_counted, is_prepared, prepare
 from dra_lab.session.waiting import WaitingBar
 from dra_lab.session.worker import Worker
-from dra_lab.sources import load_cluster, load_texts, read_claim
+from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.live import Following
-
-EXAMPLE_CLUSTER = "sample:eks-p4d"
-EXAMPLE = "sample:eks-p4d/gpu-nic-pairs"
 
 
 class Session:
@@ -58,7 +55,6 @@ class Session:
         self.time_limit = time_limit
         # Where a person draws, edits come in bursts: the manifest is searched once they pause (seconds; Lab sets it).
         self.replay_delay = 0.0
-        self.problem = ""
         self.ask: Mapping[str, Any] = {}
         self.highlight = ""
         self.answer: Plan | None = None
@@ -72,22 +68,10 @@ class Session:
         self._worker = Worker(owner=self)
         self._lock = threading.RLock()
         self._live = LiveCluster(self._take_live, lambda: self.stale, lambda: self.events.emit("following"))
-        drawing = (self.file.read() if self.file else None) or Drawing()
-        self.example = not (cluster or sketch or drawing.cluster or drawing.sketch.requests)
-        if self.example:
-            drawing = read_claim(EXAMPLE, drawing_of)
-        if sketch is not None:
-            check_sketch(sketch)
-            drawing = msgspec.structs.replace(drawing, sketch=sketch)
-        goal_order(goals)
-        given = {"release": release and KubernetesRelease(release).version, "node": node, "goals": tuple(goals)}
-        drawing = msgspec.structs.replace(drawing, **{name: value for name, value in given.items() if value})
-        self.drawing = drawing
+        kept = self.file.read() if self.file else None
+        drawing, self.example = first_drawing(kept, cluster, sketch, release, node, goals)
         self.history: History[ClaimSketch] = History(drawing.sketch)
-        self.cluster = self._first_cluster(cluster)
-        check_node(self.cluster, node)
-        if self.drawing.node and self.drawing.node not in self.cluster.node_by_name:
-            self.drawing = msgspec.structs.replace(self.drawing, node="")
+        self.cluster, self.drawing, self.problem = first_cluster(cluster, drawing, node)
         self._answer_anew()
 
     # -- what is shown
@@ -262,19 +246,6 @@ class Session:
     def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after each event of that name (see EVENTS); returns a function that ends it."""
         return self.events.on(event, callback)
-
-    def _first_cluster(self, given: str | Path | Cluster | None) -> Cluster:
-        if isinstance(given, Cluster):
-            return given
-        if given:
-            cluster = load_cluster(given)
-            self.drawing = msgspec.structs.replace(self.drawing, cluster=cluster.name)
-            return cluster
-        try:
-            return load_cluster(self.drawing.cluster or EXAMPLE_CLUSTER)
-        except DraLabError as error:
-            self.problem = f"The drawing was made for {self.drawing.cluster}, which cannot be read: {error}"
-            return Cluster(name=self.drawing.cluster)
 
     def _take_live(self, cluster: Cluster) -> None:
         prepare(cluster, KubernetesRelease(self.drawing.release or cluster.default_release), checked=True)

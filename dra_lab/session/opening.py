@@ -1,0 +1,66 @@
+"""How a session begins: the drawing that is restored, given or shown as an example, and the cluster it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from dra_lab.errors import DraLabError
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import goal_order
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
+from dra_lab.session.drawings import drawing_of
+from dra_lab.session.preparing import check_node
+from dra_lab.sources import load_cluster, read_claim
+
+EXAMPLE_CLUSTER = "sample:eks-p4d"
+EXAMPLE = "sample:eks-p4d/gpu-nic-pairs"
+
+Given = str | Path | Cluster | None
+
+
+def first_drawing(
+    kept: Drawing | None, cluster: Given, sketch: ClaimSketch | None, release: str, node: str, goals: Sequence[str]
+) -> tuple[Drawing, bool]:
+    """Return the drawing of a session, and whether it is the shipped example: where nothing is given and none is kept.
+
+    What is given comes before what the drawing's file says. Raises SketchError for an inconsistent `sketch` and
+    InputError for an unknown release or goal.
+    """
+    drawing = kept or Drawing()
+    example = not (cluster or sketch or drawing.cluster or drawing.sketch.requests)
+    if example:
+        drawing = read_claim(EXAMPLE, drawing_of)
+    if sketch is not None:
+        check_sketch(sketch)
+        drawing = replace(drawing, sketch=sketch)
+    goal_order(goals)
+    given = {"release": release and KubernetesRelease(release).version, "node": node, "goals": tuple(goals)}
+    return replace(drawing, **{name: value for name, value in given.items() if value}), example
+
+
+def first_cluster(given: Given, drawing: Drawing, node: str) -> tuple[Cluster, Drawing, str]:
+    """Return the cluster, the drawing with its name and a node that it has, and what is wrong with a drawing's own.
+
+    A cluster that the drawing names and that cannot be read leaves an empty one. Raises like `load_cluster` for one
+    that is given, and InputError for a given `node` that it lacks.
+    """
+    problem = ""
+    if isinstance(given, Cluster):
+        cluster = given
+    elif given:
+        cluster = load_cluster(given)
+        drawing = replace(drawing, cluster=cluster.name)
+    else:
+        try:
+            cluster = load_cluster(drawing.cluster or EXAMPLE_CLUSTER)
+        except DraLabError as error:
+            problem = f"The drawing was made for {drawing.cluster}, which cannot be read: {error}"
+            cluster = Cluster(name=drawing.cluster)
+    check_node(cluster, node)
+    if drawing.node and drawing.node not in cluster.node_by_name:
+        drawing = replace(drawing, node="")
+    return cluster, drawing, problem
