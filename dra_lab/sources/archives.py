@@ -108,15 +108,15 @@ def _checked(tar: tarfile.TarFile, source: str) -> dict[str, tarfile.TarInfo]:
     count = 0
     while (member := tar.next()) is not None:
         count += 1
-        why = _why_refused(member)
+        why, name = _why_refused(member), str(PurePosixPath(member.name))
         if count > MAX_MEMBERS:
             why = f"the archive holds more than {MAX_MEMBERS:,} members, which is the limit"
-        elif member.name in found:
+        elif name in found:
             why = "it is there twice"
         if why:
             raise SourceError(f"{why}; {_ADVICE}", origin=Origin(source, object=f"member {member.name[:200]!r}"))
         if member.isreg():
-            found[member.name] = member
+            found[name] = member
     return found
 
 

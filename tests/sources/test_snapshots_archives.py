@@ -72,9 +72,10 @@ def test_members_that_are_no_plain_files_inside_are_refused(tmp_path, bad, why):
         load_cluster(path)
 
 
-def test_a_member_that_is_there_twice_is_refused(tmp_path):
-    """Which of them counts would be a guess."""
-    path = packed(tmp_path / "c.tar.gz", member("nodes.json"), member("nodes.json"))
+@pytest.mark.parametrize("name", ["nodes.json", "./nodes.json", ".//nodes.json"])
+def test_a_member_that_is_there_twice_is_refused(tmp_path, name):
+    """However its path is written: which of them counts would be a guess."""
+    path = packed(tmp_path / "c.tar.gz", member("nodes.json"), member(name))
     with pytest.raises(SourceError, match="twice"):
         load_cluster(path)
 
