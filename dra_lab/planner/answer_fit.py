@@ -99,8 +99,12 @@ def _goals(work: Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple
     """Return the goals with their proofs; the values are recounted from the placements, not taken from the solver."""
     stages = {stage.goal: stage for stage in work.choice.solution.stages}
     counted = {value.goal: value for value in value_placements(scale, placements, work.order)}
-    if DAMAGE in work.order and (lost := _damage(work, placements)) is not None:
-        counted[DAMAGE] = lost
+    if DAMAGE in work.order:
+        lost = _damage(work, placements)
+        if lost is None and DAMAGE in stages:
+            # no time is left to count it again: what the solver found stands
+            lost = GoalValue(DAMAGE, stages[DAMAGE].value)
+        counted |= {DAMAGE: lost} if lost is not None else {}
     goals: list[GoalValue] = []
     decided = work.choice.decided
     for goal in (goal for goal in work.order if goal in counted):

@@ -64,6 +64,24 @@ def test_no_bound_is_above_the_best(answers):
                     break
 
 
+def test_a_proof_leaves_no_goal_out():
+    """A plan that is called the best tells every goal, also where no time was left to count the damage again."""
+    proven = 0
+    for seed in range(10):
+        cluster, sketch = question(f"whole {seed}")
+        whole = make_plan(cluster, sketch, release=RELEASE)
+        for limit in range(20, 400, 20):
+            ticks = count()
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(time, "monotonic", lambda ticks=ticks: next(ticks))
+                plan = make_plan(cluster, sketch, release=RELEASE, time_limit=limit)
+            if plan.status is PlanStatus.OPTIMAL:
+                proven += 1
+                assert plan.goals == whole.goals, limit
+                break
+    assert proven > 2
+
+
 def test_nodes_that_were_seen_are_not_lost(answers):
     """Where the time ended while nodes were looked at, the best of those that were seen is the answer."""
     plans = [plan for *_, plans in answers for plan in plans]
