@@ -84,6 +84,22 @@ def test_version_one_of_hwloc():
     ]
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_near_memory_is_main_memory_where_there_is_no_other(beside):
+    """Xeon Max: HBM beside DRAM is no node for devices, HBM alone is."""
+    both = '<object type="NUMANode" subtype="HBM" os_index="1" cpuset="0x00000003" nodeset="0x00000002"/>\n'
+    body = package(0, host_bridge("0000:[00-02]", pci("0000:02:00.0", NIC)))
+    body = body.replace('<object type="Core', f'{both}<object type="Core', 1).replace(
+        'nodeset="0x00000001"', 'nodeset="0x00000003"', 1
+    )
+    if not beside:
+        first = body.index('<object type="NUMANode" os_index="0"')
+        body = body[:first] + body[body.index("\n", first) + 1 :]
+    found = decode_inventory(hwloc(body), "a.xml")
+    assert [node.numa_node for node in found.cpu_nodes] == [0 if beside else 1]
+    assert [nic.value("numaNode") for nic in found.of("nic")] == [0 if beside else 1]
+
+
 def test_an_endless_node_set_names_no_node():
     """Old exports of machines without NUMA have 0xf...f: nothing is known, and nothing is invented."""
     bridge = host_bridge("0000:[00-02]", pci("0000:02:00.0", NIC))

@@ -31,7 +31,9 @@ _ENUM = {"2": "interface", "3": "rdmaDevice"}
 _BITS = ((16, "interface"), (32, "rdmaDevice"))
 
 # NUMA nodes that are not the main memory of CPUs (hwloc's subtypes, docs "Heterogeneous memory")
-_OTHER_MEMORY = ("GPUMemory", "HBM", "MCDRAM", "SPM", "NVM", "CXL-DRAM", "CXL-NVM")
+_OTHER_MEMORY = ("GPUMemory", "SPM", "NVM", "CXL-DRAM", "CXL-NVM")
+# the same beside DRAM; where the CPUs have no other memory (Xeon Max in HBM-only mode) it is the main one
+_NEAR_MEMORY = ("HBM", "MCDRAM")
 
 # ConnectX-7 functions of HGX B200 that manage NVSwitch and are no network (drivers-and-hardware 0, item 6)
 _MANAGEMENT = ("15b3:0087",)
@@ -162,6 +164,8 @@ def _cpu_nodes(walk: Walk) -> tuple[CpuNode, ...]:
     """Return the NUMA nodes of main memory, in order of number."""
     seen: dict[int, Element] = {}
     nodes = []
+    main = (n for n, _ in walk.numa_nodes if n.get("subtype") not in (*_OTHER_MEMORY, *_NEAR_MEMORY))
+    served = {cpu for element in main for cpu in mask_numbers(element.get("cpuset")) or ()}
     for element, number in walk.numa_nodes:
         if number in seen:
             walk.refuse(f"NUMA node {number} is there twice (first on line {seen[number].line})", element)
@@ -169,6 +173,8 @@ def _cpu_nodes(walk: Walk) -> tuple[CpuNode, ...]:
         if element.get("subtype") in _OTHER_MEMORY:
             continue
         cpus = mask_numbers(element.get("cpuset")) if element.get("cpuset") else None
+        if element.get("subtype") in _NEAR_MEMORY and (not cpus or not served.isdisjoint(cpus)):
+            continue
         sockets = [package for package, nodeset in walk.packages if number in nodeset]
         memory = element.get("local_memory")
         nodes.append(
