@@ -1,6 +1,7 @@
 // What part of the drawing is seen: the whole of it when the board first has a size, when boxes were arranged by us, when
-// something new lies outside, when boxes went and the rest is far too small, and when the board became too small for what was in sight (a sidebar opened, the planner got
-// its grid). A box that a person dropped stays under the mouse.
+// something new lies outside, when boxes went and the rest is far too small, and when the board gets another size (a sidebar
+// opened, the planner got its grid) and the person has not moved the view, or it became too small for what was in sight.
+// A box that a person dropped stays under the mouse.
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useEffect, useRef, type RefObject } from "react";
 import { BOX } from "./layout";
@@ -35,9 +36,13 @@ export function useView(
   const flow = useReactFlow();
   const seen = useRef({ names: "", arranged: false });
   const board = () => root.current?.querySelector(".react-flow")?.getBoundingClientRect();
-  const fit = useCallback(() => {
+  // What is seen as it was last chosen here: as long as the person has not moved it, it follows the size of the board.
+  const chosen = useRef("");
+  const fit = useCallback(async () => {
     const bounds = flow.getNodesBounds(flow.getNodes());
-    return flow.fitView({ maxZoom: 1, duration: 0, padding: paddingFor(bounds, board()) });
+    const done = await flow.fitView({ maxZoom: 1, duration: 0, padding: paddingFor(bounds, board()) });
+    chosen.current = JSON.stringify(flow.getViewport());
+    return done;
   }, [flow]);
 
   const showAll = useCallback(() => {
@@ -58,19 +63,16 @@ export function useView(
   }, [nodes, arranged, flow, fit]);
 
   const room = useRef<DOMRect | undefined>(undefined);
-  // What is seen since the board became small, as long as the person has not moved it: it grows again with the board.
-  const shrunk = useRef("");
   const onResize = useCallback(() => {
     const [before, now] = [room.current, board()];
     room.current = now;
     showAll();
-    if (!before?.width || !now?.width) return;
+    // It is called when the nodes change as well, and a box that is dragged must not move under the mouse.
+    if (!before?.width || !now?.width || (before.width === now.width && before.height === now.height)) return;
     const view = flow.getViewport();
     const wasInSight = nodes.every((node) => !isOutside(node, view, before));
-    const grown = now.width > before.width || now.height > before.height;
     const tooSmall = wasInSight && nodes.some((node) => isOutside(node, view, now));
-    if (tooSmall || (grown && shrunk.current === JSON.stringify(view)))
-      void fit().then(() => (shrunk.current = JSON.stringify(flow.getViewport())));
+    if (nodes.length && (tooSmall || chosen.current === JSON.stringify(view))) void fit();
   }, [nodes, flow, fit, showAll]);
 
   useEffect(showAll, [showAll]);
