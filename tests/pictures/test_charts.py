@@ -125,6 +125,11 @@ def test_stranded_is_a_part_of_what_is_free(cluster):
     lost = Stranded(("w",), kinds, (StrandedNodes((node,), kinds),))
     found = {a.kind: a for a in node_amounts(cluster, stranded=lost) if a.node == node}
     assert (found["gpu"].stranded, found["gpu"].free) == (2, 6)
+    unsure = Stranded(
+        ("w",), (StrandedKind("gpu", 8, 2, 6),), (StrandedNodes((node,), (StrandedKind("gpu", 8, 2, 6),)),)
+    )
+    assert next(a.stranded for a in node_amounts(cluster, stranded=unsure) if (a.node, a.kind) == (node, "gpu")) == 2
+    assert "up to 4 GPUs may be" in str(utilisation_chart(cluster, stranded=unsure))
     assert found["nic"].free == 0
 
 

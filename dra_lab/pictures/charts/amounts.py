@@ -34,8 +34,8 @@ class Amounts:
 
     A shareable device counts as the part of it that is taken, partitions of one device (shared counters) as parts of
     that device: the largest part over its capacities or counters. `blocked` is tainted, or in a pool that
-    kube-scheduler skips (whatever claims tolerate: none is known here); `stranded` is free, and no claim that was asked
-    about can use it; on nodes that share devices it is not told, as it is one number for all of them.
+    kube-scheduler skips (whatever claims tolerate: none is known here); `stranded` is free, and for certain no claim
+    that was asked about can use it; on nodes that share devices it is not told, as it is one number for all of them.
     """
 
     node: str
@@ -79,9 +79,9 @@ def node_amounts(
 
 
 def _lost(stranded: Stranded | None) -> Mapping[tuple[str, str], int]:
-    """Return what is stranded by (node, kind); of nodes that share devices it is one number, which is not told here."""
+    """Return what is stranded for certain by (node, kind); of nodes that share devices, one number, it is not told."""
     rows = [row for row in (stranded.nodes if stranded is not None else ()) if not row.together]
-    return {(name, kind.kind): kind.stranded for row in rows for name in row.nodes for kind in row.kinds}
+    return {(name, kind.kind): kind.least for row in rows for name in row.nodes for kind in row.kinds}
 
 
 def _amounts(node: str, kind: str, parts: list[float], stranded: int) -> Amounts:

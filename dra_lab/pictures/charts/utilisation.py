@@ -28,7 +28,8 @@ def utilisation_chart(
 
     A column for each kind (GPUs and NICs in devices, CPUs in CPUs), a bar for each node: at most 40 rows, above that
     equal or similar nodes share one, and the chart says so (`rows.of_nodes`). Each part carries its letter and its
-    amount. `fleet` is drawn as planned; `stranded` (`planner.fleet.stranded`) says what of the free is lost.
+    amount. `fleet` is drawn as planned; `stranded` (`planner.fleet.stranded`) says what of the free is lost: what is so
+    for certain is drawn, and what else may be is told.
     An Altair chart; printed, it is the table of all its rows.
     """
     from dra_lab.pictures.charts import look
@@ -41,8 +42,17 @@ def utilisation_chart(
     bands, words = of_nodes(_by_node(amounts, kinds))
     rows = [row for at, band in enumerate(bands) for row in _rows(band, at, kinds)]
     shown = [state for state in AMOUNT_STATES if any(row["state"] == state.legend for row in rows)]
-    told = ["" if cluster.claims_known else "no claims were read: what is in use is not known", words]
+    told = ["" if cluster.claims_known else "no claims were read: what is in use is not known", words, _open(stranded)]
     return look.finish(_chart(rows, kinds, shown), heading, told, _plain(bands, kinds))
+
+
+def _open(stranded: Stranded | None) -> str:
+    """Say how much of what is drawn as free may be stranded too, where that is not proven."""
+    kinds = stranded.kinds if stranded is not None else ()
+    told = [f"{kind.stranded - kind.least:,} {KINDS.get(kind.kind, kind.kind)}" for kind in kinds if not kind.proven]
+    return (
+        f"stranded is what is so for certain; of what is drawn as free, up to {', '.join(told)} may be" if told else ""
+    )
 
 
 def _by_node(amounts: Sequence[Amounts], kinds: Sequence[str]) -> Mapping[str, tuple[float, ...]]:
