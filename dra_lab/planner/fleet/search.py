@@ -11,6 +11,7 @@ from dra_lab.model.fleet import NODES
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.coupled_tables import DealtTable, tables_for
+from dra_lab.planner.fleet.in_turn import fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
@@ -210,6 +211,8 @@ def _fill(work: Work, tables: Sequence[Table]) -> None:
     """Look at every pattern of every site."""
     told = time.monotonic()
     for number, table in enumerate(tables):
+        if table.vectors is None:
+            fill_in_turn(table, work.limits)
         for counts in table.vectors or ():
             if work.limits.reached:
                 return

@@ -136,17 +136,21 @@ class Table:
             return None
         if every.rows is None:
             return Packed(None)
+        values, takes = self.way(every.rows)
+        return Packed(values, values, takes)
+
+    def way(self, rows: Sequence[tuple[int, int]]) -> tuple[Values, Takes]:
+        """Return what pods with these (pod, column) of the stock are worth, and what they take."""
+        assert self.stock is not None
         columns = self.stock.columns
         takes = tuple(
             (number, ask, group, count)
-            for number, (pod, column) in enumerate(sorted(every.rows))
+            for number, (pod, column) in enumerate(sorted(rows))
             for (ask, group), count in zip(columns[pod].pairs, columns[pod].takes[column].tolist(), strict=True)
             if count
         )
-        values = tuple(
-            sum(int(columns[pod].values[column, at]) for pod, column in every.rows) for at in range(len(self.order))
-        )
-        return Packed(values, values, takes)
+        values = sum(columns[pod].values[column] for pod, column in rows)
+        return tuple(int(value) for value in values), takes
 
     def most_alone(self, limits: Limits) -> tuple[int, int]:
         """Return how many replicas fit where there is only one kind of pod: at least, and at most."""
@@ -200,8 +204,9 @@ def tables_of(sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ..
     tables = []
     for site in sites:
         room = room_of(site, demand)
-        stock = stock_of(site, order) if site.homes else None
-        table = Table(site, room, order, solver, room.vectors(MOST_VECTORS), stock)
+        vectors = room.vectors(MOST_VECTORS)
+        stock = stock_of(site, order) if site.homes or vectors is None else None
+        table = Table(site, room, order, solver, vectors, stock)
         table.learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
         tables.append(table)
     return tables
