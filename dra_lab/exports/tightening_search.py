@@ -6,18 +6,21 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from dra_lab.exports.arrivals import Arrivals
 from dra_lab.exports.loop import planned_values, run_loop
 from dra_lab.exports.loop_result import Expected, Loop
 from dra_lab.exports.node_pins import node_requirements
 from dra_lab.exports.objects import Affinity
-from dra_lab.exports.pod_kinds import pod_kind
+from dra_lab.exports.pod_kinds import PodKind, pod_kind
 from dra_lab.exports.tightening_pieces import Draft, Piece, pieces_for
 from dra_lab.exports.tightening_plan import names_of, planned_of, sketches_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import FirstFitStatus, Plan
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
 
 _QUICK = 3
 _SEARCHED = 0.7
@@ -43,21 +46,33 @@ class Search:
         self._enough, self._end = now + _SEARCHED * time_limit, now + time_limit
         self._base = sketches_of(plan)
         self._order = tuple(goal.goal for goal in expected[0].goals)
+        self._runs: dict[bytes, Loop] = {}
+        self._pods: dict[tuple[int, bytes], PodKind] = {}
 
     def arrivals(self, draft: Draft, *, idle: bool = False) -> Arrivals:
         """Return a scheduler that is given the manifests of a draft."""
-        pods = [
-            pod_kind(self._cluster, self._release, name, planned, exported, self._order)
-            for name, planned, exported in zip(names_of(self._plan), self._base, draft.sketches, strict=True)
-        ]
+        rows = enumerate(zip(names_of(self._plan), self._base, draft.sketches, strict=True))
+        pods = [self._pod(number, *row) for number, row in rows]
         left = max(0.0, self._end - time.monotonic())
         return Arrivals(
             self._cluster, pods, self._release, affinity=draft.affinity, seconds=left, idle=idle, cancel=self._cancel
         )
 
     def run(self, draft: Draft, seeds: int = _QUICK) -> Loop:
-        """Run all replicas on a draft."""
-        return run_loop(self.arrivals(draft), self._expected, seeds=seeds)
+        """Run all replicas on a draft; what was run whole is not run again."""
+        key = msgspec.json.encode((draft.sketches, draft.affinity, seeds))
+        found = self._runs.get(key)
+        if found is None:
+            found = run_loop(self.arrivals(draft), self._expected, seeds=seeds)
+            if not found.not_run:
+                self._runs[key] = found
+        return found
+
+    def _pod(self, number: int, name: str, planned: Sequence[ClaimSketch], exported: Sequence[ClaimSketch]) -> PodKind:
+        key = number, msgspec.json.encode(exported)
+        if key not in self._pods:
+            self._pods[key] = pod_kind(self._cluster, self._release, name, planned, exported, self._order)
+        return self._pods[key]
 
     def find(self, base: Draft, before: Loop) -> tuple[Piece, ...]:
         """Return the fewest pieces found that serve every replica as planned, or the most replicas.
