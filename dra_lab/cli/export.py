@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan, run first fit on the manifests, write them, print their paths."""
+    """Plan, run first fit on the manifests, write them, print their paths. Raises InputError for options at odds."""
     from dra_lab.exports.bundle import Wanted, write_bundle
     from dra_lab.exports.targets import Target
     from dra_lab.exports.workload_file import read_workload

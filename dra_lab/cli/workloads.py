@@ -66,7 +66,10 @@ def is_fleet(options: argparse.Namespace) -> bool:
 
 
 def run_fleet(options: argparse.Namespace) -> int:
-    """Place the replicas, print the answer and what fits after it; return the exit status (`fleet_status`)."""
+    """Place the replicas, print the answer and what fits after it; return the exit status (`fleet_status`).
+
+    Raises InputError for --node and --output, which are for one claim.
+    """
     from dra_lab.checks.cluster import check_cluster
     from dra_lab.exports.fleet_text import fleet_text
     from dra_lab.findings import sort_findings

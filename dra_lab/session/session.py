@@ -22,7 +22,7 @@ from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
 from dra_lab.session.manifest_search import search_manifest
 from dra_lab.session.opening import first_cluster, first_drawing
-from dra_lab.session.preparing import check, check_node, count_matches, is_checked, is_counted, is_prepared, prepare
+from dra_lab.session.preparing import check, check_node, count_matches, is_checked, is_counted, is_prepared, is_small, prepare
 from dra_lab.session.waiting import WaitingBar
 from dra_lab.session.worker import Worker
 from dra_lab.sources import load_cluster, load_texts
@@ -62,6 +62,7 @@ class Session:
         self.manifest_findings: tuple[Finding, ...] = ()
         self.status: Mapping[str, Any] = {}
         self.progress: Any = None
+        self.searching = False  # whether the answer's manifest is being searched, where that may take seconds
         self.number = 0
         self.answered = 0
         self._searched: tuple[ClaimSketch, KubernetesRelease] | None = None
@@ -210,7 +211,7 @@ class Session:
         """Return the answer to the present drawing; waits for it and obeys an interrupt.
 
         Who waits longer than half a second sees a bar: in a notebook, or where `bar` says so. Raises
-        UnsupportedFeature, CelError and other errors of ours for what cannot be answered.
+        UnsupportedFeature, CelError and other errors of ours for what cannot be answered, Cancelled where it was.
         """
         if time_limit is not None:
             self.time_limit = time_limit
@@ -295,7 +296,7 @@ class Session:
         with self._lock:
             self.number += 1
             number, cluster, drawing = self.number, self.cluster, self.drawing
-        self.progress = None
+        self.progress, self.searching = None, False
         self.events.emit("solving")
         with self._lock:
             # two threads may be here: what is asked later must not be given to the worker sooner
@@ -318,9 +319,16 @@ class Session:
         asked = drawing.sketch, KubernetesRelease(drawing.release or cluster.default_release)
         if plan is not None and not stop.wait(0.0 if asked == self._searched else self.replay_delay):
             self._searched = asked
+            self._on_searching(number, now=not is_small(cluster))
             # cancelled, or a rule that kube-scheduler's copy does not know: the plan says so
             with suppress(DraLabError):
                 search_manifest(cluster, drawing, stop, lambda found: self._on_searched(number, found))
+            self._on_searching(number, now=False)
+
+    def _on_searching(self, number: int, *, now: bool) -> None:
+        if number == self.number and now != self.searching:
+            self.searching = now
+            self.events.emit("progress")
 
     def _on_searched(self, number: int, found: tuple[Finding, ...]) -> None:
         if number == self.number and found != self.manifest_findings:
