@@ -23,20 +23,25 @@ _MOST_SKETCHES = 8
 _MOST = 16
 
 
+def is_small(cluster: Cluster) -> bool:
+    """Say whether whatever is asked of a cluster is soon found."""
+    return len(cluster.slices) <= SMALL
+
+
 def is_prepared(cluster: Cluster) -> bool:
     """Say whether palette and summary of a cluster are known, or soon found."""
-    return len(cluster.slices) <= SMALL or _PREPARED in cluster.__dict__
+    return is_small(cluster) or _PREPARED in cluster.__dict__
 
 
 def is_counted(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> bool:
     """Say whether the devices that a drawing may mean are known, or soon found."""
     known: dict[str, list[ClaimSketch]] = cluster.hardware.get(_COUNTED, {})
-    return len(cluster.slices) <= SMALL or any(one is sketch or one == sketch for one in known.get(str(release), ()))
+    return is_small(cluster) or any(one is sketch or one == sketch for one in known.get(str(release), ()))
 
 
 def is_checked(cluster: Cluster) -> bool:
     """Say whether the findings of a cluster are known, or soon found."""
-    return len(cluster.slices) <= SMALL or _CHECKED in cluster.__dict__
+    return is_small(cluster) or _CHECKED in cluster.__dict__
 
 
 def check(cluster: Cluster) -> None:

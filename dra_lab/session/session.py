@@ -22,7 +22,16 @@ from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
 from dra_lab.session.manifest_search import search_manifest
 from dra_lab.session.opening import first_cluster, first_drawing
-from dra_lab.session.preparing import check, check_node, count_matches, is_checked, is_counted, is_prepared, is_small, prepare
+from dra_lab.session.preparing import (
+    check,
+    check_node,
+    count_matches,
+    is_checked,
+    is_counted,
+    is_prepared,
+    is_small,
+    prepare,
+)
 from dra_lab.session.waiting import WaitingBar
 from dra_lab.session.worker import Worker
 from dra_lab.sources import load_cluster, load_texts
