@@ -28,9 +28,10 @@ class ProgressRow(Row, frozen=True):
 
 
 class AnswerRow(Row, frozen=True):
-    """The answer strip: one sentence and its figures; `stale` while they belong to the previous drawing.
+    """The answer strip: one sentence and its figures; `stale` while they belong to what was drawn or loaded before.
 
-    `trouble` says why the present drawing has no answer, such as a selector that is half written.
+    `previous` says which of the two it was, `trouble` why the present drawing has no answer, such as a selector that is
+    half written, `after` what goes on although the answer is there.
     """
 
     state: State = "empty"
@@ -39,6 +40,8 @@ class AnswerRow(Row, frozen=True):
     stale: bool = False
     progress: ProgressRow | None = None
     trouble: str = ""
+    previous: Literal["drawing", "cluster"] = "drawing"
+    after: str = ""
 
 
 class GoalRow(Row, frozen=True):

@@ -43,6 +43,7 @@ from dra_lab.widgets.reason_rows import regret_row, why_row
 from dra_lab.widgets.wire import wire
 
 DEFAULT_FOLDER = "manifests"
+SEARCHING = "trying the manifest on every kind of node, as kube-scheduler would"
 
 
 class PlanView(FollowingWidget):
@@ -105,7 +106,9 @@ class PlanView(FollowingWidget):
         if session.stale and session.answer is not None and self.answer:
             # The last answer stays as it was, for the drawing and the cluster that it was given for.
             progress = wire(progress_row(session.progress))
-            self._tell(answer={**self.answer, "stale": True, "progress": progress})
+            loaded = session.answer.cluster != session.cluster.name
+            told = {"stale": True, "progress": progress, "previous": "cluster" if loaded else "drawing", "after": ""}
+            self._tell(answer={**self.answer, **told})
             return
         row = answer_row(
             latest_plan(session),
@@ -114,7 +117,7 @@ class PlanView(FollowingWidget):
             progress=session.progress,
             refusal=session.refusal,
         )
-        self._tell(answer=row)
+        self._tell(answer=msgspec.structs.replace(row, after=SEARCHING) if session.searching else row)
 
     def _show_plan(self) -> None:
         if (session := self._session) is None:

@@ -49,6 +49,28 @@ def test_views_of_a_large_cluster_are_there_before_its_devices_are_counted(held)
     assert "kind: ResourceClaimTemplate" in plan.yaml
 
 
+def test_the_search_of_the_manifest_is_told_while_it_goes_on(held):
+    """The answer is there, and the strip says what the worker is still at, until it is through."""
+    session, go = held
+    plan, told = PlanView(session), []
+    plan.observe(lambda change: told.append(change["new"]), "answer")
+    go.set()
+    assert session.wait(30)
+    assert [row.get("stale", False) for row in told if row.get("after")] == [False]
+    assert "after" not in plan.answer
+
+
+def test_an_answer_for_the_cluster_before_is_told_as_such(held):
+    """While another cluster is planned on, the strip does not blame the drawing."""
+    session, go = held
+    plan = PlanView(session)
+    go.set()
+    assert session.wait(30)
+    go.clear()
+    session.load("sample:two-sockets")
+    assert (plan.answer["stale"], plan.answer["previous"]) == (True, "cluster")
+
+
 def test_nothing_is_counted_where_the_views_are_made(held):
     """Neither catalogue nor matches are known when the views stand."""
     session, _ = held

@@ -56,6 +56,20 @@ test("a stale answer is labelled after 150 ms and not before", async () => {
   expect([el.querySelector(".dra-work")!.textContent, el.querySelector(".is-stale")]).toEqual(["", null]);
 });
 
+test("an answer for another cluster says so, and what goes on after an answer is told when it takes long", async () => {
+  const { el, model } = plan({ answer: { ...PLAN.answer, stale: true, previous: "cluster" } });
+  vi.advanceTimersByTime(150);
+  expect(el.querySelector(".dra-for-previous")!.textContent).toBe("for the previous cluster");
+  model.set("answer", { ...PLAN.answer, after: "trying the manifest" });
+  await drawn();
+  expect(el.querySelector(".dra-work")!.textContent).toBe("");
+  vi.advanceTimersByTime(500);
+  expect(el.querySelector(".dra-work")!.textContent).toBe("trying the manifest ...");
+  model.set("answer", PLAN.answer);
+  await drawn();
+  expect(el.querySelector(".dra-work")!.textContent).toBe("");
+});
+
 test("the focus stays on Cancel while progress is told", async () => {
   const { el, model } = plan({ answer: { ...PLAN.answer, stale: true, progress: { text: "a" } } });
   vi.advanceTimersByTime(200);

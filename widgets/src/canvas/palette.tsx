@@ -13,7 +13,8 @@ interface Props {
 
 function freeText(row: PaletteRow): string {
   if (row.inCluster === false) return row.missing || "class not in this cluster";
-  return `${row.free ?? 0} of ${row.total ?? 0} free`;
+  const [free, total] = [row.free ?? 0, row.total ?? 0].map((count) => count.toLocaleString("en"));
+  return `${free} of ${total} free`;
 }
 
 export function Palette({ onAdd, onLeave }: Props) {

@@ -7,6 +7,8 @@ export interface AnswerRow {
   stale?: boolean;
   progress?: ProgressRow | null;
   trouble?: string;
+  previous?: "cluster" | "drawing";
+  after?: string;
 }
 
 export interface AskRow {

@@ -5,6 +5,8 @@ import type { Sync } from "../view/sync";
 
 /** How long the last answer may look like the present one, in milliseconds. */
 export const STALE_AFTER = 150;
+/** How long something goes on after the answer until it is told, in milliseconds: mostly it is over sooner. */
+export const AFTER = 500;
 
 const SIGNS: Readonly<Record<NonNullable<AnswerRow["state"]>, Icon>> = {
   fits: "check",
@@ -55,7 +57,7 @@ function work(sync: Sync<PlanViewModel>, strip: HTMLElement): HTMLElement {
     const told = [answer.progress?.text, answer.progress?.bestText].filter(Boolean).join(", ") || "Planning ...";
     refill(
       root,
-      answer.stale ? h("span.dra-for-previous", {}, "for the previous drawing") : null,
+      answer.stale ? h("span.dra-for-previous", {}, `for the previous ${answer.previous ?? "drawing"}`) : null,
       h("span.dra-progress", { title: told }, told),
       h("button.dra-button", { type: "button", "data-key": "cancel", onclick: () => sync.send({ type: "cancel" }) }, "Cancel"),
     );
@@ -71,7 +73,8 @@ function work(sync: Sync<PlanViewModel>, strip: HTMLElement): HTMLElement {
       clearTimeout(timer);
       timer = undefined;
       strip.classList.remove("is-stale");
-      root.replaceChildren();
+      refill(root);
+      if (answer.after) timer = setTimeout(() => refill(root, h("span.dra-progress", { title: answer.after }, answer.after, " ...")), AFTER);
     } else if (root.childElementCount && !root.querySelector(".dra-trouble")) show(answer);
     // Progress that is told often must not put the moment off.
     else timer ??= setTimeout(() => show(sync.get("answer")), STALE_AFTER);
