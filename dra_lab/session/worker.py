@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -15,6 +16,7 @@ class Worker:
     """Runs one job at a time in a daemon thread, which begins with the first job and ends after `close`.
 
     A job gets an Event that is set when a newer job was given or `cancel` was called; it returns soon after that.
+    What a job raises goes to `threading.excepthook`, and the thread goes on.
     With an `owner` it closes when that is garbage collected: the thread keeps the worker, and the worker no owner.
     """
 
@@ -75,6 +77,8 @@ class Worker:
                 stop = self._running = threading.Event()
             try:
                 job(stop)
+            except Exception:  # noqa: BLE001  a defect of ours is told as of any thread, and the next job is run
+                threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
             finally:
                 del job  # who gave it may be gone by now, and must not be kept by a thread that waits
                 with self._condition:

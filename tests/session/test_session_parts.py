@@ -43,6 +43,17 @@ def test_an_equal_value_is_no_step():
     assert not history.can_undo
 
 
+def test_a_job_that_fails_is_told_and_the_next_one_runs(monkeypatch):
+    """A defect in one answer does not leave a planner without any further one."""
+    worker, told, done = Worker(), [], []
+    monkeypatch.setattr(threading, "excepthook", lambda what: told.append(str(what.exc_value)))
+    for job in (lambda _: [][0], lambda _: done.append("next")):
+        worker.submit(job)
+        assert worker.wait(10)
+    worker.close()
+    assert (told, done) == (["list index out of range"], ["next"])
+
+
 def test_the_latest_job_wins():
     """A running job is asked to stop, a waiting one is dropped, the newest runs to its end."""
     worker, done, started = Worker(), [], threading.Event()
