@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,9 @@ class Read:
     done: int = 0
     total: int = 0
 
+
+DELAY = 0.5
+"""Seconds after which a bar is shown."""
 
 Progress = tuple[Read, ...]
 OnProgress = Callable[[Progress], None]
@@ -54,15 +59,28 @@ def _words(read: Read) -> str:
 
 @contextmanager
 def bar(name: str) -> Iterator[OnProgress]:
-    """Show a bar for readings of more than half a second: in a notebook as its widget, else on standard error."""
+    """Show a bar for readings of more than DELAY seconds: in a notebook as its widget, else on standard error.
+
+    It is drawn anew each time that it is told how far the reading is, also where nothing comes for a while.
+    """
     from tqdm.auto import tqdm
 
     # None: only where standard error is a terminal. A notebook's bar is a widget and needs none.
     disable = False if "ipykernel" in sys.modules else None
-    with tqdm(desc=f"reading {name}", unit=" objects", leave=False, delay=0.5, disable=disable) as shown:
+    begin = time.monotonic()
+    shown: list[Any] = []
 
-        def update(progress: Progress) -> None:
-            shown.total = sum(read.total for read in progress)
-            shown.update(sum(read.done for read in progress) - shown.n)
+    def update(progress: Progress) -> None:
+        done, total = sum(read.done for read in progress), sum(read.total for read in progress)
+        if not shown and time.monotonic() - begin > DELAY:
+            text = f"reading {name}"
+            shown.append(tqdm(desc=text, unit=" objects", leave=False, disable=disable, initial=done, total=total))
+        for one in shown:
+            one.n, one.total = done, total
+            one.refresh()
 
+    try:
         yield update
+    finally:
+        for one in shown:
+            one.close()
