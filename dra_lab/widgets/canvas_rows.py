@@ -28,7 +28,9 @@ def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
     """Return what can be drawn for a cluster, as `dra_lab.authoring.palette` offers it."""
     from dra_lab.authoring.palette import palette
 
-    return tuple(msgspec.convert(entry, PaletteRow, from_attributes=True) for entry in palette(cluster))
+    rows = tuple(msgspec.convert(entry, PaletteRow, from_attributes=True) for entry in palette(cluster))
+    # without claims nobody knows what is free
+    return rows if cluster.claims_known else tuple(msgspec.structs.replace(row, free=-1) for row in rows)
 
 
 def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> CanvasStatus:

@@ -17,8 +17,8 @@ class PaletteRow(Row, frozen=True):
     """One thing that can be dragged onto the canvas.
 
     `kind` is gpu, nic, cpu, memory or other; `selectors` are CEL texts; where `capacity_key` is given the devices are
-    shared by amount and the box's stepper changes `default_capacity` instead of `default_count`. `in_cluster` is False
-    for a documented class that the cluster does not have.
+    shared by amount and the box's stepper changes `default_capacity` instead of `default_count`. `free` is -1 where it
+    is not known what is in use. `in_cluster` is False for a documented class that the cluster does not have.
     """
 
     key: str

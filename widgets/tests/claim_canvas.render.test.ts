@@ -101,6 +101,13 @@ test("text from a cluster is text", async () => {
   end();
 });
 
+test("where nobody knows what is in use, nothing is called free", async () => {
+  const row = { key: "k", label: "GPU", deviceClass: "c", total: 1200 };
+  const { el, end } = mount({ sketch: SKETCH, palette: [{ ...row, free: -1 }] });
+  expect((await shown(el, ".dra-chip small")).textContent).toBe("1,200, use unknown");
+  end();
+});
+
 test("undo is asked of Python and not done here", async () => {
   const { model, el, end } = mount({ sketch: SKETCH, history: { canUndo: true } });
   (await shown(el, "[aria-label='Undo (Ctrl+Z)']")).click();

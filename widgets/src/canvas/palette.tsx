@@ -13,6 +13,7 @@ interface Props {
 
 function freeText(row: PaletteRow): string {
   if (row.inCluster === false) return row.missing || "class not in this cluster";
+  if ((row.free ?? 0) < 0) return `${(row.total ?? 0).toLocaleString("en")}, use unknown`;
   const [free, total] = [row.free ?? 0, row.total ?? 0].map((count) => count.toLocaleString("en"));
   return `${free} of ${total} free`;
 }
