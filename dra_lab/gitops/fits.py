@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dra_lab.errors import CelError, DraLabError, UnsupportedFeature
+from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.exports.sentences import answer_sentence
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
 from dra_lab.gitops.review import Fit, Reviewed
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.fleet import UNPLACED, FleetPlan, Workload
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -61,7 +61,10 @@ def answer_question(
     seconds: float,
     cancel: threading.Event | None = None,
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
-    """Return what the planner says to a workload, and as Findings what makes it fail; never raises for its content."""
+    """Return what the planner says to a workload, and as Findings what makes it fail; never raises for its content.
+
+    Raises Cancelled once `cancel` is set.
+    """
     nodes = question.nodes(cluster)
     if not nodes:
         message = "no node is admitted by the pod's own node name, selector, affinity and tolerations"
@@ -71,11 +74,15 @@ def answer_question(
     asked: Any = next(iter(sketches.values())) if len(sketches) == 1 else dict(sketches)
     try:
         plan = make_plan(part, asked, release=release, time_limit=seconds, cancel=cancel)
+        if cancel is not None and cancel.is_set():
+            raise Cancelled(f"cancelled while {question.subject} was planned")
         if plan.status is PlanStatus.INFEASIBLE:
             return _misfit(question, plan, part)
         if not plan.fits:
             return _refused(question, Fit.NOT_DECIDED, "fit-not-decided", answer_sentence(plan, part), plan)
         return _fits(question, plan, part, release, seconds, cancel)
+    except Cancelled:
+        raise
     except (CelError, UnsupportedFeature) as error:
         return _refused(question, Fit.NOT_DECIDED, "fit-not-decided", error.message)
     except DraLabError as error:
@@ -172,7 +179,7 @@ def plan_together(
     """Return the plan of all workloads at once, None where they cannot be planned as one.
 
     Workloads whose pods are admitted to different nodes, that run on every node or share claims are not planned
-    together: the answer for each alone is all that is said then.
+    together: the answer for each alone is all that is said then. Raises Cancelled once `cancel` is set.
     """
     alone = [q for q in questions if q.per_node or q.shared or not q.spec]
     places = {q.nodes(cluster) for q in questions}
@@ -183,6 +190,8 @@ def plan_together(
         return plan_fleet(
             part, [q.workload for q in questions], release=release, time_limit=seconds, cancel=cancel, first_fit=False
         )
+    except Cancelled:
+        raise
     except DraLabError:
         return None
 
@@ -190,7 +199,8 @@ def plan_together(
 def together_findings(plan: FleetPlan) -> Iterator[Finding]:
     """Yield an error where the workloads fit alone and not all at once."""
     short = [w for w in plan.workloads if plan.placed.get(w.name, 0) < w.replicas]
-    if short and plan.proven:
+    unplaced = plan.goal(UNPLACED)
+    if short and (plan.proven or (unplaced is not None and bool(unplaced.bound))):
         said = ", ".join(f"{plan.placed.get(w.name, 0)} of {w.replicas} {w.name}" for w in short)
         message = f"the workloads do not all fit at once: {said}"
         yield Finding("workloads-do-not-fit-together", Severity.ERROR, "", message)

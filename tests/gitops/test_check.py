@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import threading
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -11,11 +12,16 @@ import yaml
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
 from dra_lab.cli import main
+from dra_lab.errors import Cancelled
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.fits import together_findings
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.report_json import review_junit, review_sarif
 from dra_lab.gitops.review import Fit
+from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.plan import GoalValue, PlanStatus
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.sources import load_cluster
 
 CLUSTER = load_cluster("sample:eks-p4d")
@@ -36,6 +42,22 @@ def test_sound_manifests_fit_a_proven_number_of_times(tmp_path):
     (train,) = review.reviewed
     assert (review.valid, train.wanted, train.times, train.proven) == (True, 3, 16, True)
     assert train.plan.goal("unpaired") == 0
+
+
+def test_a_check_that_is_cancelled_says_nothing_of_the_manifests(tmp_path):
+    """It is no answer that something is not decided."""
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(Cancelled):
+        check_manifests(CLUSTER, read_manifests([write(tmp_path, claim=TEMPLATE, work=DEPLOYMENT)]), cancel=stop)
+
+
+@pytest.mark.parametrize(("bound", "told"), [(1, True), (0, False), (None, False)])
+def test_workloads_are_said_not_to_fit_together_where_that_is_proven(bound, told):
+    """The bound proves it, whether or not other goals are proven."""
+    unplaced = GoalValue("unplaced", 2, bound)
+    plan = FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),), 2),), goals=(unplaced,))
+    assert [f.rule for f in together_findings(plan)] == ["workloads-do-not-fit-together"] * told
 
 
 def test_devices_in_use_count_only_when_asked(tmp_path):
