@@ -21,13 +21,14 @@ def fleet_frame(plan: FleetPlan) -> pd.DataFrame:
     """Return one row for each goal: the plan's value and proof, and kube-scheduler's value with the same replicas.
 
     Columns `goal`, `meaning`, `best`, `bound`, `proven`, `unknown`, `first_fit`, `regret` (first fit less best, None
-    where it was not asked). All are minimised.
+    where it was not asked). All are minimised. Where first fit was compared on some nodes only, its value and the
+    regret are those on these nodes, `best` is the whole plan's.
     """
     rows = []
+    pairs = plan.against_first_fit
     for goal in plan.goals:
-        found = plan.first_fit.goal(goal.goal) if plan.first_fit is not None else None
-        theirs = None if found is None else found.value
-        regret = None if theirs is None else theirs - goal.value
+        mine, theirs = pairs.get(goal.goal, (goal.value, None))
+        regret = None if theirs is None else theirs - mine
         meaning = FLEET_GOALS.get(goal.goal, goal.goal)
         rows.append([goal.goal, meaning, goal.value, goal.bound, goal.proven, goal.unknown, theirs, regret])
     return frame_of(rows, ("goal", "meaning", "best", "bound", "proven", "unknown", "first_fit", "regret"))

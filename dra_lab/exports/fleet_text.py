@@ -51,8 +51,18 @@ def _placed(plan: FleetPlan) -> Iterator[str]:
     open_goals = [_open(goal) for goal in plan.goals if not goal.proven and goal.goal != UNPLACED]
     yield f"Best so far, not proven: {', '.join(open_goals)}." if open_goals else "Every goal is proven best."
     if plan.first_fit is not None:
-        worse = [f"{_meaning(g.goal)} {v:+,}" for g, v in _differences(plan) if v]
-        yield f"kube-scheduler's first fit with the same replicas: {', '.join(worse) or 'as good'}."
+        pairs = plan.against_first_fit
+        worse = [f"{_meaning(g)} {theirs - mine:+,}" for g, (mine, theirs) in pairs.items() if mine != theirs]
+        told = ", ".join(worse) or "as good"
+        yield f"kube-scheduler's first fit with the same replicas{compared_words(plan)}: {told}."
+
+
+def compared_words(plan: FleetPlan) -> str:
+    """Return on which part of the nodes first fit was compared, `` on 261 of 716 nodes``; "" for all of them."""
+    found = plan.first_fit
+    if found is None or found.status is not PlanStatus.STOPPED:
+        return ""
+    return f" on {len(found.compared):,} of {len(plan.nodes):,} nodes"
 
 
 def _open(goal: GoalValue) -> str:
@@ -61,14 +71,6 @@ def _open(goal: GoalValue) -> str:
 
 def _meaning(goal: str) -> str:
     return FLEET_GOALS.get(goal, goal)
-
-
-def _differences(plan: FleetPlan) -> Iterator[tuple[GoalValue, int]]:
-    """Yield each goal with how much worse kube-scheduler's first fit is (negative: better)."""
-    for goal in plan.goals if plan.first_fit is not None else ():
-        theirs = plan.first_fit.goal(goal.goal) if plan.first_fit is not None else None
-        if theirs is not None:
-            yield goal, theirs.value - goal.value
 
 
 def fleet_text(
@@ -98,7 +100,9 @@ def _sections(plan: FleetPlan) -> Iterator[str]:
         rows = [[w.name, w.replicas, placed[w.name]] for w in plan.workloads]
         yield _section("Workloads", [plain_table(("workload", "wanted", "placed"), rows)])
     if plan.goals and plan.replicas:
-        yield _section("Goals, most important first (smaller is better)", [plain_table(_HEAD, [*_goals(plan)])])
+        where = f"; kube-scheduler{compared_words(plan)} only" if compared_words(plan) else ""
+        head = f"Goals, most important first (smaller is better{where})"
+        yield _section(head, [plain_table(_HEAD, [*_goals(plan)])])
     if lines := [*bandwidth_lines(plan.regrets)]:
         yield _section("Regret", [f"- {sentence(line)}" for line in lines])
     if plan.replicas:
@@ -113,11 +117,12 @@ _HEAD = ("goal", "best", "proof", "kube-scheduler", "worse by")
 
 
 def _goals(plan: FleetPlan) -> Iterator[list[object]]:
-    worse = {goal.goal: difference for goal, difference in _differences(plan)}
+    pairs = plan.against_first_fit
     for goal in plan.goals:
         proof = "proven" if goal.proven else "not proven" if goal.bound is None else f"not proven, bound {goal.bound:,}"
         unknown = f", {goal.unknown:,} devices of unknown place" if goal.unknown else ""
-        theirs = [goal.value + worse[goal.goal], worse[goal.goal]] if goal.goal in worse else [None, None]
+        mine, found = pairs.get(goal.goal, (0, None))
+        theirs = [None, None] if found is None else [found, found - mine]
         yield [_meaning(goal.goal), goal.value, proof + unknown, *theirs]
 
 

@@ -9,6 +9,7 @@ import msgspec
 from dra_lab.exports.plan_values import JSON_VERSION, finding_value, goal_value, placement_value, shortfall_value
 from dra_lab.exports.reason_values import regret_json
 from dra_lab.model.fleet import FleetPlan, LargestJob, Replica, Room, Stranded, StrandedKind, Workload
+from dra_lab.model.plan import PlanStatus
 
 
 def fleet_json(plan: FleetPlan) -> dict[str, Any]:
@@ -56,9 +57,13 @@ def _first_fit(plan: FleetPlan) -> dict[str, Any] | None:
     found = plan.first_fit
     if found is None:
         return None
-    best = {goal.goal: goal.value for goal in plan.goals}
-    regret = {g.goal: g.value - best[g.goal] for g in found.goals if g.goal in best and g.value != best[g.goal]}
-    return {"placed": dict(found.placed), "goals": [goal_value(goal) for goal in found.goals], "regret": regret}
+    regret = {goal: theirs - mine for goal, (mine, theirs) in plan.against_first_fit.items() if mine != theirs}
+    return {
+        "placed": dict(found.placed),
+        "goals": [goal_value(goal) for goal in found.goals],
+        "regret": regret,
+        "comparedNodes": len(found.compared) if found.status is PlanStatus.STOPPED else len(plan.nodes),
+    }
 
 
 def room_json(room: Room) -> dict[str, Any]:

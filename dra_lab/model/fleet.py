@@ -60,8 +60,9 @@ class FleetPlan:
     OPTIMAL only when every goal is proven, FEASIBLE when one is not, INFEASIBLE when it is proven that not one replica
     fits (with `objective` "nodes": that not all of them do), STOPPED when it was ended before any answer. `first_fit`
     is kube-scheduler with the same replicas (see `planner.fleet`), None where not asked, and `regrets` what that costs
-    over the nodes that were compared. `parts` are the seconds of
-    each part of the work (`scan`, `patterns`, `master`, `first fit`), `states` the number of distinct node states.
+    over the nodes that were compared: where the time did not suffice for all, `first_fit` is STOPPED, and its
+    `compared` names them. `parts` are the seconds of each part of the work (`scan`, `patterns`, `master`, `first fit`),
+    `states` the number of distinct node states.
     """
 
     status: PlanStatus
@@ -78,6 +79,7 @@ class FleetPlan:
     objective: str = "replicas"
     parts: Mapping[str, float] = field(default_factory=dict)
     states: int = 0
+    compared: tuple[str, ...] = ()
 
     @property
     def proven(self) -> bool:
@@ -102,6 +104,20 @@ class FleetPlan:
         for replica in self.replicas:
             found.setdefault(replica.node, []).append(replica)
         return {node: tuple(found[node]) for node in sorted(found)}
+
+    @property
+    def against_first_fit(self) -> Mapping[str, tuple[int, int]]:
+        """Return the plan's value and kube-scheduler's of each goal, over the nodes on which they were compared."""
+        found = self.first_fit
+        if found is None:
+            return {}
+        mine = {goal.goal: goal.value for goal in self.goals}
+        if found.status is PlanStatus.STOPPED:
+            nodes = frozenset(found.compared)
+            here = [goal for replica in self.replicas if replica.node in nodes for goal in replica.goals]
+            mine = {name: sum(goal.value for goal in here if goal.goal == name) for name in mine}
+            mine |= {UNPLACED: 0, NODES: len(nodes)}
+        return {goal.goal: (mine[goal.goal], goal.value) for goal in found.goals if goal.goal in mine}
 
     def goal(self, name: str) -> GoalValue | None:
         """Return a goal with its bound, or None where the plan has none of that name."""

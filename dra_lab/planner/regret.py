@@ -60,19 +60,17 @@ def regret_of(
 def fleet_regret(cluster: Cluster, plan: FleetPlan) -> Regret | None:
     """Return what the first fit costs over all replicas that it placed nodes for; None where it was not asked.
 
-    A GPU's NIC is one of its own replica. Where not every node was compared the paths are those on the nodes that were,
-    and no goals are told: theirs are sums over all nodes.
+    A GPU's NIC is one of its own replica. Where not every node was compared, all of it is about the nodes that were.
     """
     found = plan.first_fit
     if found is None:
         return None
-    whole = found.status is not PlanStatus.STOPPED
-    nodes = frozenset(plan.nodes if whole else found.nodes)
-    theirs = {goal.goal: goal.value for goal in found.goals}
+    nodes = frozenset(found.compared if found.status is PlanStatus.STOPPED else plan.nodes)
+    pairs = plan.against_first_fit
     differing = tuple(
-        GoalRegret(goal.goal, goal.value, theirs[goal.goal])
-        for goal in (plan.goals if whole else ())
-        if goal.goal in theirs and theirs[goal.goal] != goal.value
+        GoalRegret(goal.goal, *pairs[goal.goal])
+        for goal in plan.goals
+        if goal.goal in pairs and pairs[goal.goal][0] != pairs[goal.goal][1]
     )
     return Regret("manifest", differing, *(_of_replicas(cluster, p.replicas, nodes) for p in (plan, found)))
 

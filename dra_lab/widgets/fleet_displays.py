@@ -42,11 +42,14 @@ def fleet_html(plan: FleetPlan) -> str:
 
 
 def _goal_rows(plan: FleetPlan) -> Iterable[tuple[str, ...]]:
+    from dra_lab.exports.fleet_text import compared_words
+
+    pairs, where = plan.against_first_fit, compared_words(plan)
     for goal in plan.goals:
-        theirs = plan.first_fit.goal(goal.goal) if plan.first_fit is not None else None
-        worse = f" ({theirs.value - goal.value:+,})" if theirs is not None and theirs.value != goal.value else ""
+        mine, theirs = pairs.get(goal.goal, (0, None))
+        worse = f" ({theirs - mine:+,}{where})" if theirs is not None and theirs != mine else where
         proof = "proven" if goal.proven else "not proven" if goal.bound is None else f"bound {goal.bound:,}"
-        told = "not asked" if theirs is None else f"{theirs.value:,}{worse}"
+        told = "not asked" if theirs is None else f"{theirs:,}{worse}"
         yield FLEET_GOALS.get(goal.goal, goal.goal), f"{goal.value:,}", proof, told
 
 

@@ -6,16 +6,19 @@ import random
 from collections import Counter
 
 import pytest
+from benchmarks.mixed_cluster import mixed_cluster, workloads
 from exhaustive_plans import random_cluster, random_sketch
 
-from dra_lab.exports.fleet_frames import replica_bandwidth_frame, replica_regret_frame
+from dra_lab.exports.fleet_frames import fleet_frame, replica_bandwidth_frame, replica_regret_frame
 from dra_lab.exports.fleet_text import fleet_text
 from dra_lab.exports.fleet_values import fleet_json
 from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.pictures.charts import regret_chart
 from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import plan_fleet
+from dra_lab.planner.fleet.regret import _Trial
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.topology.bandwidth import PATHS
@@ -129,3 +132,24 @@ def test_each_replica_has_its_own_ranges_with_their_source(fleet):
     assert len(known)
     assert (known["low"] <= known["high"]).all()
     assert known["sources"].astype(bool).all()
+
+
+def test_a_part_of_the_nodes_is_compared_with_itself(monkeypatch):
+    """Where the time sufficed for one node, goals, text, JSON, table and chart compare what stands on that node."""
+    cluster = mixed_cluster(8)
+    monkeypatch.setattr(_Trial, "over", property(lambda trial: bool(trial.replicas)))
+    plan = plan_fleet(cluster, workloads((2, 3, 3), must=False), release=RELEASE)
+    (node,) = plan.first_fit.compared
+    assert len(plan.nodes) > 1
+    pairs = plan.against_first_fit
+    here = plan.on_node[node]
+    assert pairs["nodes"] == (1, 1)
+    assert pairs["unplaced"] == (0, len(here) - len(plan.first_fit.replicas))
+    assert pairs["roots"][0] == sum(goal.value for pod in here for goal in pod.goals if goal.goal == "roots")
+    differing = {goal: theirs - mine for goal, (mine, theirs) in pairs.items() if mine != theirs}
+    assert {goal.goal: goal.difference for goal in plan.regrets[0].goals} == differing
+    assert fleet_json(plan)["firstFit"]["regret"] == differing
+    told = fleet_frame(plan).set_index("goal")["regret"].to_dict()
+    assert {goal: value for goal, value in told.items() if value} == differing
+    assert f"on 1 of {len(plan.nodes)} nodes" in fleet_text(plan)
+    assert "on 1 node, which there was time to compare" in str(regret_chart(plan))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.model.fleet import FLEET_GOALS, FleetPlan
-from dra_lab.model.plan import GOALS, GoalValue, Plan
+from dra_lab.model.plan import GOALS, GoalValue, Plan, PlanStatus
 from dra_lab.model.regret import PathShare
 from dra_lab.pictures.captions import clean
 from dra_lab.pictures.plain_table import plain_table
@@ -31,10 +32,11 @@ def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
     """Return a chart of every goal: the plan's value, and what kube-scheduler's first fit reaches instead.
 
     For a plan of one claim, first fit is on the plan's node, with the manifest and with counts and selectors only; for
-    a fleet, the same replicas on the same nodes. Shorter is better; a bar ends with its letter, its value and how much
-    worse it is. A value that is not proven says its bound. Where a plan knows how the GPUs reach their NICs, a second
-    part shows what that leaves of the bandwidth, as the range of published measurements; measurements that do not agree
-    with a range are told beside it. An Altair chart; printed, it is the table of all its rows.
+    a fleet, the same replicas on the same nodes, or on those of them that there was time for. Shorter is better; a bar
+    ends with its letter, its value and how much worse it is. A value that is not proven says its bound. Where a plan
+    knows how the GPUs reach their NICs, a second part shows what that leaves of the bandwidth, as the range of
+    published measurements; measurements that do not agree with a range are told beside it. An Altair chart; printed, it
+    is the table of all its rows.
     """
     from dra_lab.pictures.charts import look
 
@@ -55,7 +57,11 @@ def _told(answer: Plan | FleetPlan) -> list[str]:
         count = f"{len(answer.replicas):,} replicas on {len(answer.nodes):,} nodes"
         if answer.first_fit is None:
             return [f"{count}; {told}", "kube-scheduler's first fit was not asked"]
-        placed = f"kube-scheduler places {len(answer.first_fit.replicas):,} of them on the same nodes"
+        nodes = _compared(answer)
+        there = sum(replica.node in nodes for replica in answer.replicas)
+        some = f"{len(nodes):,} node{'s' if len(nodes) != 1 else ''}, which there was time to compare"
+        many = "the same nodes" if len(nodes) == len(answer.nodes) else some
+        placed = f"kube-scheduler places {len(answer.first_fit.replicas):,} of the {there:,} replicas on {many}"
         return [f"{count}; {told}", placed]
     told = f"on {answer.node}: {proof_words(answer)}"
     found = {"this manifest": answer.first_fit, "counts and selectors only": answer.first_fit_plain}
@@ -65,16 +71,28 @@ def _told(answer: Plan | FleetPlan) -> list[str]:
     return [told, *failed]
 
 
+def _compared(answer: FleetPlan) -> frozenset[str]:
+    """Return the nodes on which a fleet was compared with first fit."""
+    found = answer.first_fit
+    whole = found is None or found.status is not PlanStatus.STOPPED
+    return frozenset(answer.nodes if whole or found is None else found.compared)
+
+
 def _values(answer: Plan | FleetPlan) -> Mapping[str, Sequence[GoalValue]]:
     if isinstance(answer, FleetPlan):
-        return {"best": answer.goals, **({"manifest": answer.first_fit.goals} if answer.first_fit else {})}
-    found = {"manifest": answer.first_fit, "plain": answer.first_fit_plain}
-    return {"best": answer.goals, **{who: f.goals for who, f in found.items() if f is not None and f.placements}}
+        if answer.first_fit is None:
+            return {"best": answer.goals}
+        pairs = answer.against_first_fit
+        best = [replace(goal, value=pairs.get(goal.goal, (goal.value,))[0]) for goal in answer.goals]
+        return {"best": best, "manifest": answer.first_fit.goals}
+    fits = {"manifest": answer.first_fit, "plain": answer.first_fit_plain}
+    return {"best": answer.goals, **{who: f.goals for who, f in fits.items() if f is not None and f.placements}}
 
 
 def _rows(answer: Plan | FleetPlan) -> list[dict[str, Any]]:
     values = _values(answer)
-    best = {goal.goal: goal for goal in answer.goals}
+    best = {goal.goal: goal for goal in values["best"]}
+    part = isinstance(answer, FleetPlan) and len(_compared(answer)) < len(answer.nodes)
     meanings = FLEET_GOALS if isinstance(answer, FleetPlan) else GOALS
     rows = []
     for name, goal in best.items():
@@ -90,7 +108,7 @@ def _rows(answer: Plan | FleetPlan) -> list[dict[str, Any]]:
                     "value": found.value,
                     "worse": worse,
                     "words": f"{_WHO[who][0][0]} {found.value:,}" + (f" ({worse:+,})" if worse else ""),
-                    "proof": _proof(found) if who == "best" else "",
+                    "proof": "" if who != "best" else "on the nodes that were compared" if part else _proof(found),
                 }
             )
     return rows

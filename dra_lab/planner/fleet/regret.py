@@ -89,6 +89,7 @@ def first_fit_of(fleet: Fleet, plan: FleetPlan, order: Sequence[str], limits: Li
         tuple(goals),
         findings=tuple(_findings(len(compared), len(plan.on_node))),
         objective=plan.objective,
+        compared=tuple(compared),
     )
 
 
