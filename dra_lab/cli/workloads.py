@@ -112,7 +112,8 @@ def workloads_of(
     """Return the workloads, the cluster to plan them on, and what is to be told; a name that comes again gets a number.
 
     A file with a pod gives all its claims, and the replicas of its workload where none are given. Raises InputError for
-    what replicas cannot have: claims that are allocated already, or nodes of their own for some of the workloads.
+    what replicas cannot have: claims that are allocated already or that all share, or nodes of their own for some of
+    the workloads.
     """
     from dra_lab.gitops.asked import AskedPod, read_pod
     from dra_lab.gitops.node_filter import only_nodes
@@ -129,13 +130,20 @@ def workloads_of(
         if pod.allocated:
             names = ", ".join(c.metadata.name for c in pod.allocated)
             raise InputError(f"{claim}: {names} is allocated already, and replicas cannot share it; plan one pod")
+        number = pod.replicas if replicas is None else replicas
+        if pod.shared and number > 1:
+            names = ", ".join(sorted(pod.shared))
+            raise InputError(
+                f"{claim}: {number} pods share the ResourceClaim {names}, which is allocated once; ask for one pod "
+                "(--replicas 1), or write a ResourceClaimTemplate for devices of their own"
+            )
         cluster = pod.cluster
         told += pod.findings
         places.add(pod.nodes)
         base = pod.subject.partition("/")[2] or "-".join(pod.claims) or "claim"
         taken = {workload.name for workload in found}
         name = next(name for name in chain((base,), (f"{base}-{n}" for n in count(2))) if name not in taken)
-        found.append(Workload(name, tuple(pod.claims.values()), pod.replicas if replicas is None else replicas))
+        found.append(Workload(name, tuple(pod.claims.values()), number))
     if len(places) > 1:
         raise InputError(
             "the pods of these workloads may run on different nodes by their own words; plan them one by one"

@@ -32,7 +32,8 @@ class AskedPod:
 
     `subject` is `Kind/name` of the workload, "" for claims without one; `allocated` are claims of the pod that the
     cluster has and that hold devices already; `nodes` those on which the pod may run by its own words, None for all;
-    `replicas` is how many pods its workload runs; `cluster` has the DeviceClasses of the file.
+    `replicas` is how many pods its workload runs; `shared` are the claims that all of them share (ResourceClaims, which
+    are allocated once); `cluster` has the DeviceClasses of the file.
     """
 
     subject: str
@@ -42,6 +43,7 @@ class AskedPod:
     nodes: frozenset[str] | None = None
     replicas: int = 1
     findings: tuple[Finding, ...] = field(default=())
+    shared: frozenset[str] = frozenset()
 
     @property
     def planned(self) -> PodClaims:
@@ -144,4 +146,5 @@ def _of_pod(pod: PodTemplate, claims: Claims, cluster: Cluster, release: Kuberne
     question = Question(pod.subject, pod.document.at(pod.path), sketches, spec=pod.spec, without=without)
     admitted = frozenset(question.nodes(cluster))
     nodes = None if len(admitted) == len(cluster.node_names) else admitted
-    return AskedPod(pod.subject, sketches, cluster, tuple(allocated), nodes, pod.replicas, tuple(findings))
+    shared = frozenset(entry.name for entry in pod.claims if entry.claim)
+    return AskedPod(pod.subject, sketches, cluster, tuple(allocated), nodes, pod.replicas, tuple(findings), shared)

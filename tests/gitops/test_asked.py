@@ -128,6 +128,19 @@ def test_replicas_of_a_pod_have_all_its_claims(tmp_path, capsys):
     assert "4 of 9 replicas placed" in capsys.readouterr().out
 
 
+def test_replicas_do_not_get_copies_of_a_claim_that_they_share(tmp_path, capsys):
+    """A ResourceClaim is allocated once; as a pod's alone it is planned as it is."""
+    path = tmp_path / "pod.yaml"
+    claim = template("a", 2).replace("ResourceClaimTemplate", "ResourceClaim")
+    claim = claim.replace("spec: {spec: {devices", "spec: {devices").replace("]}}}", "]}}")
+    user = pod("a").replace("resourceClaimTemplateName", "resourceClaimName")
+    path.write_text(f"{claim}---\n{user}")
+    command = ["plan", "sample:eks-p4d", "--claim", str(path)]
+    assert main(command) == 0
+    assert main([*command, "--replicas", "2"]) == 2
+    assert "2 pods share the ResourceClaim a, which is allocated once" in capsys.readouterr().err
+
+
 def test_an_export_of_a_pod_holds_every_claim(tmp_path, capsys):
     """And an example of its own kind and name; none of its claims is left out without a word."""
     path, folder = tmp_path / "pod.yaml", tmp_path / "git"
