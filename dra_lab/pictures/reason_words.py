@@ -88,9 +88,10 @@ def _conflict(conflict: Conflict) -> str:
     if len(names) == 1:
         return f"{_upper(names[0])} alone cannot be had {where}"
     told = f"{', '.join(names[:-1])} and {names[-1]}"
-    proof = "" if conflict.minimal else " (perhaps fewer of them: the time was up)"
+    if not conflict.minimal:
+        return f"{_upper(told)} cannot hold together {where}; perhaps fewer of them cannot: that was not found out"
     least = "; no smaller set does" if conflict.smallest else ""
-    return f"{_upper(told)} cannot hold together {where}; without any one of them the others can{least}{proof}"
+    return f"{_upper(told)} cannot hold together {where}; without any one of them the others can{least}"
 
 
 def _element(element: Element) -> str:
