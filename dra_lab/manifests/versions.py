@@ -6,13 +6,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dra_lab.errors import ManifestError
-from dra_lab.manifests import v1beta1, v1beta2
+from dra_lab.manifests import v1alpha3, v1beta1, v1beta2
 from dra_lab.model.device import RESOURCE_V1
 
 GROUP = "resource.k8s.io"
 _Convert = Callable[[Mapping[str, Any]], dict[str, Any]]
 
-_UPGRADES: Mapping[str, _Convert] = {"v1": dict, "v1beta2": v1beta2.upgrade, "v1beta1": v1beta1.upgrade}
+_UPGRADES: Mapping[str, _Convert] = {
+    "v1": dict,
+    "v1beta2": v1beta2.upgrade,
+    "v1beta1": v1beta1.upgrade,
+    "v1alpha3": v1alpha3.upgrade,
+}
 _DOWNGRADES: Mapping[str, _Convert] = {"v1": dict, "v1beta2": v1beta2.downgrade, "v1beta1": v1beta1.downgrade}
 _ALL = ("v1", "v1beta2", "v1beta1")
 

@@ -142,3 +142,20 @@ def test_null_is_unset():
     ((item, _),) = found.objects
     assert item.spec.devices.requests == ()
     assert item.spec.devices.config[0].opaque.parameters == {"a": None}
+
+
+@pytest.mark.parametrize("members", [{"deviceClassName": "gpu"}, {"driver": "d", "selectors": [{"cel": {}}]}])
+def test_a_taint_rule_that_selects_as_until_1_34_is_refused(members):
+    """Without the members that are not read it would be a rule for every device, or for too many."""
+    spec = {"deviceSelector": members, "taint": {"key": "k", "effect": "NoSchedule"}}
+    rule = {
+        "apiVersion": "resource.k8s.io/v1alpha3",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "r"},
+        "spec": spec,
+    }
+    found = decode_documents(json.dumps(rule).encode(), "a.json")
+    assert [finding.rule for finding in found.findings] == ["document-broken"]
+    assert "puts its taint on no device" in found.findings[0].message
+    none = {**rule, "spec": {**spec, "deviceSelector": {"driver": "d", "deviceClassName": None}}}
+    assert len(decode_documents(json.dumps(none).encode(), "a.json").objects) == 1
