@@ -58,9 +58,12 @@ def columns_of(problem: AllocationProblem, part: Part, order: Sequence[str]) -> 
 def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[int, int]]) -> Array | None:
     whole = np.zeros((1, len(pairs)), np.int8)
     for indices in problem.requests[slice(*part.requests)]:
-        rows = [row for ask in indices for row in _options(problem, ask, pairs)]
-        if len(rows) * len(whole) > MOST_ROWS * 20:
+        # Counted first: to write down what is thrown away takes seconds.
+        # Of the first request none are thrown away below.
+        most = MOST_ROWS if len(whole) == 1 else MOST_ROWS * 20
+        if sum(_number(problem, ask, pairs) for ask in indices) * len(whole) > most:
             return None
+        rows = [row for ask in indices for row in _options(problem, ask, pairs)]
         options = np.array(rows, np.int8).reshape(len(rows), len(pairs))
         whole = (whole[:, None, :] + options[None, :, :]).reshape(len(whole) * len(rows), len(pairs))
         for number, group in enumerate(problem.groups):
@@ -74,6 +77,14 @@ def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[in
         mine = [at for at, (ask, _) in enumerate(pairs) if problem.claim_of(ask) == claim]
         whole = whole[whole[:, mine].sum(axis=1) <= MAX_DEVICES]
     return whole
+
+
+def _number(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, int]]) -> int:
+    """Return the number of ways in which one ask takes its devices."""
+    ways = [1] + [0] * problem.asks[ask].count
+    for size in (problem.groups[group].size for other, group in pairs if other == ask):
+        ways = [sum(ways[max(0, count - size) : count + 1]) for count in range(len(ways))]
+    return ways[-1]
 
 
 def _options(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, ...]]:

@@ -162,11 +162,8 @@ class _OnHardware:
         stock = self.hardware.stock
         found = np.zeros(len(stock.keys), np.int64)
         for _, ask, group, count in takes:
-            number = site.kept[group]
-            uses = dict(dict(stock.problem.groups[number].uses).get(ask, ()))
-            for at, (own, key) in enumerate(stock.keys):
-                if own == number:
-                    found[at] += count * int(uses.get(key, 0) / stock.units[own, key]) if key else count
+            for at, amount in stock.taken(ask, site.kept[group] if site.kept else group).items():
+                found[at] += count * amount
         return found
 
 

@@ -15,9 +15,9 @@ from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, devices_of
+from dra_lab.planner.fleet.stock import is_listable
 from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.stages import Tie
 
 FULL = 400
 COUNTED = 60
@@ -113,8 +113,7 @@ def islands_of(problem: AllocationProblem, parts: Sequence[Part]) -> tuple[Posit
 
     Groups that no pod can take are on none.
     """
-    special = any(ask.admin_access or ask.all_devices for ask in problem.asks)
-    if special or any(group.tie is Tie.TERMS for group in problem.groups):
+    if not is_listable(problem):
         return ()
     counters = {counter: number for number, (counter, _) in enumerate(problem.counters)}
     rows: list[Array] = []

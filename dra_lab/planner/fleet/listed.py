@@ -15,7 +15,7 @@ from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.counting import Row, rows_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.fleet.stock import Stock
+from dra_lab.planner.fleet.stock import Stock, stock_of
 from dra_lab.planner.fleet.worth import NO_LIMIT
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
@@ -195,18 +195,23 @@ def _groups(problem: AllocationProblem, ask: int) -> frozenset[int]:
 
 
 def hardware_of(fleet: Fleet, sites: Iterable[Site], limits: Limits) -> tuple[list[Hardware], list[Site]]:
-    """Return the sites whose states are known, hardware by hardware, and those that are known by their problem alone.
+    """Return the sites hardware by hardware, and those whose ways cannot be listed and whose states are not known.
 
-    Where time is up, hardware is told without its ways.
+    A site of which only the problem is known is hardware of its own. Where time is up, hardware is told without its
+    ways.
     """
     alike: dict[int, list[Site]] = {}
+    found: list[Hardware] = []
     others: list[Site] = []
     for site in sites:
-        if site.state is None:
+        if site.state is not None:
+            alike.setdefault(site.state.layout, []).append(site)
+            continue
+        stock = None if limits.reached or site.nodes else stock_of(site, _ORDER)
+        if stock is None:
             others.append(site)
         else:
-            alike.setdefault(site.state.layout, []).append(site)
-    found = []
+            found.append(Hardware((site,), stock, site.parts, listed=True))
     for layout, mine in alike.items():
         problem, parts = fleet.scan.layouts[layout].problem, mine[0].parts
         columns = [None if limits.reached else columns_of(problem, part, _ORDER) for part in parts]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import FleetPlan, Room, RoomOnNodes, Workload
@@ -14,6 +15,9 @@ from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.progress import Limits, Progress
+
+if TYPE_CHECKING:
+    from dra_lab.planner.fleet.fullest_site import Known
 
 MOST = 10_000
 """More pods than this are not told apart on one node."""
@@ -54,13 +58,16 @@ def room_of_claim(
     # The solver takes half a second to import; only who asks waits for it.
     from dra_lab.planner.fleet.fullest import fullest
     from dra_lab.planner.fleet.fullest_together import fullest_together
+    from dra_lab.planner.fleet.islands import with_islands
 
     fleet = look_at(cluster, [replace(workload, replicas=MOST)], release, limits, held)
     sites = sites_of(fleet)
     shared = [site for site in sites if site.nodes]
     together = tuple(site.all_nodes for site in shared)
-    found = fullest(fleet, [site for site in sites if not site.nodes], solver, limits)
-    classes = [RoomOnNodes(known.site.members, known.least, known.most) for known in found]
+    alone = [site for site in sites if not site.nodes]
+    plain = [site for site in alone if site.state is not None]
+    islands = with_islands(fleet, [site for site in alone if site.state is None])
+    classes = _on_nodes(fullest(fleet, [*plain, *islands], solver, limits))
     joint = [RoomOnNodes(site.all_nodes, *fullest_together(fleet, site, solver, limits)) for site in shared]
     seen = {node for nodes in together for node in nodes}
     if unseen := tuple(node for node in fleet.scan.unseen if node not in seen):
@@ -69,3 +76,17 @@ def room_of_claim(
     bound = sum(c.bound * len(c.nodes) for c in classes) + sum(c.bound for c in joint)
     ordered = tuple(sorted((*classes, *joint), key=lambda c: (-c.each, c.nodes)))
     return Room(workload.name, count, bound, ordered, together)
+
+
+def _on_nodes(found: Sequence[Known]) -> list[RoomOnNodes]:
+    """Return what nodes hold, those with equal numbers of equal sites together; islands are summed up."""
+    classes = [RoomOnNodes(known.site.members, known.least, known.most) for known in found if not known.site.homes]
+    sums: dict[str, list[int]] = {}
+    for known in found:
+        for node in known.site.homes.values():
+            mine = sums.setdefault(node, [0, 0])
+            mine[0], mine[1] = mine[0] + known.least, mine[1] + known.most
+    alike: dict[tuple[int, int], list[str]] = {}
+    for node, (least, most) in sorted(sums.items()):
+        alike.setdefault((min(MOST, least), min(MOST, most)), []).append(node)
+    return classes + [RoomOnNodes(tuple(nodes), least, most) for (least, most), nodes in alike.items()]

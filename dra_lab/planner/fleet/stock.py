@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from dra_lab.planner.fleet.columns import Array, Columns
+from dra_lab.planner.fleet.columns import Array, Columns, columns_of
 from dra_lab.planner.fleet.exhaust import first_column
+from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.survey import NodeState, common_unit
 from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.stages import Tie
 
 
 class Stock:
@@ -37,6 +39,7 @@ class Stock:
                 if unit:
                     self.keys.append((number, key))
                     self.units[number, key] = unit
+        self._taken: dict[tuple[int, int], dict[int, int]] = {}
         self._counters = dict(problem.counters)
         # Counters stand below all groups: what asks by group passes them by.
         self._counted = {-1 - number: counter for number, counter in enumerate(self._counters)}
@@ -63,21 +66,25 @@ class Stock:
 
     def _uses(self, found: Columns) -> Array:
         uses = np.zeros((len(found.takes), len(self.keys)), np.int64)
-        for at, (number, key) in enumerate(self.keys):
-            for column, (ask, group) in enumerate(found.pairs):
-                if number in self._counted:
-                    drawn = dict(self.problem.groups[group].draws).get(self._counted[number], 0)
-                    uses[:, at] += found.takes[:, column].astype(np.int64) * drawn
-                    continue
-                if group != number:
-                    continue
-                amount = 1
-                if key:
-                    amount = int(
-                        dict(dict(self.problem.groups[number].uses)[ask]).get(key, 0) / self.units[number, key]
-                    )
+        for column, (ask, group) in enumerate(found.pairs):
+            for at, amount in self.taken(ask, group).items():
                 uses[:, at] += found.takes[:, column].astype(np.int64) * amount
         return uses
+
+    def taken(self, ask: int, group: int) -> Mapping[int, int]:
+        """Return what one device of a group takes for an ask, by the positions of the resources."""
+        key = (ask, group)
+        if key not in self._taken:
+            found = self.problem.groups[group]
+            uses, draws = dict(dict(found.uses).get(ask, ())), dict(found.draws)
+            amounts = {}
+            for at, (number, name) in enumerate(self.keys):
+                if number in self._counted:
+                    amounts[at] = draws.get(self._counted[number], 0)
+                elif number == group:
+                    amounts[at] = int(uses.get(name, 0) / self.units[number, name]) if name else 1
+            self._taken[key] = {at: amount for at, amount in amounts.items() if amount}
+        return self._taken[key]
 
     def _possible(self, found: Columns) -> Columns:
         """Return the columns that fit into the most that any state has."""
@@ -112,3 +119,25 @@ class Stock:
     def first(self, left: Array, pod: int) -> Array:
         """Return for each row of words the first column of a pod that fits, -1 where none does."""
         return first_column(left, self.wanted[pod], self.guards)
+
+
+def is_listable(problem: AllocationProblem) -> bool:
+    """Say whether ways of pods are told by what they take.
+
+    So it is without admin access, requests for all devices, node selectors of many terms, and shares that pay a counter
+    together.
+    """
+    return not (
+        any(ask.admin_access or ask.all_devices for ask in problem.asks)
+        or any(group.tie is Tie.TERMS or (group.shareable and group.draws) for group in problem.groups)
+    )
+
+
+def stock_of(site: Site, order: Sequence[str]) -> Stock | None:
+    """Return what a site has and every way of its pods, None where these cannot be listed or are too many."""
+    problem = site.problem
+    columns = [columns_of(problem, part, order) for part in site.parts] if is_listable(problem) else [None]
+    ways = [found for found in columns if found is not None]
+    if len(ways) < len(site.parts):
+        return None
+    return Stock(problem, [NodeState(-1, tuple(group.size for group in problem.groups))], ways)

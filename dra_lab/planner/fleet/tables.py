@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from dra_lab.planner.fleet.columns import columns_of
 from dra_lab.planner.fleet.counting import Counts, Room, room_of
 from dra_lab.planner.fleet.exhaust import exhaust
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.fleet.stock import Stock
-from dra_lab.planner.fleet.survey import NodeState
+from dra_lab.planner.fleet.stock import Stock, stock_of
 from dra_lab.planner.progress import Limits
 
 MOST_VECTORS = 2_000
@@ -210,16 +208,6 @@ def tables_of(sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ..
         table.learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
         tables.append(table)
     return tables
-
-
-def stock_of(site: Site, order: Sequence[str]) -> Stock | None:
-    """Return what a site has and every way of its pods, None where these are too many or pay for shares together."""
-    problem = site.problem
-    columns = [columns_of(problem, part, order) for part in site.parts]
-    if any(found is None for found in columns) or any(group.shareable and group.draws for group in problem.groups):
-        return None
-    state = NodeState(-1, tuple(group.size for group in problem.groups))
-    return Stock(problem, [state], [found for found in columns if found is not None])
 
 
 def _one(counts: Counts, at: int) -> Counts:

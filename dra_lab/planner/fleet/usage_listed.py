@@ -74,7 +74,7 @@ class UsedOn:
         keys = [self.hardware.stock.keys[at] for at in island.resources.tolist()]
         using = worth > 0
         most = np.full(len(island.vectors), NO_LIMIT)
-        mine = np.array([kind_of(self.hardware.stock.problem, group) == self.kind for group, _ in keys])
+        mine = np.array([at >= 0 and kind_of(self.hardware.stock.problem, at) == self.kind for at, _ in keys])
         for chosen in (mine, *self.hardware.chosen(keys)):
             taken = island.uses[np.ix_(np.flatnonzero(using), np.flatnonzero(chosen))].sum(axis=1)
             if taken.min() > 0:
