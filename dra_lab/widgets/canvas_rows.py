@@ -115,7 +115,7 @@ def _findings(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease)
 
 def _sentence(finding: Finding) -> str:
     message = finding.message if finding.message.endswith(".") else f"{finding.message}."
-    return f"{message[:1].upper()}{message[1:]} {finding.advice}".strip()
+    return f"{message} {finding.advice}".strip()
 
 
 def _pairs(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> dict[str, tuple[LinkOptionRow, ...]]:
