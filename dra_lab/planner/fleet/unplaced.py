@@ -48,13 +48,20 @@ def _lacking(fleet: Fleet, pod: Pod, taken: set[DeviceID], missing: int, *, whol
         if ask.request not in single or ask.all_devices or ask.capacity or ask.admin_access:
             continue
         free = _free(fleet, joint, taken)
-        most, every = max(free.values(), default=0), sum(free.values())
+        # a device that several nodes see is one
+        most, every = (
+            max(map(len, free.values()), default=0),
+            len({device for here in free.values() for device in here}),
+        )
         if whole and missing * ask.count > every:
             yield _short_in_all(pod, ask, missing, every)
         if most >= ask.count:
             continue
         name = pod.drawn(0, ask.reference) if not pod.several else ask.reference
         short = every < ask.count
+        if not _matches_any(fleet, joint):
+            yield _matching_nothing(pod, ask, name)
+            continue
         yield Shortfall(
             "count",
             f"{pod.workload.name}: {name}",
@@ -66,6 +73,17 @@ def _lacking(fleet: Fleet, pod: Pod, taken: set[DeviceID], missing: int, *, whol
         )
 
 
+def _matches_any(fleet: Fleet, ask: Ask) -> bool:
+    answers = fleet.scan.views.answers(ask)
+    return any("match" in answers.stages[answers.by_node[node]] for node in fleet.scan.rules.nodes)
+
+
+def _matching_nothing(pod: Pod, ask: Ask, name: str) -> Shortfall:
+    text = f"no device of the cluster matches request {name}: its class is {ask.device_class_name}"
+    subject, advice = f"{pod.workload.name}: {name}", "Choose another device class, or relax the selectors."
+    return Shortfall("class", subject, text, ask.count, 0, advice=advice)
+
+
 def _short_in_all(pod: Pod, ask: Ask, missing: int, every: int) -> Shortfall:
     text = f"{missing:,} replicas of {pod.workload.name} take {missing * ask.count:,} devices for request {ask.request}"
     subject = f"{pod.workload.name}: {ask.request}"
@@ -73,8 +91,8 @@ def _short_in_all(pod: Pod, ask: Ask, missing: int, every: int) -> Shortfall:
     return Shortfall("count", subject, f"{text}, {every:,} are free", missing * ask.count, every, advice=advice)
 
 
-def _free(fleet: Fleet, ask: Ask, taken: set[DeviceID]) -> dict[str, int]:
-    """Return how many devices that match an ask nobody holds alone, by node, once the plan has come true."""
+def _free(fleet: Fleet, ask: Ask, taken: set[DeviceID]) -> dict[str, list[DeviceID]]:
+    """Return the devices that match an ask and that nobody holds alone, by node, once the plan has come true."""
     scan, held, rules = fleet.scan, fleet.scan.rules.allocated, fleet.scan.rules
     tainting = rules.gates.device_taints
     ruled = bool(rules.cluster.taint_rules)
@@ -82,15 +100,16 @@ def _free(fleet: Fleet, ask: Ask, taken: set[DeviceID]) -> dict[str, int]:
     found = {}
     for node in scan.rules.nodes:
         stages = answers.stages[answers.by_node[node]]
-        found[node] = sum(
-            stage == "match"
+        found[node] = [
+            item.id
+            for item, stage in zip(scan.views.view(node).devices, stages, strict=True)
+            if stage == "match"
             and item.id not in taken
             and item.id not in held.exclusive
             and not (
                 tainting and (ruled or item.device.taints) and not is_tolerated(rules.cluster, rules.release, ask, item)
             )
-            for item, stage in zip(scan.views.view(node).devices, stages, strict=True)
-        )
+        ]
     return found
 
 
@@ -98,7 +117,7 @@ def _together(pod: Pod, missing: int) -> Shortfall:
     return Shortfall(
         "count",
         pod.workload.name,
-        f"{missing:,} replicas of {pod.workload.name} have no place: for each request by itself some node has enough, "
-        "but not for all of them with their links, capacities and counters",
+        f"{missing:,} replicas of {pod.workload.name} have no place: no request is short of whole devices by itself, but "
+        "no node was found for all of them with their links, capacities and counters",
         advice="Plan one of them alone to see what holds it up.",
     )

@@ -8,12 +8,14 @@ from small_nodes import a_slice, cluster, gpu
 from small_plans import request
 
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceTaint
 from dra_lab.model.fleet import Workload
-from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.slices import ResourceSlice
 from dra_lab.planner.fleet import plan_fleet
 
 RELEASE, GPU = KubernetesRelease("1.36"), "gpu.nvidia.com"
@@ -68,3 +70,27 @@ def test_all_or_none_counts_what_all_replicas_take():
     plan = plan_fleet(eight_gpus(), [Workload("w", (gpus(4),), 3)], release=RELEASE, first_fit=False, objective="nodes")
     assert not plan.replicas
     assert "3 replicas of w take 12 devices for request gpu, 8 are free" in plan.shortfalls[0].message
+
+
+def test_a_device_that_several_nodes_see_is_one():
+    """Three GPUs of a pool that all nodes see are three, however many nodes there are."""
+    spec = a_slice(GPU, *map(gpu, range(3))).spec
+    far = structs.replace(spec, pool=structs.replace(spec.pool, name="far"), node_name=None, all_nodes=True)
+    nodes = tuple(Node(metadata=ObjectMeta(name=name)) for name in "ab")
+    fabric = ResourceSlice(metadata=ObjectMeta(name="far"), spec=far)
+    plan = plan_fleet(
+        Cluster(slices=(fabric,), nodes=nodes, classes=classes(GPU)),
+        [Workload("w", (gpus(4),), 1)],
+        release=RELEASE,
+        first_fit=False,
+    )
+    (reason,) = plan.shortfalls
+    assert "3 devices for request gpu are left free, one replica takes 4" in reason.message
+
+
+def test_a_class_that_is_not_there_is_told():
+    """Where nothing in the cluster matches a request, freeing devices would not help, and is not advised."""
+    claim = ClaimSketch("c", (request("gpu", GPU), request("nic", "none.example")))
+    (reason,) = plan_fleet(eight_gpus(), [Workload("w", (claim,), 2)], release=RELEASE, first_fit=False).shortfalls
+    assert "no device of the cluster matches request nic" in reason.message
+    assert "class" in reason.advice
