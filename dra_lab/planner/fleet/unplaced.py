@@ -117,7 +117,7 @@ def _together(pod: Pod, missing: int) -> Shortfall:
     return Shortfall(
         "count",
         pod.workload.name,
-        f"{missing:,} replicas of {pod.workload.name} have no place: no request is short of whole devices by itself, but "
-        "no node was found for all of them with their links, capacities and counters",
+        f"{missing:,} replicas of {pod.workload.name} have no place: no request is short of whole devices by itself, "
+        "but no node was found for all of them with their links, capacities and counters",
         advice="Plan one of them alone to see what holds it up.",
     )
