@@ -236,6 +236,7 @@ def test_a_namespace_with_nothing_in_it_may_be_a_wrong_name(server, config):
     found = load_context("test", limits=QUICK, namespaces=["team-a", "taem-a"]).findings
     assert [f.rule for f in found] == ["claims-some-namespaces", "namespace-empty"]
     assert "'taem-a'" in found[1].message
+    assert {c.metadata.namespace for c in load_context("test", namespaces="team-a").claims} == {"team-a"}
     server.requests.clear()
     with pytest.raises(InputError, match="no name of a namespace"):
         load_context("test", namespaces=["../../nodes"])

@@ -123,6 +123,7 @@ def load_context(
     Raises SourceError with what to do next when the cluster cannot be reached, refuses the credentials or dies while
     it is read; InputError for a namespace that cannot be; Cancelled. What may not be read stands in `findings`.
     """
+    namespaces = tuple(dict.fromkeys((namespaces,) if isinstance(namespaces, str) else namespaces))
     for namespace in namespaces:
         if _NAMESPACE.fullmatch(namespace) is None:
             raise InputError(f"{namespace!r} is no name of a namespace (lower case letters, digits and -)")
