@@ -58,7 +58,7 @@ def knows_lists(release: KubernetesRelease) -> bool:
     return release.enabled("DRAListTypeAttributes") or RELEASES.index(release.version) >= RELEASES.index("1.37")
 
 
-def _publishes_lists(cluster: Cluster) -> bool:
+def publishes_lists(cluster: Cluster) -> bool:
     """Say whether any device publishes a list; looked up once for as long as the cluster lives."""
     found: bool | None = cluster.hardware.get(_LISTS)
     if found is None:
@@ -99,7 +99,7 @@ class Matching:
     @cached_property
     def _looks_for_lists(self) -> bool:
         """Say whether a list on a device must make selectors fail; looked up once for the whole cluster."""
-        return not self._lists and _publishes_lists(self._cluster)
+        return not self._lists and publishes_lists(self._cluster)
 
     def selector(self, expression: str) -> Selector:
         """Return a compiled selector; raises CelCompileError."""

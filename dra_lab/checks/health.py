@@ -50,7 +50,7 @@ def check_health(cluster: Cluster) -> Iterator[Finding]:
 
 
 def _reported(cluster: Cluster) -> Iterator[tuple[DeviceID, str]]:
-    pods = [pod for pod in cluster.pods if _statuses(pod)]
+    pods = [pod for pod in cluster.telling_pods if _statuses(pod)]
     if not pods:
         return
     claims = {(claim.metadata.namespace, claim.metadata.name): claim for claim in cluster.claims}

@@ -72,12 +72,15 @@ def published_devices(cluster: Cluster) -> Mapping[DeviceID, tuple[Device, Resou
     found: dict[DeviceID, tuple[Device, ResourceSlice]] | None = cluster.hardware.get("_published_devices")
     if found is None:
         found = {}
+        # of 90,000 devices the names take megabytes: those that are there already are used again
+        same = {d.id: d.id for pools in tuple(cluster.gathered.values()) for pool in pools for d in pool.devices}
         for (driver, pool), slices in cluster.slices_by_pool.items():
             newest = max(item.spec.pool.generation for item in slices)
             for item in slices:
                 if item.spec.pool.generation == newest:
                     for device in item.spec.devices or ():
-                        found[DeviceID(driver, pool, device.name)] = (device, item)
+                        name = DeviceID(driver, pool, device.name)
+                        found[same.get(name, name)] = (device, item)
         cluster.hardware["_published_devices"] = found
     return found
 
@@ -203,7 +206,7 @@ def check_unused(cluster: Cluster) -> Iterator[Finding]:
     An allocated claim holds its devices whether or not a pod uses it (dra-semantics 3.14, rules 89 and 90). Pods that
     are gone are only told where pods of the claim's namespace were read.
     """
-    pods = {(pod.metadata.namespace, pod.metadata.name) for pod in cluster.pods}
+    pods = cluster.pod_keys
     read = {namespace for namespace, _ in pods}
     idle: dict[str, list[str]] = {"claim-unreserved": [], "claim-of-gone-pods": []}
     for claim in cluster.claims:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from dra_lab.checks.in_use import claim_name
@@ -49,42 +49,52 @@ def audit_claims(cluster: Cluster) -> tuple[AuditRow, ...]:
     """
     rows: tuple[AuditRow, ...] | None = cluster.__dict__.get(_MEMO)
     if rows is None:
-        held = Held(cluster, KubernetesRelease(cluster.default_release))
-        allocated = [(claim_name(claim), claim) for claim in cluster.claims if claim.status.allocation is not None]
-        for name, claim in allocated:
-            for result in results_of(claim):
-                if not result.admin_access and result.share_id is None:
-                    held.holders[result.id].append(name)
-        rows = tuple(_all_rows(held, allocated))
+        rows = tuple(_all_rows(Held(cluster, KubernetesRelease(cluster.default_release))))
         cluster.__dict__[_MEMO] = rows
     return rows
 
 
 @dataclass(frozen=True, slots=True)
 class _Audited:
-    """What the latest audit found of claims that share no device with another, by name."""
+    """What the latest audit found of claims that share no device with another, by their place in memory."""
 
     taint_rules: tuple[DeviceTaintRule, ...] = ()
-    known: dict[str, tuple[ResourceClaim, tuple[AuditRow, ...]]] = field(default_factory=dict)
+    known: dict[int, tuple[ResourceClaim, tuple[AuditRow, ...]]] = field(default_factory=dict)
 
 
-def _all_rows(held: Held, allocated: list[tuple[str, ResourceClaim]]) -> Iterator[AuditRow]:
+def _all_rows(held: Held) -> Iterator[AuditRow]:
     """Yield the rows; a claim that did not change and meets no other one is not looked at again on the same hardware.
 
     A followed cluster is audited with every change of a claim.
     """
     before: _Audited = held.cluster.hardware.get(_MEMO) or _Audited()
     known = before.known if before.taint_rules is held.cluster.taint_rules else {}
-    kept: dict[str, tuple[ResourceClaim, tuple[AuditRow, ...]]] = {}
-    shares = held.cluster.allocated.shares
-    for name, claim in allocated:
-        meets = any(len(held.holders.get(r.id, ())) > 1 or r.id in shares for r in results_of(claim))
-        last = known.get(name)
-        rows = last[1] if last is not None and last[0] is claim and not meets else tuple(_audit(held, claim))
-        yield from rows
+    kept: dict[int, tuple[ResourceClaim, tuple[AuditRow, ...]]] = {}
+    in_use = held.cluster.allocated
+    meeting = in_use.contested or bool(in_use.shares)
+    allocated = [claim for claim in held.cluster.claims if claim.status.allocation is not None]
+    if meeting:
+        _tell_holders(held, allocated)
+    for claim in allocated:
+        meets = meeting and any(len(held.holders.get(r.id, ())) > 1 or r.id in in_use.shares for r in results_of(claim))
+        last = None if meets else known.get(id(claim))
+        if last is None:
+            if not meeting:
+                _tell_holders(held, (claim,))
+            last = claim, tuple(_audit(held, claim))
+        yield from last[1]
         if not meets:
-            kept[name] = claim, rows
+            # the claim is kept with it, so that no other one can come to stand at its place
+            kept[id(claim)] = last
     held.cluster.hardware[_MEMO] = _Audited(held.cluster.taint_rules, kept)
+
+
+def _tell_holders(held: Held, claims: Iterable[ResourceClaim]) -> None:
+    """Note who holds each device alone."""
+    for claim in claims:
+        for result in results_of(claim):
+            if not result.admin_access and result.share_id is None:
+                held.holders[result.id].append(claim_name(claim))
 
 
 def check_audit(cluster: Cluster) -> Iterator[Finding]:

@@ -26,12 +26,14 @@ class AllocatedDevices:
     """The devices that claims hold (dra-semantics 3.14): what the scheduler subtracts before it looks.
 
     `exclusive` maps a device to the claim (`namespace/name`) that holds it alone; `shares` maps a shareable device to
-    the claims that hold a share; `consumed` sums, per device and capacity key, what the shares took.
+    the claims that hold a share; `consumed` sums, per device and capacity key, what the shares took. `contested` says
+    that several claims hold the same device alone, of which `exclusive` tells the last.
     """
 
     exclusive: Mapping[DeviceID, str] = field(default_factory=dict)
     shares: Mapping[DeviceID, tuple[str, ...]] = field(default_factory=dict)
     consumed: Mapping[DeviceID, Mapping[str, Fraction]] = field(default_factory=dict)
+    contested: bool = False
 
     def holders(self, device: DeviceID) -> tuple[str, ...]:
         """Return the claims that hold a device, alone or a share of it."""
@@ -63,8 +65,11 @@ _WORKED_OUT_FROM: Mapping[str, tuple[str, ...]] = {
     "drivers": ("slices",),
     "allocated": ("claims",),
     "default_release": ("nodes",),
+    "pod_keys": ("pods",),
+    "telling_pods": ("pods",),
     "partitioned": ("slices",),
     "gathered": ("slices", "nodes"),
+    "located": ("slices", "nodes", "overlays"),
     "hardware": ("slices", "nodes", "classes", "overlays"),
 }
 """What is remembered of a Cluster, and the fields that it depends on."""
@@ -151,6 +156,11 @@ class Cluster:
         return {}
 
     @cached_property
+    def located(self) -> dict[str, Any]:
+        """Return where `topology.locality` remembers the places of devices."""
+        return {}
+
+    @cached_property
     def slices_by_pool(self) -> Mapping[tuple[str, str], tuple[ResourceSlice, ...]]:
         """Return all slices by (driver, pool name), whatever their generation."""
         found: dict[tuple[str, str], list[ResourceSlice]] = defaultdict(list)
@@ -177,6 +187,21 @@ class Cluster:
         return allocated_devices(self.claims)
 
     @cached_property
+    def pod_keys(self) -> frozenset[tuple[str, str]]:
+        """Return namespace and name of the pods that were read."""
+        return frozenset((pod.metadata.namespace, pod.metadata.name) for pod in self.pods)
+
+    @cached_property
+    def telling_pods(self) -> tuple[Pod, ...]:
+        """Return the pods whose status tells something of the resources that their containers have (KEP-4680)."""
+        return tuple(
+            pod
+            for pod in self.pods
+            if any(one.allocated_resources_status for one in pod.status.container_statuses)
+            or any(one.allocated_resources_status for one in pod.status.init_container_statuses)
+        )
+
+    @cached_property
     def default_release(self) -> str:
         """Return the release of the lowest kubelet version read, else the default release."""
         return release_of_kubelet(tuple(n.status.node_info.kubelet_version for n in self.nodes))
@@ -188,11 +213,15 @@ class Cluster:
         """
         made = replace(self, **changes)
         # made now, so that both write into one
-        _ = self.gathered
+        _ = self.gathered, self.located
         changed = {name for name, value in changes.items() if value is not getattr(self, name)}
         for name, sources in _WORKED_OUT_FROM.items():
             if name in self.__dict__ and changed.isdisjoint(sources):
                 made.__dict__[name] = self.__dict__[name]
+        if "claims" in changed and made.claims and "allocated" in self.__dict__:
+            known = _allocated_after(self.allocated, self.claims, made.claims)
+            if known is not None:
+                made.__dict__["allocated"] = known
         return made
 
     def taints_of(self, device_id: DeviceID, device: Device, *, rules: bool) -> tuple[DeviceTaint, ...]:
@@ -213,19 +242,47 @@ def allocated_devices(claims: tuple[ResourceClaim, ...]) -> AllocatedDevices:
     exclusive: dict[DeviceID, str] = {}
     shares: dict[DeviceID, list[str]] = defaultdict(list)
     consumed: dict[DeviceID, dict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    contested = False
     for claim in claims:
         holder = f"{claim.metadata.namespace}/{claim.metadata.name}"
         for result in claim.status.allocation.devices.results if claim.status.allocation else ():
             if result.admin_access:
                 continue
+            device = result.id
             if result.share_id is None:
-                exclusive[result.id] = holder
+                contested = contested or device in exclusive
+                exclusive[device] = holder
                 continue
-            shares[result.id].append(holder)
+            shares[device].append(holder)
             for key, amount in result.consumed_capacity.items():
-                consumed[result.id][key] += parse_quantity(amount)
+                consumed[device][key] += parse_quantity(amount)
     return AllocatedDevices(
         exclusive,
         {device: tuple(holders) for device, holders in shares.items()},
         {device: dict(amounts) for device, amounts in consumed.items()},
+        contested,
     )
+
+
+def _allocated_after(
+    known: AllocatedDevices, before: tuple[ResourceClaim, ...], after: tuple[ResourceClaim, ...]
+) -> AllocatedDevices | None:
+    """Return what the claims `after` hold, from what those `before` held: only claims that came or went are looked at.
+
+    None where that does not tell: a share changed (shares stand in the order of the claims), or several claims hold
+    the same device alone.
+    """
+    if known.contested:
+        return None
+    old, new = set(map(id, before)), set(map(id, after))
+    gone = allocated_devices(tuple(claim for claim in before if id(claim) not in new))
+    come = allocated_devices(tuple(claim for claim in after if id(claim) not in old))
+    if gone.shares or come.shares or come.contested:
+        return None
+    exclusive = dict(known.exclusive)
+    for device in gone.exclusive:
+        del exclusive[device]
+    if not exclusive.keys().isdisjoint(come.exclusive):
+        return None
+    exclusive.update(come.exclusive)
+    return AllocatedDevices(exclusive, known.shares, known.consumed)

@@ -7,10 +7,9 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pulp
-
 from dra_lab.errors import SolverError
 from dra_lab.planner.highs import Highs, Outcome
+from dra_lab.planner.modelling import pulp
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import highspy
 import numpy as np
-import pulp
 
 from dra_lab.errors import SolverError
+from dra_lab.planner.modelling import pulp
 from dra_lab.planner.progress import Limits
 
 _TOLERANCE = 1e-6

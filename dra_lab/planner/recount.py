@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-import pulp
-
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.constraints import takers_at_once
+from dra_lab.planner.modelling import pulp
 from dra_lab.planner.variables import Model
 
 Taken = tuple[tuple[int, DeviceID], ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import AllocatedDevices, Cluster
@@ -18,20 +19,39 @@ _MEMO = "_planner_remembered"
 _QUESTIONS = 4
 _MOST_STATES = 20_000
 _MOST_SOLUTIONS = 1000
+_FEW = 1000
+
+
+class Print:
+    """A fingerprint that hashes once, and is compared by its place in memory first: both are asked for often."""
+
+    __slots__ = ("known", "value")
+
+    def __init__(self, value: Hashable) -> None:
+        """Take a value that only equal problems share."""
+        self.value, self.known = value, hash(value)
+
+    def __hash__(self) -> int:
+        """Return the hash of the value."""
+        return self.known
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the values."""
+        return self is other or (isinstance(other, Print) and self.known == other.known and self.value == other.value)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
     """What is in use on a node, and what that makes of it.
 
-    `exact` is equal only where the same devices are held, by position; `now` and `idle` number fingerprints; `layout`
-    and `free` are as in `EqualNodes`.
+    `exact` is equal only where the same devices are held, by position; `now`, `idle`, `layout` and `free` are as in
+    `EqualNodes`.
     """
 
     shape: tuple[int, ...]
     exact: Hashable
-    now: int
-    idle: int
+    now: Print
+    idle: Print
     layout: int
     free: tuple[int, ...]
 
@@ -41,33 +61,58 @@ class Remembered:
     """Layouts, fingerprints, states of nodes and proven solutions of one claim on one hardware; holds no cluster.
 
     `question` is what all of it depends on besides slices, nodes, classes and overlays. `held` is what was in use at
-    the latest whole look, to which `states` belong.
+    the latest whole look, to which `states` belong. `layouts` are numbered, `layout_of` tells their numbers by shape
+    and shares; `prints` are by kind of node, by state, or by layout and what is free of it.
     """
 
     question: Hashable
-    layouts: list[Layout] = field(default_factory=list)
-    layout_of: dict[Hashable, int] = field(default_factory=dict)
-    prints: list[Hashable] = field(default_factory=list)
-    numbers: dict[Hashable, int] = field(default_factory=dict)
+    layouts: dict[int, Layout] = field(default_factory=dict)
+    layout_of: dict[tuple[tuple[int, ...], Hashable], int] = field(default_factory=dict)
+    prints: dict[Hashable, Print] = field(default_factory=dict)
     states: dict[str, NodeState] = field(default_factory=dict)
     held: AllocatedDevices = field(default_factory=AllocatedDevices)
     solutions: dict[Hashable, Solution] = field(default_factory=dict)
     _nodes: dict[str, set[str]] = field(default_factory=dict)
-    _known: dict[Hashable, int] = field(default_factory=dict)
+    _same: dict[Print, Print] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=count)
+    _most: int = _FEW
 
-    def print_number(self, value: Hashable) -> int:
-        """Return a number that stands for a fingerprint: hashing it again and again costs more than making it."""
-        number = self._known.get(value)
-        if number is None:
-            number = self._known[value] = len(self.prints)
-            self.prints.append(value)
+    def print_of(self, value: Hashable) -> Print:
+        """Return a fingerprint, the same object for the same value."""
+        made = Print(value)
+        return self._same.setdefault(made, made)
+
+    def add_layout(self, shape: tuple[int, ...], shared: Hashable, layout: Layout) -> int:
+        """Keep a layout and return its number."""
+        number = self.layout_of[shape, shared] = next(self._numbers)
+        self.layouts[number] = layout
         return number
 
-    def forget_solutions(self) -> None:
-        """Forget the solutions of states that no node is in any more, once there are many.
+    def forget(self) -> None:
+        """Forget what belongs to states that no node is in any more, once it is more than what the present ones need.
 
-        A cluster that is followed for hours comes to many states, and a solution takes some kilobytes.
+        A cluster that is followed for hours comes to ever more states.
         """
+        self._forget_solutions()
+        if len(self.prints) + len(self.layouts) <= self._most:
+            return
+        present = self.states.values()
+        wanted = {
+            key
+            for s in present
+            for key in (("idle", s.shape), ("each", s.exact), (s.layout, s.free))
+            if key in self.prints
+        }
+        self.prints = {key: value for key, value in self.prints.items() if key in wanted}
+        self._same = {value: value for value in self.prints.values()}
+        used = {s.layout for s in present}
+        self.layout_of = {key: number for key, number in self.layout_of.items() if number in used}
+        # others than before: a plan that is still being made looks into those
+        self.layouts = {number: layout for number, layout in self.layouts.items() if number in used}
+        self._most = 2 * (len(self.prints) + len(self.layouts)) + _FEW
+
+    def _forget_solutions(self) -> None:
+        # a solution takes some kilobytes
         if len(self.solutions) <= _MOST_SOLUTIONS:
             return
         present = {state.exact for state in self.states.values()}
@@ -115,7 +160,7 @@ def recall(rules: Rules, views: ClusterViews, *, paired: bool) -> Remembered:
 def remember(cluster: Cluster, views: ClusterViews, found: Remembered) -> None:
     """Keep it for the next look; the questions asked longest ago, and what has grown too much, are forgotten."""
     shelf = _shelf(cluster)
-    if len(found.numbers) + len(found.layouts) < _MOST_STATES + 4 * len(found.states):
+    if len(found.prints) + len(found.layouts) < _MOST_STATES + 4 * len(found.states):
         shelf.append((views, found))
     del shelf[:-_QUESTIONS]
 

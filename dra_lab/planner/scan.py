@@ -17,7 +17,7 @@ from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_devices
-from dra_lab.planner.remembered import NodeState, Remembered, recall, remember
+from dra_lab.planner.remembered import NodeState, Print, Remembered, recall, remember
 from dra_lab.planner.views import ClusterViews, Failure, shape_key, views_of
 from dra_lab.topology.locality import localities
 
@@ -59,7 +59,7 @@ class Scan:
     views: ClusterViews
     paired: bool = False
     classes: tuple[EqualNodes, ...] = ()
-    layouts: list[Layout] = field(default_factory=list)
+    layouts: dict[int, Layout] = field(default_factory=dict)
     idle_nodes: dict[Hashable, str] = field(default_factory=dict)
     matched: dict[str, int] = field(default_factory=dict)
     complete: bool = True
@@ -132,6 +132,18 @@ def node_shapes(scan: Scan, limits: Limits) -> dict[tuple[int, ...], list[str]]:
     """Group the nodes by what they are apart from what is in use; refuse what the planner does not know."""
     rules = scan.rules
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
+    found = scan.views.shapes(rules.asks, wheres) if rules.only is None else None
+    if found is None:
+        found = _look_at_shapes(scan, wheres, limits)
+        if rules.only is None and sum(map(len, found.values())) == len(rules.nodes):
+            scan.views.keep_shapes(rules.asks, wheres, found)
+    for nodes in found.values():
+        refuse_devices(rules, eligibility(replace(rules, idle=True), nodes[0]))
+    return found
+
+
+def _look_at_shapes(scan: Scan, wheres: Sequence[str], limits: Limits) -> dict[tuple[int, ...], list[str]]:
+    rules = scan.rules
     found: dict[tuple[int, ...], list[str]] = {}
     for number, name in enumerate(rules.nodes):
         if limits.reached:
@@ -139,8 +151,6 @@ def node_shapes(scan: Scan, limits: Limits) -> dict[tuple[int, ...], list[str]]:
         found.setdefault(shape_key(scan.views, name, rules.asks, wheres), []).append(name)
         if number % _TELL_EVERY == _TELL_EVERY - 1:
             limits.tell("nodes", f"looked at {number + 1} of {len(rules.nodes)} nodes")
-    for nodes in found.values():
-        refuse_devices(rules, eligibility(replace(rules, idle=True), nodes[0]))
     return found
 
 
@@ -169,7 +179,7 @@ class _Sorter:
         self.scan, self.known = scan, known
         scan.layouts, scan.solutions = known.layouts, known.solutions
         self.states: dict[str, NodeState] = {}
-        self._nodes: dict[tuple[int, int], list[str]] = {}
+        self._nodes: dict[tuple[Print, Print], list[str]] = {}
         self._unchanged = known.unchanged(scan.rules.allocated, scan.views, scan.rules.nodes)
         self._replicas = scan.rules.replicas
         self._each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
@@ -189,9 +199,8 @@ class _Sorter:
         for (now, idle), names in self._nodes.items():
             nodes = tuple(sorted(names))
             first = self.states[nodes[0]]
-            self.scan.idle_nodes.setdefault(self.known.prints[idle], nodes[0])
-            prints = self.known.prints[now], self.known.prints[idle]
-            found.append(EqualNodes(nodes, *prints, first.layout, first.free))
+            self.scan.idle_nodes.setdefault(idle, nodes[0])
+            found.append(EqualNodes(nodes, now, idle, first.layout, first.free))
         return tuple(found)
 
     def keep(self) -> None:
@@ -199,11 +208,11 @@ class _Sorter:
         if self.scan.complete:
             self.known.states, self.known.held = self.states, self.scan.rules.allocated
             self.scan.exact = {name: state.exact for name, state in self.states.items()}
-            self.known.forget_solutions()
+            self.known.forget()
         remember(self.scan.cluster, self.scan.views, self.known)
 
     def _look(self, shape: tuple[int, ...], name: str) -> NodeState:
-        idle = self._number(("idle", shape), lambda: self.scan.problem(name, idle=True))
+        idle = self._print(("idle", shape), lambda: self.scan.problem(name, idle=True))
         held = self.scan.rules.allocated
         alone, shared = self.scan.views.held_on(name, held)
         counted = self.scan.views.view(name).counted
@@ -211,29 +220,28 @@ class _Sorter:
             # With All, admin access or counters a device in use does more than to be missing: every state for itself.
             left = tuple(sorted(left_of(self.scan.cluster, counted, held).items()))
             exact = (shape, alone, shared, left)
-            now = self._number(("each", exact), lambda: self.scan.problem(name))
+            now = self._print(("each", exact), lambda: self.scan.problem(name))
             return NodeState(shape, exact, now, idle, -1, ())
         layout = self.known.layout_of.get((shape, shared))
         if layout is None:
-            layout = self.known.layout_of[shape, shared] = len(self.known.layouts)
-            self.known.layouts.append(self._layout(name))
+            layout = self.known.add_layout(shape, shared, self._layout(name))
         laid = self.known.layouts[layout]
         free = thinned(laid, alone)
-        now = self._thinned_number(laid, layout, free)
+        now = self._thinned_print(laid, layout, free)
         return NodeState(shape, (shape, alone, shared), now, idle, layout, free)
 
-    def _number(self, key: Hashable, problem: Callable[[], AllocationProblem]) -> int:
-        number = self.known.numbers.get(key)
-        if number is None:
-            number = self.known.numbers[key] = self.known.print_number(fingerprint(problem(), replicas=self._replicas))
-        return number
+    def _print(self, key: Hashable, problem: Callable[[], AllocationProblem]) -> Print:
+        found = self.known.prints.get(key)
+        if found is None:
+            found = self.known.prints[key] = self.known.print_of(fingerprint(problem(), replicas=self._replicas))
+        return found
 
-    def _thinned_number(self, laid: Layout, layout: int, free: tuple[int, ...]) -> int:
-        number = self.known.numbers.get((layout, free))
-        if number is None:
+    def _thinned_print(self, laid: Layout, layout: int, free: tuple[int, ...]) -> Print:
+        found = self.known.prints.get((layout, free))
+        if found is None:
             value = fingerprint(laid.problem, free, self._replicas, laid.prepared)
-            number = self.known.numbers[layout, free] = self.known.print_number(value)
-        return number
+            found = self.known.prints[layout, free] = self.known.print_of(value)
+        return found
 
     def _layout(self, name: str) -> Layout:
         """Return a node's groups of equal devices as if no claim held a device alone."""

@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Any
 
-import pulp
-
 from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.planner.modelling import pulp
 from dra_lab.planner.problem import AllocationProblem
 
 Expression = Any

@@ -21,6 +21,7 @@ from dra_lab.scheduler.candidates import pools_of
 from dra_lab.scheduler.gates import gates_of
 
 _MEMO = "_planner_views"
+_QUESTIONS = 8
 
 Held = tuple[frozenset[int], tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]]
 """What is in use on a node, by position: held alone, and shared with the amounts taken."""
@@ -69,6 +70,7 @@ class ClusterViews:
         self._values: dict[str, dict[str, int]] = {}
         self.nodes: dict[str, NodeView] = {}
         self._held: tuple[AllocatedDevices | None, dict[str, Held]] = (None, {})
+        self._shapes: dict[Hashable, dict[tuple[int, ...], list[str]]] = {}
 
     def view(self, node_name: str) -> NodeView:
         """Return a node's view."""
@@ -131,6 +133,16 @@ class ClusterViews:
             number = found[node_name] = self._number("values", values)
         return number
 
+    def shapes(self, asks: Sequence[Ask], wheres: Sequence[str]) -> dict[tuple[int, ...], list[str]] | None:
+        """Return all nodes by their `shape_key`, where `keep_shapes` was told them; not to be changed."""
+        return self._shapes.get(_looked_at(asks, wheres))
+
+    def keep_shapes(self, asks: Sequence[Ask], wheres: Sequence[str], shapes: dict[tuple[int, ...], list[str]]) -> None:
+        """Remember all nodes by their `shape_key`; of the questions asked longest ago they are forgotten."""
+        self._shapes[_looked_at(asks, wheres)] = shapes
+        for key in tuple(self._shapes)[:-_QUESTIONS]:
+            self._shapes.pop(key, None)
+
     def _answer(self, found: Answers, ask: Ask, node_name: str) -> None:
         stages: list[str] = []
         # whole drivers at once where the driver alone decides, as it does for most devices and requests
@@ -170,6 +182,10 @@ class ClusterViews:
                 Tie.NODE if item.slice.spec.node_name else tie_of(item),
             ),
         )
+
+
+def _looked_at(asks: Sequence[Ask], wheres: Sequence[str]) -> Hashable:
+    return tuple((ask.device_class_name, ask.selectors) for ask in asks), tuple(wheres)
 
 
 def _driver(item: PoolDevice) -> str:

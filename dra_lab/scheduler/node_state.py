@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from dra_lab.cel.matching import publishes_lists
 from dra_lab.cel.selector import Selector, compile_selector, has_lists
 from dra_lab.errors import Cancelled, CelError
 from dra_lab.model.claims import DeviceSelector, ResourceClaim
@@ -67,7 +68,7 @@ class NodeStates:
         self._gates = gates_of(release)
         self._held = held_devices(cluster, self._gates, ignore=ignore_allocated)
         self._groups: dict[_Question, dict[Hashable, tuple[str, ...]]] = {}
-        self._lists: bool | None = None
+        self._lists = publishes_lists(cluster)
         self._kept: Kept[_Question] = take_over(cluster, release, self._held, self._gates) if keep else Kept()
 
     def groups(
@@ -190,7 +191,7 @@ class NodeStates:
 
     def _device_state(self, place: PoolDevice, question: _Question) -> Hashable:
         device, driver, device_id = place.device, place.id.driver, place.id
-        listed = self._has_lists() and has_lists(device)
+        listed = self._lists and has_lists(device)
         answers = tuple(self._answer(chain, place, listed=listed) for chain in question.chains)
         values = tuple(device.lookup(name, driver) for name in question.attributes)
         held = device_id in self._held.exclusive
@@ -228,12 +229,6 @@ class NodeStates:
             return all(selector.decide(driver, device) for selector in chain)
         except CelError:
             return None
-
-    def _has_lists(self) -> bool:
-        if self._lists is None:
-            slices = self._cluster.slices
-            self._lists = any(has_lists(device) for s in slices for device in s.spec.devices or ())
-        return self._lists
 
 
 def _counters(device: Device) -> Hashable:

@@ -95,7 +95,7 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     Remembered for as long as the cluster's hardware stays. Raises KeyError for a node that the cluster does not have.
     """
     # Plans are made in a second thread; the worst that two threads can do here is to compute the same value twice.
-    memo: _Memo = cluster.hardware.setdefault("_localities", _Memo())
+    memo: _Memo = cluster.located.setdefault("_localities", _Memo())
     found = memo.nodes.get(node_name)
     if found is None:
         found = memo.nodes[node_name] = MappingProxyType(_compute(cluster, node_name, memo))

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pulp
-
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import Rack, Relaxation
+from dra_lab.planner.modelling import pulp
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 

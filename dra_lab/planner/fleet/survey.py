@@ -78,9 +78,10 @@ def survey(rules: Rules, limits: Limits) -> Survey:
             return Survey(scan_nodes(rules, limits))
         shape = shape_key(views, name, rules.asks, wheres)
         if shape not in shapes:
+            layout = idle_layout(scan, name)
             shapes[shape] = len(scan.layouts)
-            scan.layouts.append(idle_layout(scan, name))
-            if any(group.tie is Tie.TERMS for group in scan.layouts[-1].problem.groups):
+            scan.layouts[shapes[shape]] = layout
+            if any(group.tie is Tie.TERMS for group in layout.problem.groups):
                 return Survey(scan_nodes(rules, limits))
         seen.states[name] = state_on(scan, shapes[shape], scan.layouts[shapes[shape]], name, known)
         if number % 500 == 499:

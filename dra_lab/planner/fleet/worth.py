@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pulp
 
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.columns import Array
+from dra_lab.planner.modelling import pulp
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import total
 
