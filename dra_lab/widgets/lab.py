@@ -16,6 +16,7 @@ from dra_lab.session import Session
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_bar import ClusterBar
 from dra_lab.widgets.displays import register_displays
+from dra_lab.widgets.following import FollowingWidget
 from dra_lab.widgets.hardware_view import HardwareView
 from dra_lab.widgets.kernel_loop import on_kernel_loop
 from dra_lab.widgets.plan_view import PlanView
@@ -58,13 +59,13 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self.canvas = ClaimCanvas(self.session, height=0)
         self.hardware = HardwareView(self.session)
         self.plan_view = PlanView(self.session)
-        self._views = (self.bar, self.plan_view, self.canvas, self.hardware)
+        self._views: tuple[FollowingWidget, ...] = (self.bar, self.plan_view, self.canvas, self.hardware)
         for view, name in zip(self._views, ("bar", "plan", "canvas", "hardware"), strict=True):
             view.add_class(f"dra-lab-{name}")
         # Two boxes: the outer one is the container whose width decides, the inner one the grid.
-        grid = ipywidgets.Box(self._views)
-        grid.add_class("dra-lab-grid")
-        super().__init__([grid])
+        self._grid = ipywidgets.Box(self._views)
+        self._grid.add_class("dra-lab-grid")
+        super().__init__([self._grid])
         self.add_class("dra-lab")
 
     def _take_over(self, file: str | Path | None) -> None:
@@ -74,8 +75,18 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         path = Path(file).absolute()
         before = _OPEN.pop(path, None)
         if before is not None:
-            before.close()
+            before.end(f"The planner that stood here has ended: {path.name} was opened again by another cell.")
         _OPEN[path] = self
+
+    def end(self, why: str = "") -> None:
+        """End the session's worker and the views; with `why`, that is what stands in their place."""
+        if self.comm is None or not self._views:
+            return
+        self.children = [ipywidgets.Label(why)] if why else []
+        for view in (*self._views, self._grid):
+            view.close()
+        self._views = ()
+        self.session.close()
 
     @property
     def cluster(self) -> Cluster:
@@ -163,10 +174,9 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
 
     def close(self) -> None:
         """End the session's worker and take the views away; the drawing stays in its file."""
-        if self.comm is not None:
-            for view in (*self._views, *self.children):
-                view.close()
-            self.session.close()
+        self.end()
+        for told in self.children:
+            told.close()
         super().close()
 
     def __repr__(self) -> str:

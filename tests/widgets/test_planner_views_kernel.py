@@ -221,3 +221,15 @@ def test_the_first_screen_is_small(session):
         for view in views
     )
     assert size < 200_000, (size, time.perf_counter() - started)
+
+
+def test_a_planner_whose_file_is_opened_again_ends_and_says_so(tmp_path):
+    """Two planners of one file would write over each other; the first does not leave a blank place."""
+    file = tmp_path / "twice.dralab.yaml"
+    first, second = Lab(file=file), Lab(file=file)
+    (told,) = first.children
+    assert "twice.dralab.yaml was opened again" in told.value
+    assert (first.bar.comm, second.bar.comm is None) == (None, False)
+    for lab in (first, second):
+        lab.close()
+    assert (told.comm, first.comm) == (None, None)
