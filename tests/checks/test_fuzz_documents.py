@@ -25,7 +25,7 @@ def test_no_broken_document_raises_anything_but_ours(objects, seed):
     rng = random.Random(seed)
     for number in range(MUTANTS // 4):
         mutant = mutate(rng.choice(objects), rng)
-        started = time.perf_counter()
+        started = time.process_time()
         for reader in READERS[number % len(READERS)], READERS[0]:
             try:
                 reader(mutant)
@@ -34,7 +34,7 @@ def test_no_broken_document_raises_anything_but_ours(objects, seed):
             except Exception as error:
                 message = f"seed {seed}, mutant {number}, {reader.__name__}: {type(error).__name__}: {error}"
                 raise AssertionError(message) from error
-        assert time.perf_counter() - started < SLOWEST_SECONDS, (seed, number)
+        assert time.process_time() - started < SLOWEST_SECONDS, (seed, number)
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])

@@ -160,15 +160,15 @@ def test_names_that_look_alike_to_pulp():
 
 
 def test_equal_devices_are_one_variable():
-    """Forty equal GPUs are one group, so a large count is as quick as a small one."""
+    """Sixty equal GPUs are one group, so a large count is as quick as a small one."""
     found = node(gpus=[gpu(n, "pci0000:10") for n in range(60)], nics=[nic(f"n{n}", "pci0000:10") for n in range(60)])
     sketch = ClaimSketch(
         requests=(ask("g", GPU, 8), ask("n", NIC, 24)), links=(Link(name="l", requests=("g", "n"), how=How.PAIRWISE),)
     )
-    began = time.perf_counter()
+    began = time.process_time()
     plan = make_plan(found, sketch, release=RELEASE)
     assert plan.status is PlanStatus.OPTIMAL
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_three_ends_at_one_place():
