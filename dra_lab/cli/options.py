@@ -7,6 +7,7 @@ import math
 import sys
 from typing import Any
 
+from dra_lab.cli.interrupt import SAID
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan, PlanStatus
@@ -97,8 +98,19 @@ def session_of(options: argparse.Namespace) -> Any:
 
 
 def plan_with_bar(session: Any) -> Plan:
-    """Plan with a line of progress on a terminal; nothing is printed where standard error is no terminal."""
-    plan: Plan = session.plan(bar=sys.stderr.isatty())
+    """Plan with a line of progress on a terminal; nothing is printed where standard error is no terminal.
+
+    Ctrl-C ends it with the best answer so far; KeyboardInterrupt where there is none, or at the second time.
+    """
+    try:
+        plan: Plan = session.plan(bar=sys.stderr.isatty())
+    except KeyboardInterrupt:
+        # the session has cancelled what it was at: its answer comes at once
+        print(f"\n{SAID}", file=sys.stderr)
+        session.wait()
+        if session.answer is None or session.stale:
+            raise
+        plan = session.answer
     return plan
 
 

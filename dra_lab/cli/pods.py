@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dra_lab.cli.interrupt import stoppable
 from dra_lab.cli.options import cluster_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, sort_findings
@@ -70,7 +71,7 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
         return None
     read = cluster_of(options)
     release = KubernetesRelease(options.release or read.default_release)
-    with WaitingBar(shown=sys.stderr.isatty()) as waiting:
+    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = make_plan(
             pod.cluster,
             pod.planned,
@@ -79,6 +80,7 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
             goals=tuple(goal.strip() for goal in options.goals.split(",") if goal.strip()),
             time_limit=getattr(options, "time_limit", None) or _SECONDS,
             progress=waiting.tell,
+            cancel=cancel,
         )
     told = (*pod.findings, *read.findings, *check_cluster(read), *plan.findings)
     return PodAnswer(pod, plan, release, sort_findings(dict.fromkeys(told)))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
+from dra_lab.cli.interrupt import stoppable
 from dra_lab.cli.options import CLAIM_HELP, FITS, NOT, UNANSWERED, cluster_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
@@ -83,7 +85,7 @@ def run_fleet(options: argparse.Namespace) -> int:
     release = KubernetesRelease(options.release or cluster.default_release)
     workloads, cluster, told = workloads_of(options.asked, cluster, release)
     goals = tuple(goal.strip() for goal in options.goals.split(",") if goal.strip())
-    with WaitingBar(shown=sys.stderr.isatty()) as waiting:
+    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = plan_fleet(
             cluster,
             workloads,
@@ -92,8 +94,9 @@ def run_fleet(options: argparse.Namespace) -> int:
             objective=options.objective,
             time_limit=options.time_limit,
             progress=waiting.tell,
+            cancel=cancel,
         )
-        rooms, jobs, lost = _after(cluster, workloads, release, plan, options.time_limit, waiting.tell)
+        rooms, jobs, lost = _after(cluster, workloads, release, plan, options.time_limit, waiting.tell, cancel)
     if options.format == "json":
         print(json.dumps(_json(plan, rooms, jobs, lost), indent=2, ensure_ascii=False))
     else:
@@ -170,13 +173,17 @@ def _after(
     plan: FleetPlan,
     time_limit: float | None,
     tell: Any,
+    cancel: threading.Event,
 ) -> tuple[list[Room], list[LargestJob], Stranded | None]:
-    """Return what fits after the plan, each question within the time limit, or 30 s without one."""
+    """Return what fits after the plan, each question within the time limit, or 30 s without one.
+
+    Nothing once cancelled; a question that is cancelled while it is looked at has its bounds.
+    """
     from dra_lab.planner.fleet import how_many_more, largest_job, stranded
 
-    if plan.status in (PlanStatus.STOPPED, PlanStatus.EMPTY):
+    if plan.status in (PlanStatus.STOPPED, PlanStatus.EMPTY) or cancel.is_set():
         return [], [], None
-    common: dict[str, Any] = {"release": release, "after": plan, "progress": tell}
+    common: dict[str, Any] = {"release": release, "after": plan, "progress": tell, "cancel": cancel}
     common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit
     rooms = [how_many_more(cluster, workload, **common) for workload in workloads]
     claims = [workload.claims[0] for workload in workloads]
