@@ -50,8 +50,8 @@ def headline(plan: Plan) -> str:
 def _where(plan: Plan) -> str:
     total = sum(len(node_class.nodes) for node_class in plan.node_classes)
     now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)
-    when_idle = f" ({idle} when idle)" if idle > now else ""
-    return f"Fits on {now} of {total} node{'s' if total != 1 else ''} now{when_idle}."
+    when_idle = f" ({idle:,} when idle)" if idle > now else ""
+    return f"Fits on {now:,} of {total:,} node{'s' if total != 1 else ''} now{when_idle}."
 
 
 def _misfit(plan: Plan) -> Iterator[str]:

@@ -150,7 +150,7 @@ def _look_at_shapes(scan: Scan, wheres: Sequence[str], limits: Limits) -> dict[t
             break
         found.setdefault(shape_key(scan.views, name, rules.asks, wheres), []).append(name)
         if number % _TELL_EVERY == _TELL_EVERY - 1:
-            limits.tell("nodes", f"looked at {number + 1} of {len(rules.nodes)} nodes")
+            limits.tell("nodes", f"looked at {number + 1:,} of {len(rules.nodes):,} nodes")
     return found
 
 
