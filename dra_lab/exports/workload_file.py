@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dra_lab.errors import ExportError, InputError
+from dra_lab.manifests.encodings import as_utf8
 from dra_lab.manifests.yaml_text import load_yaml
 
 MAX_FILE_BYTES = 16 * 2**20
@@ -34,7 +35,7 @@ def read_workload(path: Path) -> WorkloadFile:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise InputError(f"{str(path)!r} is larger than {MAX_FILE_BYTES:,} bytes; give the workload alone")
-        text = path.read_bytes().decode("utf-8-sig")
+        text = as_utf8(path.read_bytes()).decode()
     except OSError as error:
         raise ExportError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:

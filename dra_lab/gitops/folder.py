@@ -11,6 +11,7 @@ from typing import Any
 from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.drawings import is_drawing
+from dra_lab.manifests.encodings import as_utf8
 from dra_lab.manifests.yaml_text import load_yaml
 
 SUFFIXES = (".json", ".yaml", ".yml")
@@ -168,6 +169,6 @@ def _read(file: Path) -> str:
 
 def _decode(data: bytes, name: str) -> str:
     try:
-        return data.decode("utf-8-sig")
+        return as_utf8(data).decode()
     except UnicodeDecodeError as error:
         raise ManifestError(f"this is not UTF-8 text (byte {error.start})", origin=Origin(name)) from None

@@ -11,6 +11,7 @@ import msgspec
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.manifests.encodings import as_utf8
 from dra_lab.manifests.nulls import without_nulls
 from dra_lab.manifests.typed import convert, convert_dropping_unknown
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade
@@ -119,7 +120,7 @@ def decode_documents(text: str | bytes, source: str = "") -> Documents:
     A document that cannot be used becomes a Finding and the others are read. Raises ManifestError when the text as a
     whole is no JSON and no YAML.
     """
-    data = text.encode() if isinstance(text, str) else text
+    data = as_utf8(text.encode() if isinstance(text, str) else text)
     reader = _Reader(source)
     if data.lstrip()[:1] in (b"{", b"["):
         fast = _decode_list(data, source)

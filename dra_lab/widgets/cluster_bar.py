@@ -10,6 +10,7 @@ import traitlets
 
 from dra_lab.errors import DraLabError, SourceError
 from dra_lab.findings import Finding
+from dra_lab.manifests.encodings import as_utf8
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
 from dra_lab.session import Session
@@ -143,7 +144,7 @@ class ClusterBar(FollowingWidget):
         if self._session is None or len(files) != 1:
             return False
         ((name, data),) = files.items()
-        text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
+        text = data if isinstance(data, str) else as_utf8(data).decode("utf-8", "replace")
         if not is_drawn_text(text):
             return False
         self.refused = ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Origin
+from dra_lab.manifests.encodings import as_utf8
 from dra_lab.sources.foreign.hwloc import read_hwloc
 from dra_lab.sources.foreign.inventory import MAX_BYTES, Inventory
 from dra_lab.sources.foreign.joining import join
@@ -35,7 +35,7 @@ def decode_inventory(data: bytes, source: str) -> Inventory:
     """Return the inventory in the bytes of a file called `source`. Raises SourceError like `read_inventory`."""
     if len(data) > MAX_BYTES:
         raise SourceError(f"it has {len(data):,} bytes; the limit is {MAX_BYTES:,}", origin=Origin(source))
-    plain = _as_utf8(data)
+    plain = as_utf8(data)
     if is_xml(plain):
         root = parse_xml(plain, source, None if plain is data else "utf-8")
         reader = _XML.get(root.tag)
@@ -43,7 +43,7 @@ def decode_inventory(data: bytes, source: str) -> Inventory:
             what = f"the outermost element is <{root.tag[:40]}>; read are {_KNOWN}"
             raise SourceError(what, origin=Origin(source, line=root.line))
         return reader(root, source)
-    text = plain.decode("utf-8-sig", errors="replace")
+    text = plain.decode(errors="replace")
     if not looks_like_topo(text):
         raise SourceError(f"this is none of the topology formats that are read: {_KNOWN}", origin=Origin(source))
     return read_topo(text, source)
@@ -51,14 +51,8 @@ def decode_inventory(data: bytes, source: str) -> Inventory:
 
 def is_topology(data: bytes) -> bool:
     """Say whether the beginning of a file looks like a topology file and not like documents of Kubernetes."""
-    plain = _as_utf8(data[: 2**16])
-    return is_xml(plain) or looks_like_topo(plain.decode("utf-8-sig", errors="replace"))
-
-
-def _as_utf8(data: bytes) -> bytes:
-    """Return a text of UTF-16 with its mark, as PowerShell's `>` writes files, in UTF-8; other data as it is."""
-    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return data.decode("utf-16", errors="replace").encode() if marked else data
+    plain = as_utf8(data[: 2**16], cut=True)
+    return is_xml(plain) or looks_like_topo(plain.decode(errors="replace"))
 
 
 def is_xml(data: bytes) -> bool:
