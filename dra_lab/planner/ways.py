@@ -6,15 +6,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.fleet.columns import Array, Columns, columns_of
-from dra_lab.planner.fleet.copies import Part
-from dra_lab.planner.fleet.stock import Stock
-from dra_lab.planner.fleet.survey import Left, NodeState, idle_layout, state_on
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import Taken
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import Solution, StageResult
 from dra_lab.planner.stages import Tie
+from dra_lab.planner.states.columns import Array, Columns, columns_of
+from dra_lab.planner.states.copies import Part
+from dra_lab.planner.states.stock import Stock
+from dra_lab.planner.states.survey import Left, NodeState, idle_layout, state_on
 from dra_lab.planner.views import shape_key
 
 FEW = 20

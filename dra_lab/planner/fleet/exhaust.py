@@ -8,12 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from dra_lab.planner.fleet.columns import Array, Columns
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.states.columns import Array, Columns
+from dra_lab.planner.states.words import first_column, fitting
 
 BASE = 1_000
-_BLOCK = 256
 _AT_ONCE = 1_000_000
 _MOST = 20_000_000
 """Pairs of a partial way and a column that are looked at in one step, at once and in all; above, a solver is better."""
@@ -70,31 +70,6 @@ def rank(values: Array) -> Array:
     found = np.zeros(len(values), np.int64)
     for at in range(values.shape[1]):
         found = found * BASE + values[:, at]
-    return found
-
-
-def fitting(left: Array, wanted: Array, guards: Array) -> Array:
-    """Say for rows of words and columns of words whether the column fits: a matrix of truth values."""
-    fits = np.ones((len(left), len(wanted)), bool)
-    for word, guard in enumerate(guards):
-        rest = (left[:, word] | guard)[:, None] - wanted[None, :, word]
-        fits &= (rest & guard) == guard
-    return fits
-
-
-def first_column(left: Array, wanted: Array, guards: Array) -> Array:
-    """Return for each row of words the first column that fits, -1 where none does."""
-    found = np.full(len(left), -1, np.int64)
-    still = np.arange(len(left))
-    start, size = 0, 8
-    while start < len(wanted) and len(still):
-        block = wanted[start : start + size]
-        fits = fitting(left[still], block, guards)
-        hit = fits.any(axis=1)
-        found[still[hit]] = start + fits[hit].argmax(axis=1)
-        still = still[~hit]
-        start += len(block)
-        size = min(_BLOCK, size * 2)
     return found
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dra_lab.planner.fleet.columns import Array
 from dra_lab.planner.fleet.fullest_site import Known, counted, decide
 from dra_lab.planner.fleet.listed import Hardware, Island, first_fit, hardware_of
 from dra_lab.planner.fleet.pack import Takes
@@ -16,6 +15,7 @@ from dra_lab.planner.fleet.room import MOST
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.worth import most_worth
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.states.columns import Array
 
 _TELL_EVERY = 25
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.counters import Counter
-from dra_lab.planner.fleet.columns import Array, Columns, columns_of, joined
-from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, devices_of
-from dra_lab.planner.fleet.stock import is_listable
 from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.states.columns import Array, Columns, columns_of, joined
+from dra_lab.planner.states.copies import Part
+from dra_lab.planner.states.stock import is_listable
 
 FULL = 400
 COUNTED = 60

@@ -10,15 +10,16 @@ from functools import cached_property
 import numpy as np
 
 from dra_lab.model.sketch import How
-from dra_lab.planner.fleet.columns import Array, columns_of, joined
-from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.counting import Row, rows_of
 from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.site_stock import stock_of
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.fleet.stock import Stock, stock_of
 from dra_lab.planner.fleet.worth import NO_LIMIT
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.states.columns import Array, columns_of, joined
+from dra_lab.planner.states.copies import Part
+from dra_lab.planner.states.stock import Stock
 
 MOST_TRIED = 4_000
 """Ways that first fit tries one after the other at most."""

@@ -9,10 +9,10 @@ from itertools import product
 
 import numpy as np
 
-from dra_lab.planner.fleet.columns import Array, Columns
 from dra_lab.planner.fleet.counting import Counts, Row
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.problem import NUMA_KINDS, AllocationProblem
+from dra_lab.planner.states.columns import Array, Columns
 
 _GOAL = "numa"
 

@@ -9,13 +9,13 @@ from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.engine import minimise
-from dra_lab.planner.fleet.copies import Copies, OneOf, Part, replicated
 from dra_lab.planner.highs import Outcome
 from dra_lab.planner.objectives import objectives
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import overbooked
 from dra_lab.planner.solve import hopeless
+from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
 from dra_lab.planner.variables import Expression, Model, total
 from dra_lab.planner.worth_of_way import worth_of
 

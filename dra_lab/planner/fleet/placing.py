@@ -11,13 +11,13 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
 from dra_lab.planner.fleet.bounds import Answer
-from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.joined import MARK
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.states.copies import Part
 from dra_lab.planner.values import Scale, value_placements
 from dra_lab.topology.locality import localities
 

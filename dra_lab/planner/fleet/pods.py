@@ -14,11 +14,11 @@ from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks, check_sketch
 from dra_lab.planner.eligible import Rules
-from dra_lab.planner.fleet.survey import Survey, survey
 from dra_lab.planner.joined import MARK, join_sketches
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import Scan
+from dra_lab.planner.states.survey import Survey, survey
 from dra_lab.planner.views import views_of
 from dra_lab.topology.locality import localities
 

@@ -11,11 +11,11 @@ import highspy
 import numpy as np
 
 from dra_lab.model.fleet import NODES, UNPLACED
-from dra_lab.planner.fleet.columns import Array
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.highs import integer_bound
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.states.columns import Array
 
 _WHOLE = 1e-6
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 from functools import cached_property, partial
 
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.fleet.pods import Fleet
-from dra_lab.planner.fleet.survey import NodeState, ordered, state_problem
 from dra_lab.planner.fleet.together import joint, joint_parts, shared_nodes, taken_by
 from dra_lab.planner.node_classes import Layout, canonical
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.stages import Tie
+from dra_lab.planner.states.copies import Part
+from dra_lab.planner.states.survey import NodeState, ordered, state_problem
 
 MERGED = 150
 """States up to here are compared with one another; of more, only those with equal numbers are put together."""

@@ -9,9 +9,10 @@ from typing import Protocol
 from dra_lab.planner.fleet.counting import Counts, Room, room_of
 from dra_lab.planner.fleet.exhaust import exhaust
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
+from dra_lab.planner.fleet.site_stock import stock_of
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.fleet.stock import Stock, stock_of
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.states.stock import Stock
 
 MOST_VECTORS = 2_000
 """Different numbers of replicas that are told apart on one site; above, only bounds of single replicas are used."""

@@ -8,14 +8,14 @@ from fractions import Fraction
 
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.engine import minimise
-from dra_lab.planner.fleet.copies import Part, replicated
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.fullest_site import counts_within
-from dra_lab.planner.fleet.survey import common_unit
 from dra_lab.planner.fleet.tables import MOST_VECTORS, Table
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import overbooked
+from dra_lab.planner.states.copies import Part, replicated
+from dra_lab.planner.states.survey import common_unit
 from dra_lab.planner.variables import Model, total
 
 NAMED = ("gpu", "nic", "cpu")

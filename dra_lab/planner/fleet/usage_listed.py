@@ -9,13 +9,13 @@ from math import gcd
 
 import numpy as np
 
-from dra_lab.planner.fleet.columns import Array
 from dra_lab.planner.fleet.fullest import OnIsland
 from dra_lab.planner.fleet.listed import Hardware, Island
-from dra_lab.planner.fleet.survey import common_unit
 from dra_lab.planner.fleet.usage import amount_of, is_additive, kind_of
 from dra_lab.planner.fleet.worth import NO_LIMIT
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.states.columns import Array
+from dra_lab.planner.states.survey import common_unit
 
 
 @dataclass

@@ -8,15 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from dra_lab.planner.fleet.columns import Array, columns_of
 from dra_lab.planner.fleet.counting import Counts, Row, room_of, rows_of
 from dra_lab.planner.fleet.exhaust import rank
 from dra_lab.planner.fleet.local import LocalBound
 from dra_lab.planner.fleet.pack import Takes, Values
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.fleet.stock import Stock
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.states.columns import Array, columns_of
+from dra_lab.planner.states.stock import Stock
 
 MOST_VECTORS = 400
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dra_lab.planner.engine import minimise
-from dra_lab.planner.fleet.columns import Array
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.states.columns import Array
 from dra_lab.planner.variables import total
 
 NO_LIMIT = 10**12

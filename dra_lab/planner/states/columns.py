@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dra_lab.model.sketch import MAX_DEVICES, How
-from dra_lab.planner.fleet.copies import Part
 from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, AllocationProblem, partner_links
+from dra_lab.planner.states.copies import Part
 
 MOST_ROWS = 60_000
 """Ways of one pod on one kind of hardware that are listed at most."""

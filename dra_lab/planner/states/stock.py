@@ -7,12 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from dra_lab.planner.fleet.columns import Array, Columns, columns_of
-from dra_lab.planner.fleet.exhaust import first_column
-from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.fleet.survey import NodeState, common_unit
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.stages import Tie
+from dra_lab.planner.states.columns import Array, Columns
+from dra_lab.planner.states.survey import NodeState, common_unit
+from dra_lab.planner.states.words import first_column
 
 
 class Stock:
@@ -131,13 +130,3 @@ def is_listable(problem: AllocationProblem) -> bool:
         any(ask.admin_access or ask.all_devices for ask in problem.asks)
         or any(group.tie is Tie.TERMS or (group.shareable and group.draws) for group in problem.groups)
     )
-
-
-def stock_of(site: Site, order: Sequence[str]) -> Stock | None:
-    """Return what a site has and every way of its pods, None where these cannot be listed or are too many."""
-    problem = site.problem
-    columns = [columns_of(problem, part, order) for part in site.parts] if is_listable(problem) else [None]
-    ways = [found for found in columns if found is not None]
-    if len(ways) < len(site.parts):
-        return None
-    return Stock(problem, [NodeState(-1, tuple(group.size for group in problem.groups))], ways)
