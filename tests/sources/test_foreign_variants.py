@@ -108,6 +108,20 @@ def test_an_endless_node_set_names_no_node():
     assert (nic.text("pcieRoot"), nic.value("numaNode")) == ("pci0000:00", None)
 
 
+@pytest.mark.parametrize("names", [("cuda1", "nvml0"), ("nvml0", "cuda1"), ("nvml0",)])
+def test_the_number_of_a_gpu_is_that_of_the_vendors_tool(names):
+    """CUDA counts in an order of its own, which nvidia-smi does not know."""
+    text = hwloc(package(0, host_bridge("0000:[00-06]", pci("0000:05:00.0", GPU, "".join(named(n, 5) for n in names)))))
+    assert [gpu.value("index") for gpu in decode_inventory(text, "a.xml").of("gpu")] == [0]
+
+
+def test_infiniband_of_the_serial_bus_class_is_a_nic():
+    """Mellanox cards in InfiniBand mode had the class 0c06."""
+    text = hwloc(package(0, host_bridge("0000:[00-06]", pci("0000:05:00.0", "0c06 [15b3:6746]", named("mlx4_0", 3)))))
+    (nic,) = decode_inventory(text, "a.xml").of("nic")
+    assert (nic.name, nic.value("infiniBand")) == ("mlx4_0", True)
+
+
 def test_pci_domains_of_eight_digits():
     """Domains behind a volume management device go beyond four digits."""
     text = hwloc(package(0, host_bridge("10000:[e0-e2]", pci("10000:e1:00.0", NIC))))

@@ -9,6 +9,7 @@ from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.sources.foreign.hwloc_walk import Place, Walk, visit
 from dra_lab.sources.foreign.inventory import (
+    INFINIBAND,
     CpuNode,
     Fact,
     Inventory,
@@ -24,7 +25,7 @@ FORMAT = "hwloc XML"
 _PCI_TYPE = re.compile(
     r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[([0-9a-f]{4}):([0-9a-f]{4})\])?", re.IGNORECASE
 )
-_NVML = re.compile(r"(?:nvml|rsmi|cuda)(\d{1,4})", re.ASCII)
+_NUMBERED = re.compile(r"(nvml|rsmi|cuda)(\d{1,4})", re.ASCII)
 
 # hwloc.h: up to version 2 an enumeration (2 network, 3 OpenFabrics); from version 3 bits (16 network, 32 OpenFabrics).
 _ENUM = {"2": "interface", "3": "rdmaDevice"}
@@ -95,7 +96,7 @@ def _device(
     if ids:
         facts |= {"vendor": Fact(ids[2], walk.origin(element, "pci_type"))}
         facts |= {"device": Fact(ids[3], walk.origin(element, "pci_type"))}
-        if ids[1] == "0207":
+        if ids[1] in INFINIBAND:
             facts["infiniBand"] = Fact(value=True, origin=walk.origin(element, "pci_type"))
         if f"{ids[4]}:{ids[5]}" in _MANAGEMENT and kind == "nic":
             facts["management"] = Fact(value=True, origin=walk.origin(element, "pci_type"))
@@ -128,9 +129,10 @@ def _named(walk: Walk, element: Element) -> Iterator[tuple[str, Fact]]:
         yield "model", Fact(infos["PCIDevice"].get("value"), walk.origin(infos["PCIDevice"]))
         if "virtual function" in infos["PCIDevice"].get("value").lower():
             yield "virtualFunction", Fact(value=True, origin=walk.origin(infos["PCIDevice"]))
-    for device in element.named("object"):
-        if device.get("type") != "OSDev":
-            continue
+    kernel = [device for device in element.named("object") if device.get("type") == "OSDev"]
+    # CUDA may count the fastest first; the vendor's tool does not
+    tool = any(device.get("name").startswith(("nvml", "rsmi")) for device in kernel)
+    for device in kernel:
         name, kind = device.get("name"), device.get("osdev_type")
         if walk.bits:
             mask = int(kind) if re.fullmatch(r"\d{1,4}", kind, re.ASCII) else 0
@@ -140,9 +142,9 @@ def _named(walk: Walk, element: Element) -> Iterator[tuple[str, Fact]]:
             role = _ENUM.get(kind, "")
         if role and name:
             yield role, Fact(name, walk.origin(device, "name"))
-        number = _NVML.fullmatch(name)
-        if number:
-            yield "index", Fact(int(number[1]), walk.origin(device, "name"))
+        number = _NUMBERED.fullmatch(name)
+        if number and (number[1] != "cuda" or not tool):
+            yield "index", Fact(int(number[2]), walk.origin(device, "name"))
         own = _infos(device)
         for key, role in (("GPUModel", "model"), ("NVIDIAUUID", "uuid")):
             if key in own:

@@ -43,6 +43,9 @@ MAX_DEVICES = 4096
 MAX_CPUS = 8192
 """The highest CPU or NUMA node number read, the limit of Linux's own NR_CPUS."""
 
+INFINIBAND = ("0207", "0c06")
+"""PCI classes of InfiniBand controllers, as network controllers and as serial buses."""
+
 _ADDRESS = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-7])", re.IGNORECASE)
 
 
@@ -128,10 +131,10 @@ def kind_of_pci(class_code: str, vendor: str, device: str = "") -> str:
     """Return "gpu", "nic" or "other" by PCI class (its first four hex digits), vendor and device id.
 
     A display controller is a GPU only where the vendor makes accelerators, so that a board's own graphics (ASPEED,
-    Matrox, ATI's ES1000) is none. Classes, by the PCI Code and ID Assignment Specification: 02 network, 03 display, 12
-    accelerator.
+    Matrox, ATI's ES1000) is none. Classes, by the PCI Code and ID Assignment Specification: 02 network, 0c06 InfiniBand
+    (ConnectX-2 and -3 in that mode), 03 display, 12 accelerator.
     """
-    if class_code.startswith("02"):
+    if class_code.startswith("02") or class_code == "0c06":
         return "nic"
     if class_code[:2] not in ("03", "12"):
         return "other"

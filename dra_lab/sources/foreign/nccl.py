@@ -10,6 +10,7 @@ from typing import NoReturn
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.sources.foreign.inventory import (
+    INFINIBAND,
     MAX_CPUS,
     MAX_DEVICES,
     CpuNode,
@@ -151,7 +152,7 @@ def _device(
         text = element.get(key).lower().removeprefix("0x")
         if re.fullmatch(r"[0-9a-f]{4}", text) and text not in ("0000", "ffff"):
             facts[key] = Fact(text, walk.origin(element, key))
-    if _class(element) == "0207":
+    if _class(element) in INFINIBAND:
         facts["infiniBand"] = Fact(value=True, origin=walk.origin(element, "class"))
     if numa is not None:
         facts["numaNode"] = numa
