@@ -129,6 +129,12 @@ def test_pci_domains_of_eight_digits():
     assert (nic.text("address"), nic.text("pcieRoot")) == ("10000:e1:00.0", "pci10000:e0")
 
 
+def test_nics_that_nccl_uses_as_one_are_several():
+    """A fused NIC has no address; what is listed by its address too is there once."""
+    fused = NCCL.replace(b'<net name="eth0"', b'<net name="mlx5_0+mlx5_1"')
+    assert [nic.name for nic in decode_inventory(fused, "a.xml").of("nic")] == ["mlx5_0", "mlx5_1"]
+
+
 def test_a_file_of_several_hosts_is_refused():
     """NCCL writes the hosts of an NVLink domain into one file, with the same addresses; a host is asked for."""
     one = NCCL.replace(b"<cpu ", b'<cpu host_hash="0x1" ')

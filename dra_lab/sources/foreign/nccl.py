@@ -80,7 +80,8 @@ def read_nccl(root: Element, source: str) -> Inventory:
         )
     switches = nearest_switches([(address, ("", *bridges)) for _, address, _, bridges in walk.found])
     devices = [_device(walk, *found, switches.get(found[1], "")) for found in walk.found]
-    devices += [_bare(walk, *found) for found in walk.bare]
+    named = {device.text("rdmaDevice") for device in devices}
+    devices += [nic for found in walk.bare for nic in _bare(walk, *found) if nic.name not in named]
     return Inventory(source, FORMAT, tuple(devices), tuple(nodes), tuple(_findings(walk, source)))
 
 
@@ -170,10 +171,10 @@ def _device(
     return InventoryDevice(_kind(element), name, walk.origin(element), facts)
 
 
-def _bare(walk: _Walk, net: Element, numa: Fact | None) -> InventoryDevice:
-    """Return a NIC that stands in the file without an address."""
-    name = net.get("name") or f"net {net.get('dev')}"
-    facts = {"rdmaDevice": Fact(name, walk.origin(net, "name"))}
-    if numa is not None:
-        facts["numaNode"] = numa
-    return InventoryDevice("nic", name, walk.origin(net), facts)
+def _bare(walk: _Walk, net: Element, numa: Fact | None) -> Iterator[InventoryDevice]:
+    """Yield the NICs that have no address in the file: several where NCCL uses them as one (`mlx5_0+mlx5_1`)."""
+    for name in (net.get("name") or f"net {net.get('dev')}").split("+"):
+        facts = {"rdmaDevice": Fact(name, walk.origin(net, "name"))}
+        if numa is not None:
+            facts["numaNode"] = numa
+        yield InventoryDevice("nic", name, walk.origin(net), facts)
