@@ -1,11 +1,13 @@
 """What kubeconfigs of real people hold: entries in several files, odd tokens, impersonation; no secret is ever told."""
 
+import dataclasses
 import sys
 import warnings
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
-from api_server.kubeconfig import certificate_user, write_kubeconfig
+from api_server.kubeconfig import certificate_user, plugin_user, write_kubeconfig
 from api_server.proxy import Proxy
 from api_server.server import ApiServer
 from api_server.small_cluster import recorded_store
@@ -176,6 +178,14 @@ def test_a_plugin_may_stand_beside_its_kubeconfig_and_print(use, tmp_path):
     (tmp_path / "login").chmod(0o755)
     use({"exec": {"apiVersion": api, "command": "./login", "args": None, "env": None}})
     assert load_context("test", limits=QUICK).slices
+
+
+def test_a_plugin_whose_token_ends_soon_is_not_run_for_every_page(use, tmp_path):
+    """The package takes a token for ended five minutes before its end; a reading of many pages asks for it once."""
+    soon = (datetime.now(UTC) + timedelta(minutes=2)).isoformat()
+    use(plugin_user(tmp_path, {"token": "good-token", "expirationTimestamp": soon}))
+    assert load_context("test", limits=dataclasses.replace(QUICK, page=1)).slices
+    assert len((tmp_path / "plugin-runs").read_text()) <= 3
 
 
 def test_the_name_in_a_proxys_url_goes_to_the_proxy(use):

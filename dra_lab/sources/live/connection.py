@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 from urllib.parse import quote, unquote
@@ -13,13 +14,16 @@ from dra_lab.sources.live.contexts import IN_CLUSTER, Context, bare_server
 from dra_lab.sources.live.hanging_up import Sockets
 from dra_lab.sources.live.kubeconfig import Settings, kubeconfig, read_kubeconfig
 
+KEPT = 10.0
+"""Seconds for which the headers of a connection are used again."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Connection:
     """What the package made of a context: the pool of connections, the configuration that knows the credentials.
 
-    `server` is the URL without credentials, `acts_as` the headers of impersonation. Neither the pool nor the
-    configuration is ever printed: they hold secrets.
+    `server` is the URL without credentials, `acts_as` the headers of impersonation, `kept` the headers that were used
+    last and when they were made. None of it but the server is ever printed: it holds secrets.
     """
 
     pool: Any
@@ -28,14 +32,18 @@ class Connection:
     agent: str
     sockets: Sockets
     acts_as: tuple[tuple[str, str], ...] = ()
+    kept: list[tuple[float, Any]] = field(default_factory=list)
 
     def headers(self) -> Any:
         """Return the headers that say who asks, credentials renewed where the package knows how (plug-ins, tokens).
 
-        Raises SourceError when that fails.
+        They are asked for again after KEPT seconds: the package renews a token with each request from five minutes
+        before its end, and some plug-ins give none that is good for longer. Raises SourceError when that fails.
         """
         from urllib3 import HTTPHeaderDict
 
+        if self.kept and time.monotonic() - self.kept[0][0] < KEPT:
+            return HTTPHeaderDict(self.kept[0][1])
         try:
             settings = self.configuration.auth_settings()
         except Exception as error:  # noqa: BLE001  plug-ins and token files fail in every way
@@ -46,7 +54,8 @@ class Connection:
                 found[setting["key"]] = _one_line(str(setting["value"]), self.server)
         for name, value in self.acts_as:
             found.add(name, value)
-        return found
+        self.kept[:] = [(time.monotonic(), found)]
+        return HTTPHeaderDict(found)
 
     @property
     def verified(self) -> bool:

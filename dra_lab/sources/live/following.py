@@ -185,6 +185,9 @@ class ClusterFollower:
                 versions = {**self._versions, **{watch.label: watch.version for watch in self._watches}}
                 self._on_cluster(self._objects.snapshot(versions, tuple(filter(None, self._barred.values()))))
                 took = time.monotonic() - begin
+        except Exception as error:  # noqa: BLE001  a defect of ours must be seen, and not end the following in silence
+            self.stop()
+            self._state(FollowState.STOPPED, f"this is a defect of dra_lab: {type(error).__name__}: {error}")
         finally:
             client.close()
 
