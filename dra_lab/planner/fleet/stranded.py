@@ -120,7 +120,8 @@ class _Free:
     def __init__(self, fleet: Fleet) -> None:
         self._fleet, self._rules = fleet, fleet.scan.rules
         self._keys = {key for ask in self._rules.asks for key in ask.capacity}
-        self._open: dict[object, bool] = {}
+        self._held, enabled = self._rules.allocated, self._rules.release.enabled
+        self._tainting, self._ruled = enabled("DRADeviceTaints"), enabled("DRADeviceTaintRules")
 
     def apart(self, nodes: Sequence[str]) -> list[tuple[Mapping[str, int], list[str]]]:
         """Return nodes with the same free amounts together."""
@@ -147,7 +148,7 @@ class _Free:
         return found
 
     def _amount(self, item: PoolDevice, kind: str) -> int:
-        held = self._rules.allocated
+        held = self._held
         if item.id in held.exclusive or not self._is_available(item):
             return 0
         shared = bool(item.device.allow_multiple_allocations) and is_shareable(item.device, self._rules)
@@ -160,9 +161,9 @@ class _Free:
     def _is_available(self, item: PoolDevice) -> bool:
         """Say whether no taint keeps the device from all the claims."""
         rules = self._rules
-        if not rules.release.enabled("DRADeviceTaints"):
+        if not self._tainting or not (item.device.taints or rules.cluster.taint_rules):
             return True
-        taints = rules.cluster.taints_of(item.id, item.device, rules=rules.release.enabled("DRADeviceTaintRules"))
+        taints = rules.cluster.taints_of(item.id, item.device, rules=self._ruled)
         if not any(taint.effect in ("NoSchedule", "NoExecute") for taint in taints):
             return True
         return any(is_tolerated(rules.cluster, rules.release, ask, item) for ask in rules.asks)
