@@ -155,8 +155,9 @@ class NodeStates:
         return tuple(compile_selector(s.cel.expression, list_type_attributes=lists) for s in selectors if s.cel)
 
     def _by_state(self, question: _Question, cancel: threading.Event | None) -> dict[Hashable, tuple[str, ...]]:
-        found = self._groups.get(question)
+        found = self._groups.pop(question, None)
         if found is not None:
+            self._groups[question] = found
             return found
         known = self._kept.states.get(question, {})
         states: dict[str, Hashable] = {}
@@ -170,6 +171,7 @@ class NodeStates:
         self._kept.states[question] = states
         shorten(self._kept.states)
         found = self._groups[question] = {state: tuple(names) for state, names in by_state.items()}
+        shorten(self._groups)
         return found
 
     def _node_state(self, name: str, question: _Question) -> Hashable:

@@ -101,6 +101,9 @@ def test_what_is_remembered_stays_small():
         groups, verdicts = node_states(some, NOW).searched([claim], 1000)
         assert len(verdicts) <= len(groups) + MOST_OLDER
         verdicts.update(dict.fromkeys(range(3000)))
+    for number in range(40):
+        node_states(some, NOW).groups([a_claim(request("gpu", "gpu", 1, f"true && {number} > 0"))])
+    assert len(node_states(some, NOW)._groups) <= 4
     kept = some.hardware["_kept_states"][str(NOW)]
     assert len(kept.states) <= 4
     assert len(kept.verdicts) <= 4
