@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.checks.taint_rules import ignored_taint_rules
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
@@ -57,7 +58,7 @@ def make_plan(
         where = cluster.name or "the cluster"
         raise InputError(f"there is no node {node!r} in {where}; leave the node open or pick one")
     allowed = pod.allowed(cluster)
-    findings = (*pod_findings(pod, allowed), *cluster.findings)
+    findings = (*pod_findings(pod, allowed), *cluster.findings, *ignored_taint_rules(cluster, release))
     plan = Plan(PlanStatus.EMPTY, sketch, cluster.name, str(release), findings=findings)
     plan = replace(plan, claims=pod.claims if pod.several else {}, allocated_claims=pod.allocated)
     if not sketch.requests:

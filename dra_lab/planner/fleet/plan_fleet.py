@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from dra_lab.checks.taint_rules import ignored_taint_rules
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workload
@@ -59,7 +60,7 @@ def plan_fleet(
         tuple(workloads),
         cluster.name,
         str(release),
-        findings=cluster.findings,
+        findings=(*cluster.findings, *ignored_taint_rules(cluster, release)),
         objective=objective,
     )
     if not any(workload.replicas for workload in workloads):

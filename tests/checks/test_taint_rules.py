@@ -1,0 +1,40 @@
+"""Taint rules of a cluster, and a release whose kube-scheduler does not look at them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from dra_lab import KubernetesRelease, Workload, make_plan, plan_fleet
+from dra_lab.model.device import DeviceTaint
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster
+
+
+def rules(plan):
+    """The rules of what a plan says beside its answer."""
+    return [finding.rule for finding in plan.findings]
+
+
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [
+        (KubernetesRelease("1.36"), True),
+        (KubernetesRelease("1.37"), False),
+        (KubernetesRelease("1.36", gates={"DRADeviceTaintRules": True}), False),
+    ],
+)
+def test_rules_that_are_left_out_are_told(release, told):
+    """Of one claim and of a fleet; where the gate is on they count, and nothing is said."""
+    taint = DeviceTaint(key="broken", effect="NoSchedule")
+    spec = DeviceTaintRuleSpec(taint=taint, device_selector=DeviceTaintSelector(driver="gpu.nvidia.com"))
+    rule = DeviceTaintRule(metadata=ObjectMeta(name="r"), spec=spec)
+    cluster = dataclasses.replace(load_cluster("sample:two-sockets"), taint_rules=(rule,))
+    sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
+    plan = make_plan(cluster, sketch, release=release)
+    fleet = plan_fleet(cluster, [Workload("w", (sketch,), 1)], release=release, first_fit=False)
+    assert ("taint-rules-ignored" in rules(plan), "taint-rules-ignored" in rules(fleet)) == (told, told)
+    assert "taint-rules-ignored" not in rules(make_plan(load_cluster("sample:two-sockets"), sketch, release=release))
