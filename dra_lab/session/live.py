@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from dra_lab.model.cluster import Cluster
+from dra_lab.session.collector import Collector
 from dra_lab.sources.live import ClusterFollower, Following, FollowState
 
 LOOK = 0.02
@@ -25,6 +26,7 @@ class LiveCluster:
         self._take, self._busy, self._told = take, busy, told
         self._follower: ClusterFollower | None = None
         self._lock = threading.RLock()
+        self._collector = Collector()
 
     @property
     def following(self) -> Following:
@@ -47,6 +49,7 @@ class LiveCluster:
             follower, self._follower = self._follower, None
         if follower is not None:
             follower.stop()
+            self._collector.release()
             self._told()
 
     def _arrived(self, follower: ClusterFollower, cluster: Cluster) -> None:
@@ -56,3 +59,4 @@ class LiveCluster:
         with self._lock:
             if self._follower is follower and follower.following.state is not FollowState.STOPPED:
                 self._take(cluster)
+                self._collector.settle(cluster)

@@ -242,3 +242,24 @@ def test_old_snapshots_are_let_go(server, watched):
         server.store.put(claim(last))
         watched.until(lambda w, last=last: any(c.metadata.name == last for c in w.latest.claims))
     watched.until_elsewhere(lambda: snapshots() <= before + 2)
+
+
+def test_a_defect_of_who_looks_at_snapshots_is_told_and_ends_the_following(server, config):
+    """Not a state that says `live` while nothing comes any more; no thread is left."""
+    states = []
+
+    def fails(cluster):
+        raise RuntimeError("as by a defect")
+
+    follower = ClusterFollower(
+        load_context("test", limits=QUICK), fails, lambda: states.append(follower.following), limits=QUICK, gather=0.01
+    )
+    begun = threads()
+    follower.start()
+    server.store.put(claim("late"))
+    for thread in [t for t in threading.enumerate() if t.name in threads() - begun]:
+        thread.join(30)
+    assert states[-1].state is FollowState.STOPPED
+    assert "RuntimeError: as by a defect" in states[-1].reason
+    assert threads() == begun
+    follower.stop()

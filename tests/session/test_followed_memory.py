@@ -1,0 +1,123 @@
+"""A session that takes snapshot after snapshot of a cluster keeps the latest one, and not more for each event."""
+
+import gc
+import random
+import subprocess
+import sys
+import weakref
+
+import pytest
+
+from dra_lab import load_cluster, read_sketch, samples
+from dra_lab.checks.in_use_audit import audit_claims
+from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
+from dra_lab.model.claims import ResourceClaim, ResourceClaimStatus
+from dra_lab.model.cluster import Cluster, allocated_devices
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.session import Session
+from dra_lab.session.collector import LARGE, Collector
+from dra_lab.sources.live.objects import LiveObjects
+
+_IMPORT = """
+import gc, weakref
+class Held: pass
+def first():
+    held = Held()
+    import dra_lab.planner.answer_fit, dra_lab.planner.answer_misfit, dra_lab.planner.fleet.plan_fleet
+    return weakref.ref(held)
+held = first()
+gc.collect()
+assert held() is None
+"""
+
+
+def claim(name, *devices, share=None):
+    """A claim that holds devices, or a share of each."""
+    results = tuple(
+        DeviceRequestAllocationResult(request="gpu", driver=d.driver, pool=d.pool, device=d.device, share_id=share)
+        for d in devices
+    )
+    allocation = AllocationResult(devices=DeviceAllocationResult(results=results))
+    return ResourceClaim(
+        metadata=ObjectMeta(name=name, namespace="test"), status=ResourceClaimStatus(allocation=allocation)
+    )
+
+
+def example(name):
+    """The first drawing of a sample."""
+    return read_sketch(next(f"sample:{name}/{sample.examples[0]}" for sample in samples() if sample.name == name))
+
+
+def gpus(cluster):
+    """The first device of every pool."""
+    return [
+        DeviceRequestAllocationResult(
+            request="", driver=s.spec.driver, pool=s.spec.pool.name, device=s.spec.devices[0].name
+        ).id
+        for s in cluster.slices
+        if s.spec.devices
+    ]
+
+
+def test_neither_snapshots_nor_objects_add_up():
+    """After sixty snapshots of a few states, the first is gone, and there are no more objects than after thirty."""
+    read = load_cluster("sample:two-sockets")
+    session, first = Session(read, sketch=example("two-sockets")), weakref.ref(read)
+    session.wait()
+    objects, devices, chance, counted = LiveObjects(read), gpus(read)[:2], random.Random(1), []
+    del read
+    for number in range(60):
+        for at, device in enumerate(devices):
+            objects.put("ResourceClaim", claim(f"c-{at}", *chance.sample([device], chance.randrange(2))))
+        session._take_live(objects.snapshot({}))
+        session.wait()
+        if number % 30 == 29:
+            gc.collect()
+            counted.append(sys.getallocatedblocks())
+    session.close()
+    assert first() is None
+    assert counted[1] - counted[0] < 300
+
+
+def test_loading_the_planner_keeps_nothing_of_who_loads_it():
+    """The frames at the import of the solver are let go, and with them the first cluster that is planned on."""
+    subprocess.run([sys.executable, "-c", _IMPORT], check=True)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_in_use_is_told_from_what_changed(seed):
+    """Devices in use and the audit of a followed cluster are those of the same claims read anew; shared ones too."""
+    chance, cluster = random.Random(seed), load_cluster("sample:two-sockets")
+    devices, held = gpus(cluster), {}
+    for _ in range(12):
+        for _ in range(chance.randrange(4)):
+            name = f"c-{chance.randrange(6)}"
+            share = chance.choice([None, None, "s"])
+            held[name] = claim(name, *chance.sample(devices, chance.randrange(2)), share=share)
+        _ = cluster.allocated
+        cluster = cluster.with_objects(claims=tuple(held[name] for name in sorted(held)))
+        assert cluster.allocated == allocated_devices(cluster.claims)
+        anew = Cluster(cluster.slices, cluster.classes, cluster.nodes, cluster.claims)
+        assert audit_claims(cluster) == audit_claims(anew)
+
+
+def large():
+    """A cluster for which the garbage collector matters."""
+    spec = ResourceSliceSpec(driver="gpu.example.com", pool=ResourcePool(name="p"), node_name="n")
+    return Cluster(tuple(ResourceSlice(metadata=ObjectMeta(name=f"s-{n}"), spec=spec) for n in range(LARGE + 1)))
+
+
+def test_a_large_cluster_is_set_aside_from_collections_until_its_slices_change_or_the_following_ends():
+    """The same slices stay aside with every snapshot; nothing is aside after another's, or after the end."""
+    collector, cluster = Collector(), large()
+    try:
+        collector.settle(cluster)
+        aside = gc.get_freeze_count()
+        collector.settle(cluster.with_objects(claims=(claim("c"),)))
+        again = gc.get_freeze_count()
+        collector.settle(large())
+        changed = gc.get_freeze_count()
+    finally:
+        collector.release()
+    assert (aside > 0, again > 0, changed, gc.get_freeze_count()) == (True, True, 0, 0)
