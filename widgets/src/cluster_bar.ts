@@ -35,7 +35,7 @@ function fill(root: HTMLElement, sync: Sync<ClusterBarModel>): void {
     sources.draw();
     words.draw();
   };
-  const tab = h("button.dra-button", { type: "button", onclick: () => openInTab(root) }, icon("tab"), h("span.dra-wide", {}, "Open in a tab"));
+  const tab = h("button.dra-button", { type: "button", onclick: () => openInTab(root, tab) }, icon("tab"), h("span.dra-wide", {}, "Open in a tab"));
   tab.setAttribute("aria-label", "Open in a tab");
   const bar = h("div.dra-bar", { role: "toolbar", "aria-label": "Cluster" }, sources.button, words.node, ...followSwitch(sync), h("span.dra-gap"), release(sync), findings.button, tab);
   root.append(bar, told, sources.panel, findings.panel);
@@ -74,8 +74,13 @@ function release(sync: Sync<ClusterBarModel>): HTMLElement {
   return h("label.dra-bar-release", {}, h("span.dra-dim.dra-wide", {}, "Kubernetes"), select);
 }
 
-function openInTab(element: HTMLElement): void {
-  window.dispatchEvent(new CustomEvent(OPEN_IN_TAB, { detail: { element } }));
+/** The extension of JupyterLab does it; a page without one (Notebook, VS Code, a saved page) has no tabs to open. */
+function openInTab(element: HTMLElement, button: HTMLButtonElement): void {
+  const isOpened = !window.dispatchEvent(new CustomEvent(OPEN_IN_TAB, { detail: { element }, cancelable: true }));
+  if (isOpened) return;
+  button.disabled = true;
+  button.title = "A tab of its own needs JupyterLab";
+  button.querySelector(".dra-wide")?.replaceChildren("Needs JupyterLab");
 }
 
 export default { render: view<ClusterBarModel>("dra-cluster-bar", fill) };

@@ -98,12 +98,16 @@ test("text from a cluster stays text everywhere", async () => {
   expect(el.textContent!.split(HOSTILE).length).toBeGreaterThan(8);
 });
 
-test("a tab of its own is asked for with the element that wants it", () => {
+test("a tab of its own is asked for with the element that wants it; where nobody opens one the button says so", () => {
   const { el } = bar();
-  const heard = vi.fn();
+  const heard = vi.fn((event: Event) => event.preventDefault());
+  const tab = button(el, "Open in a tab");
   window.addEventListener("dra-lab:open-in-tab", heard, { once: true });
-  button(el, "Open in a tab").click();
+  tab.click();
   expect((heard.mock.calls[0]![0] as CustomEvent<{ element: Element }>).detail.element).toBe(el);
+  expect(tab.disabled).toBe(false);
+  tab.click();
+  expect([tab.disabled, tab.textContent]).toEqual([true, "Needs JupyterLab"]);
 });
 
 test("files that can be read are chosen, others are named", () => {

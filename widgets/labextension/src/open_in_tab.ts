@@ -5,6 +5,9 @@ import type { NotebookPanel } from "./run_on_open";
 /** The DOM event by which a widget asks for a tab of its own; `detail.element` is any element of it. */
 export const EVENT = "dra-lab:open-in-tab";
 
+/** JupyterLab's command for it; Notebook has none. */
+const SHOW = "notebook:create-output-view";
+
 /**
  * Show the output of the notebook cell that holds `element` in a tab of its own, without the code.
  *
@@ -16,7 +19,7 @@ export async function openInTab(app: JupyterFrontEnd, element: Element | null): 
   const panel = open.find((widget) => node && widget.node.contains(node)) as NotebookPanel | undefined;
   const index = panel?.content?.widgets?.findIndex((cell) => cell.node === node) ?? -1;
   if (!panel || index < 0) return false;
-  await app.commands.execute("notebook:create-output-view", { path: panel.context.path, index });
+  await app.commands.execute(SHOW, { path: panel.context.path, index });
   const view = [...app.shell.widgets("main")].find((widget) => !open.includes(widget));
   if (view) asTab(app, view, panel);
   return true;
@@ -34,6 +37,9 @@ function asTab(app: JupyterFrontEnd, view: Widget, panel: NotebookPanel): void {
 export function listen(app: JupyterFrontEnd): () => void {
   const onEvent = (event: Event): void => {
     const asked = (event as CustomEvent<{ element?: unknown } | null>).detail?.element;
+    if (!app.commands.hasCommand(SHOW)) return;
+    // Says to the widget that somebody listens.
+    event.preventDefault();
     const from = asked instanceof Element ? asked : event.target instanceof Element ? event.target : null;
     void openInTab(app, from ?? document.activeElement);
   };
