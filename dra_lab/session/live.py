@@ -36,7 +36,9 @@ class LiveCluster:
 
     def begin(self, cluster: Cluster) -> None:
         """Follow a cluster from now on, in place of another. Raises InputError for one that is no running cluster."""
-        follower = ClusterFollower(cluster, lambda found: self._arrived(follower, found), self._told)
+        follower = ClusterFollower(
+            cluster, lambda found: self._arrived(follower, found), self._told, ready=lambda: self._until_idle(follower)
+        )
         self.end()
         with self._lock:
             self._follower = follower
@@ -52,10 +54,12 @@ class LiveCluster:
             self._collector.release()
             self._told()
 
+    def _until_idle(self, follower: ClusterFollower) -> None:
+        while self._busy() and not follower.wait_stopped(LOOK):
+            pass
+
     def _arrived(self, follower: ClusterFollower, cluster: Cluster) -> None:
-        while self._busy():
-            if follower.wait_stopped(LOOK):
-                return
+        self._until_idle(follower)  # again: something may have been drawn since
         with self._lock:
             if self._follower is follower and follower.following.state is not FollowState.STOPPED:
                 self._take(cluster)

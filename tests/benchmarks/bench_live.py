@@ -1,21 +1,15 @@
-"""Reading a running cluster of 5,000 nodes, 15,000 slices, 20,000 claims and pods; targets 15 s and 800 MB (issue 5).
-
-`python -m tests.benchmarks.bench_live follow SECONDS` follows it instead, with 20 events a second, as a planner does.
-"""
+"""Reading a running cluster of 5,000 nodes, 15,000 slices, 20,000 claims and pods; targets 15 s, 800 MB (issue 5)."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 
 import psutil
 
@@ -88,55 +82,5 @@ def main() -> None:
         print(f"  the server's own: {psutil.Process(server.pid).memory_info().rss >> 20} MB, not counted")
 
 
-# ---------------------------------------------------------------- following, by hand
-
-
-async def _latency(gaps: list[float], end: float) -> None:
-    while time.monotonic() < end:
-        begin = time.monotonic()
-        await asyncio.sleep(0.01)
-        gaps.append(time.monotonic() - begin - 0.01)
-
-
-async def _follow(seconds: float) -> None:
-    from dra_lab import Lab, read_sketch
-
-    lab = Lab("context:test", file=None, sketch=read_sketch("sample:dgx-h100/" + _example()))
-    answers: list[float] = []
-    lab.session.on("plan", lambda: answers.append(time.monotonic()))
-    await asyncio.to_thread(lab.session.wait)
-    lab.follow()
-    process, gaps, begin = psutil.Process(), [], time.monotonic()
-    task = asyncio.create_task(_latency(gaps, begin + seconds))
-    while not task.done():
-        await asyncio.sleep(min(20, seconds / 5))
-        waits = quantiles(gaps, n=100)
-        loop = f"median {median(gaps) * 1000:.0f} ms, 95 % {waits[94] * 1000:.0f} ms, most {max(gaps) * 1000:.0f} ms"
-        size, load = process.memory_info().rss >> 20, process.cpu_percent()
-        state = f"{time.monotonic() - begin:5.0f} s: {size} MB, {len(answers)} answers, {lab.session.following.state}"
-        print(f"{state}; the loop waits {loop}; CPU {load:.0f} %", flush=True)
-        gaps[:-100] = []
-    lab.unfollow()
-    left = [t.name for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))]
-    print(f"threads left: {left}, peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
-    lab.close()
-
-
-def _example() -> str:
-    from dra_lab import samples
-
-    return next(sample.examples[0] for sample in samples() if sample.name == "dgx-h100")
-
-
-def follow(seconds: float, events: float = 20) -> None:
-    """Follow the large cluster for so long and print memory and waits of the event loop."""
-    with tempfile.TemporaryDirectory() as name, serving(Path(name), NODES, events):
-        os.environ["KUBECONFIG"] = str(Path(name) / "test.kubeconfig")
-        asyncio.run(_follow(seconds))
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["follow"]:
-        follow(float(sys.argv[2]))
-    else:
-        main()
+    main()

@@ -1,6 +1,7 @@
 """A large cluster served in a process of its own: `python -m tests.benchmarks.live_server FOLDER NODES EVENTS`.
 
-Prints a line when FOLDER holds `test.kubeconfig`; then makes so many changes of claims a second until its input ends.
+Prints a line when FOLDER holds `test.kubeconfig`; then makes so many changes of claims a second until its input ends,
+each noted in FOLDER/changes: resource version and time (seconds since the epoch).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -128,9 +130,11 @@ def main() -> None:
         print("ready", flush=True)
         end = threading.Event()
         threading.Thread(target=lambda: (sys.stdin.read(), end.set()), daemon=True).start()
-        while not end.wait(1 / events if events else None):
-            if churn is not None:
-                churn.step()
+        with (folder / "changes").open("w", buffering=1) as changes:
+            while not end.wait(1 / events if events else None):
+                if churn is not None:
+                    churn.step()
+                    changes.write(f"{store.version} {time.time():.3f}\n")
 
 
 @contextmanager

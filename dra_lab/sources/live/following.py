@@ -47,12 +47,17 @@ class Following:
     reason: str = ""
 
 
+def _at_once() -> None:
+    """Do not wait for anything before a snapshot."""
+
+
 class ClusterFollower:
     """Follows a Cluster of `context:NAME` from the moment on at which it was read.
 
     `on_cluster` gets each new snapshot in a thread of the follower, at most one every `gather` seconds; while it runs,
-    further changes are gathered. `on_state` is called after each change of `following`. Findings say which kinds are
-    not followed because the right to watch is missing. Kinds that could not be read are read once that is possible.
+    further changes are gathered, and until `ready`, which is called before a snapshot is made, has returned.
+    `on_state` is called after each change of `following`. Findings say which kinds are not followed because the right
+    to watch is missing. Kinds that could not be read are read once that is possible.
     Raises InputError for a cluster that is no running one.
     """
 
@@ -64,6 +69,7 @@ class ClusterFollower:
         *,
         limits: Limits | None = None,
         gather: float = GATHER,
+        ready: Callable[[], None] = _at_once,
     ) -> None:
         """Prepare; nothing is connected to before `start`."""
         if not cluster.name.startswith(PREFIX) or not cluster.resource_versions:
@@ -73,7 +79,7 @@ class ClusterFollower:
         self._context = find_context(cluster.name.removeprefix(PREFIX))
         self._objects = LiveObjects(cluster)
         self._on_cluster, self._on_state = on_cluster, on_state
-        self._limits, self._gather = limits or Limits(), gather
+        self._limits, self._gather, self._ready = limits or Limits(), gather, ready
         self._stop, self._change = threading.Event(), threading.Event()
         self._lock = threading.RLock()
         self._client: ReadingClient | None = None
@@ -179,6 +185,10 @@ class ClusterFollower:
                 self._change.wait()
                 # Where a snapshot takes long to be looked at, half of the time at least is left to everything else.
                 if self._stop.wait(max(self._gather, min(took, LONGEST_PAUSE))):
+                    break
+                # Changes that come until it can be looked at are in the snapshot.
+                self._ready()
+                if self._stop.is_set():
                     break
                 begin = time.monotonic()
                 self._change.clear()

@@ -1,0 +1,119 @@
+"""Following a running cluster of 5,000 nodes as a planner does; targets: nothing stands still, memory is flat.
+
+DRA_LAB_FOLLOW_SECONDS (60) and DRA_LAB_FOLLOW_EVENTS (20, changes a second) set the length and the rate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import threading
+import time
+from bisect import bisect_left
+from pathlib import Path
+from statistics import linear_regression, median, quantiles, stdev
+from typing import Any
+
+import psutil
+
+from tests.benchmarks.live_server import serving
+
+NODES = 5000
+SECONDS = float(os.environ.get("DRA_LAB_FOLLOW_SECONDS", "60"))
+EVENTS = float(os.environ.get("DRA_LAB_FOLLOW_EVENTS", "20"))
+_BEAT = 0.01
+
+
+class Watcher:
+    """What is measured while a planner follows: waits of the loop, memory, answers with the version they are of."""
+
+    def __init__(self, lab: Any) -> None:
+        """Begin with nothing; answers are noted from now on, after the views have shown them."""
+        self.lab, self.process = lab, psutil.Process()
+        self.waits: list[float] = []
+        self.computed: list[float] = []
+        self.memory: list[tuple[float, float]] = []
+        self.answers: list[tuple[int, float]] = []
+        lab.session.on("plan", self._answered)
+
+    def _answered(self) -> None:
+        if not self.lab.session.stale:
+            version = int(self.lab.session.cluster.resource_versions["ResourceClaim"])
+            self.answers.append((version, time.time()))
+
+    async def run(self, seconds: float) -> None:
+        """Measure for so long."""
+        begin = seen = time.monotonic()
+        while (now := time.monotonic()) - begin < seconds:
+            computed = time.process_time()
+            await asyncio.sleep(_BEAT)
+            self.waits.append(time.monotonic() - now - _BEAT)
+            self.computed.append(time.process_time() - computed)
+            if now - seen > 1:
+                seen = now
+                self.memory.append((now - begin, self.process.memory_info().rss / 1e6))
+
+
+def delays(answers: list[tuple[int, float]], changes: list[tuple[int, float]]) -> list[float]:
+    """Return the seconds from each change until the first answer that knows it was shown."""
+    answers = sorted(answers)
+    versions = [version for version, _ in answers]
+    found = [(at, bisect_left(versions, version)) for version, at in changes]
+    return [answers[index][1] - at for at, index in found if 0 < index < len(answers)]
+
+
+def slope(memory: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return the growth in MB a minute and its standard error."""
+    times, sizes = [t / 60 for t, _ in memory], [size for _, size in memory]
+    line = linear_regression(times, sizes)
+    rest = [size - line.slope * t - line.intercept for t, size in zip(times, sizes, strict=True)]
+    return line.slope, stdev(rest) / stdev(times) / len(times) ** 0.5
+
+
+def _three(values: list[float]) -> str:
+    parts = quantiles(values, n=100)
+    return f"median {median(values):.3f} s, 95 % {parts[94]:.3f} s, most {max(values):.3f} s"
+
+
+async def _follow(folder: Path) -> None:
+    from dra_lab import Lab, read_sketch, samples
+
+    example = next(sample.examples[0] for sample in samples() if sample.name == "dgx-h100")
+    lab = Lab("context:test", file=None, sketch=read_sketch(f"sample:dgx-h100/{example}"))
+    await asyncio.to_thread(lab.session.wait)
+    watcher = Watcher(lab)
+    lab.follow()
+    computed = time.process_time()
+    await watcher.run(SECONDS)
+    computed = time.process_time() - computed
+    lab.unfollow()
+    left = [t.name for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))]
+    lines = [line.split() for line in (folder / "changes").read_text().splitlines()]
+    changes = [(int(version), float(at)) for version, at in lines if version and at]
+    _tell(watcher, computed, delays(watcher.answers, changes), left)
+    lab.close()
+
+
+def _tell(watcher: Watcher, computed: float, found: list[float], left: list[str]) -> None:
+    answers, memory = len(watcher.answers), watcher.memory
+    half = memory[len(memory) // 2 :]
+    growth, error = slope(half)
+    print(f"{NODES:,} nodes, {EVENTS:g} changes a second, {SECONDS:g} s: {answers} answers")
+    print(f"  an answer takes {computed / max(1, answers):.2f} s of processor time, views and watches included")
+    print(f"  from a change until its answer is shown: {_three(found)}   (target 2 s)")
+    print(f"  the loop waits: {_three(watcher.waits)}   (target 0.1 s)")
+    print(f"  in processor time of this process: {_three(watcher.computed)}")
+    print(f"  memory: {memory[0][1]:.0f} MB at first, {half[0][1]:.0f} MB half-way, {memory[-1][1]:.0f} MB at the end")
+    print(f"  growth in the second half: {growth:.2f} +- {error:.2f} MB a minute; threads left: {len(left)}")
+
+
+def main() -> None:
+    """Print the figures beside their targets."""
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), NODES, EVENTS):
+        os.environ["KUBECONFIG"] = str(Path(name) / "test.kubeconfig")
+        asyncio.run(_follow(Path(name)))
+
+
+if __name__ == "__main__":
+    main()
