@@ -36,7 +36,7 @@ export function placeAll(sketch: ClaimSketch, known: Places): Places {
   const places: Record<string, Place> = {};
   for (const name of names) if (known[name]) places[name] = known[name];
   const boxes = requestsOf(sketch).map((r) => r.name);
-  for (const name of boxes) places[name] ??= beside(places, boxes, sketch) ?? below(places);
+  for (const name of boxes) places[name] ??= beside(places, boxes, sketch) ?? below(places, sketch);
   for (const link of linksOf(sketch))
     places[linkKey(sketch, link.name)] ??= between(link, sketch, places);
   return places;
@@ -93,11 +93,13 @@ function beside(places: Readonly<Record<string, Place>>, boxes: readonly string[
   return row.length < IN_A_ROW && isFree(place, BOX, places, sketch) ? place : null;
 }
 
-/** Under everything that stands already, at its left edge. */
-function below(places: Readonly<Record<string, Place>>): Place {
+/** Under everything that stands already, at its left edge; under a box there is room for a knot. */
+function below(places: Readonly<Record<string, Place>>, sketch: ClaimSketch): Place {
   const all = Object.values(places);
   if (!all.length) return [0, 0];
-  return [Math.min(...all.map(([x]) => x)), Math.max(...all.map(([, y]) => y)) + BOX.height + GAP];
+  const knots = new Set(linksOf(sketch).map((link) => linkKey(sketch, link.name)));
+  const ends = Object.entries(places).map(([name, [, y]]) => y + (knots.has(name) ? KNOT.height + NEAR : BOX.height + GAP));
+  return [Math.min(...all.map(([x]) => x)), Math.max(...ends)];
 }
 
 /** As near as is free to the middle of the boxes a link ties; under the box where it ties only one. */
@@ -107,12 +109,12 @@ function between(link: Link, sketch: ClaimSketch, places: Readonly<Record<string
     .map(requestOf)
     .flatMap((name) => (places[name] ? [places[name]] : []))
     .map(([x, y]) => [x + BOX.width / 2, y + BOX.height / 2]);
-  if (!centres.length) return below(places);
+  if (!centres.length) return below(places, sketch);
   const mean = (axis: 0 | 1) => centres.reduce((sum, at) => sum + (at[axis] ?? 0), 0) / centres.length;
   const x = Math.round(mean(0) - size.width / 2);
   const y = Math.round(centres.length === 1 ? mean(1) + BOX.height / 2 + NEAR : mean(1) - size.height / 2);
   const steps = STEPS.map(([dx, dy]): Place => [x + dx, y + dy]);
-  return steps.find((place) => isFree(place, size, places, sketch)) ?? below(places);
+  return steps.find((place) => isFree(place, size, places, sketch)) ?? below(places, sketch);
 }
 
 /** Whether something of a size lies on nothing that stands already, nor very near to it. */
