@@ -15,7 +15,8 @@ from dra_lab.model.pools import PoolDevice
 from dra_lab.topology.locality import localities
 
 _MOST_VALUES = 32
-_FEW_VALUES = 4
+_FEW_VALUES = 8
+"""As many alternatives as a request may have (the API server's limit of `firstAvailable`)."""
 MOST_TEXT = 8_000
 """Longest text of one selector; the API server takes 10 KiB."""
 

@@ -53,6 +53,16 @@ def test_nothing_is_split_where_one_template_does():
     assert found.plan is plan
 
 
+def test_partitions_of_many_profiles_are_taken_profile_by_profile():
+    """Three pods of two MIG partitions of five profiles, where first fit leaves no place for the third."""
+    on = load_cluster("sample:mig")
+    two = ClaimSketch(name="slices", requests=(request("part", "mig.nvidia.com", 2),))
+    plan = plan_fleet(on, [Workload("slices", (two,), 3)], release=R136, first_fit=False)
+    found = tighten(on, plan, R136, seeds=3)
+    assert not found.before.as_planned
+    assert found.loop.as_planned, found.loop.sentence
+
+
 def test_partitions_of_two_gpus_are_taken_from_one_gpu_each():
     """Four pods of two MIG partitions: alternatives by place, where a constraint finds nothing once a GPU is full."""
     on = load_cluster("sample:mig")
