@@ -233,7 +233,7 @@ class Session:
             self.cancel()
             raise
         if self.refusal is not None:
-            raise self.refusal
+            raise self.refusal.with_traceback(None)  # else it grew with every call, and kept the frames
         if self.answer is None or self.stale:
             raise Cancelled("the plan was cancelled before there was an answer; call plan() again")
         return self.answer
