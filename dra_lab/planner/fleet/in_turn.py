@@ -1,67 +1,104 @@
-"""Good ways to fill a place that holds too many pods to list all their numbers: one pod after the other."""
+"""Good ways to fill places that hold too many pods to list all their numbers: one pod after the other, many at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, permutations
+
+import numpy as np
 
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
-from dra_lab.planner.fleet.tables import Table
+from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.tables import Table, way
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.states.columns import Array
+from dra_lab.planner.states.stock import Stock
 
-MOST_ORDERS = 24
-"""Orders in which kinds of pods take their turns, that are tried at most."""
+FEW_ORDERS, MOST_ORDERS = 4, 24
+"""Orders in which kinds of pods take their turns, that are tried where time is short, and at most."""
 
-_KEPT = 40
-"""Steps on the way of one order that are kept at most, for plans that want less than the whole."""
+_ORDERED = 2_000
+_KEPT = 12
+"""Orders times node states, and steps on the way of one order that are kept, at most about."""
+
+_PATTERNS = 100_000
+"""Ways that are kept in all, at most about."""
+
+Rows = list[tuple[int, int]]
+"""(pod, column of the stock) of each pod."""
 
 
-def fill_in_turn(table: Table, limits: Limits) -> None:
+def fill_in_turn(
+    stock: Stock, tables: Sequence[Table], limits: Limits, states: int, *, orders: int = MOST_ORDERS
+) -> None:
     """Keep the ways that pods find who come in different orders, each taking the best that is left.
 
-    Every way is feasible; none is claimed to be the best for its numbers. Nothing is kept where the ways of a pod are
-    too many to list.
+    `tables` are those of the states of the stock, of `states` in the whole fleet; a stock of its own is that of a
+    table's problem. Every way is feasible; none is claimed to be the best for its numbers, but that of one pod alone:
+    ways are listed best first.
     """
-    if table.stock is None:
-        return
-    for order in _orders(table.room.caps):
+    groups = [None if table.stock is stock else _groups(table.site) for table in tables]
+    caps = np.array([table.room.caps for table in tables], np.int64)
+    for pod in range(caps.shape[1]):
+        for at, column in enumerate(stock.first(stock.left, pod).tolist()):
+            if column >= 0 and caps[at, pod]:
+                values, takes = way(stock, [(pod, column)], groups[at])
+                tables[at].learn(_one(caps.shape[1], pod), Packed(values, values, takes))
+    kept = max(2, min(_KEPT, _PATTERNS // max(1, states) // MOST_ORDERS))
+    for order in _orders(caps.max(axis=0).tolist(), max(FEW_ORDERS, min(orders, _ORDERED // max(1, states)))):
         if limits.reached:
             return
-        rows = list(_filled(table, order))
-        step = max(1, len(rows) // _KEPT)
-        for end in {*range(step, len(rows), step), len(rows)} if rows else ():
-            _keep(table, rows[:end])
+        for at, rows in enumerate(_filled(stock, caps, order)):
+            step = max(1, len(rows) // kept)
+            for end in {*range(step, len(rows), step), len(rows)} if rows else ():
+                _keep(stock, tables[at], rows[:end], groups[at])
 
 
-def _orders(caps: Counts) -> Iterator[tuple[int, ...]]:
-    """Yield orders of the pods that a place can hold, and at last () for those of whom the fewest are there yet."""
-    yield from islice(permutations([pod for pod, cap in enumerate(caps) if cap]), MOST_ORDERS)
+def _orders(caps: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
+    """Yield () for those of whom the fewest are there yet, then orders of the pods that some place can hold."""
     yield ()
+    pods = [pod for pod, cap in enumerate(caps) if cap]
+    yield from islice(permutations(pods), most)
 
 
-def _filled(table: Table, order: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield (pod, column) of one pod after the other until none fits."""
-    assert table.stock is not None
-    stock, caps = table.stock, table.room.caps
-    left, counts = stock.left[:1].copy(), [0] * len(caps)
-    able = [pod for pod, cap in enumerate(caps) if cap]
-    while able:
-        pod = min(able, key=order.index if order else lambda pod: (counts[pod] / caps[pod], pod))
-        column = int(stock.first(left, pod)[0]) if counts[pod] < caps[pod] else -1
-        if column < 0:
-            able.remove(pod)
-            continue
-        left -= stock.wanted[pod][column]
-        counts[pod] += 1
-        yield pod, column
+def _filled(stock: Stock, caps: Array, order: Sequence[int]) -> list[Rows]:
+    """Return for each state the pods that take their turn until none fits."""
+    states, pods = caps.shape
+    left, counts, able = stock.left.copy(), np.zeros_like(caps), caps > 0
+    found: list[Rows] = [[] for _ in range(states)]
+    rank = np.array([order.index(pod) if pod in order else pods for pod in range(pods)], float)
+    while able.any():
+        turn = np.where(able, rank if order else counts / np.maximum(caps, 1), np.inf)
+        chosen = np.where(able.any(axis=1), turn.argmin(axis=1), -1)
+        for pod in range(pods):
+            mine = np.flatnonzero(chosen == pod)
+            if not len(mine):
+                continue
+            column = np.where(counts[mine, pod] < caps[mine, pod], stock.first(left[mine], pod), -1)
+            able[mine[column < 0], pod] = False
+            mine, column = mine[column >= 0], column[column >= 0]
+            left[mine] -= stock.wanted[pod][column]
+            counts[mine, pod] += 1
+            for at, taken in zip(mine.tolist(), column.tolist(), strict=True):
+                found[at].append((pod, taken))
+    return found
 
 
-def _keep(table: Table, rows: Sequence[tuple[int, int]]) -> None:
+def _keep(stock: Stock, table: Table, rows: Rows, groups: Mapping[int, int] | None) -> None:
     counts = tuple(sum(pod == mine for pod, _ in rows) for mine in range(len(table.room.caps)))
     known = table.packed.get(counts)
     lower = table.lower(counts)
-    values, takes = table.way(rows)
+    values, takes = way(stock, rows, groups)
     if lower is None or (known is not None and known.upper is not None and known.upper <= values):
         return
     table.learn(counts, Packed(lower, values, takes))
+
+
+def _groups(site: Site) -> dict[int, int]:
+    """Return the position in the site's problem of each group of its hardware."""
+    return {group: at for at, group in enumerate(site.kept)}
+
+
+def _one(length: int, at: int) -> Counts:
+    return tuple(int(position == at) for position in range(length))

@@ -9,19 +9,19 @@ from functools import partial
 import numpy as np
 
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.counters import Counter
+from dra_lab.planner.counters import Counter as SharedCounter
 from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, devices_of
+from dra_lab.planner.fleet.wide import most_vectors
 from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.states.columns import Array, Columns, columns_of, joined
 from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.stock import is_listable
 
-FULL = 400
 COUNTED = 60
-"""Numbers of replicas above which a node is filled island by island; with shared counters a solver decides each."""
+"""Numbers of replicas above which a node with shared counters is filled island by island: a solver decides each."""
 
 Positions = tuple[int, ...]
 """Groups of a problem, by their positions."""
@@ -46,8 +46,9 @@ def with_islands(fleet: Fleet, sites: Sequence[Site]) -> list[Site]:
     kept: list[Site] = []
     alike: dict[object, list[_Island]] = {}
     known: dict[int, tuple[Positions, ...]] = {}
+    most = most_vectors(len(sites))
     for site in sites:
-        islands = _of_site(fleet, site, known)
+        islands = _of_site(fleet, site, known, most)
         if len(islands) < 2:
             kept.append(site)
             continue
@@ -87,25 +88,24 @@ def _given(problem: AllocationProblem) -> AllocationProblem:
     return problem
 
 
-def _of_site(fleet: Fleet, site: Site, known: dict[int, tuple[Positions, ...]]) -> tuple[Positions, ...]:
+def _of_site(fleet: Fleet, site: Site, known: dict[int, tuple[Positions, ...]], most: int) -> tuple[Positions, ...]:
     """Return the islands of a site, () where it is better looked at whole; `known` are those of idle hardware."""
     if site.nodes:
         return ()
     if site.state is None:
-        return islands_of(site.problem, site.parts) if _is_full(fleet, site) else ()
+        return islands_of(site.problem, site.parts) if _is_full(fleet, site, most) else ()
     layout = site.state.layout
     if layout not in known:
         idle = fleet.scan.layouts[layout].problem
         whole = Site(("",), site.parts, lambda: idle)
-        known[layout] = islands_of(idle, site.parts) if _is_full(fleet, whole) else ()
+        known[layout] = islands_of(idle, site.parts) if _is_full(fleet, whole, most) else ()
     at = {group: position for position, group in enumerate(site.kept)}
     mine = (tuple(at[group] for group in groups if group in at) for groups in known[layout])
     return tuple(groups for groups in mine if groups)
 
 
-def _is_full(fleet: Fleet, site: Site) -> bool:
-    most = COUNTED if site.problem.counters else FULL
-    return room_of(site, fleet.demand).vectors(most) is None
+def _is_full(fleet: Fleet, site: Site, most: int) -> bool:
+    return room_of(site, fleet.demand).vectors(COUNTED if site.problem.counters else most) is None
 
 
 def islands_of(problem: AllocationProblem, parts: Sequence[Part]) -> tuple[Positions, ...]:
@@ -128,7 +128,7 @@ def islands_of(problem: AllocationProblem, parts: Sequence[Part]) -> tuple[Posit
     return tuple(tuple(found.tolist()) for found in groups)
 
 
-def _touched(problem: AllocationProblem, counters: Mapping[Counter, int], columns: Columns) -> Iterator[Array]:
+def _touched(problem: AllocationProblem, counters: Mapping[SharedCounter, int], columns: Columns) -> Iterator[Array]:
     """Yield every set of groups that some way of a pod takes of, with the counters behind them."""
     for row in np.unique(columns.takes > 0, axis=0):
         touched = np.zeros(len(problem.groups) + len(counters), bool)

@@ -11,16 +11,18 @@ from dra_lab.model.fleet import NODES
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.coupled_tables import DealtTable, tables_for
-from dra_lab.planner.fleet.in_turn import fill_in_turn
+from dra_lab.planner.fleet.in_turn import FEW_ORDERS, MOST_ORDERS, fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
 from dra_lab.planner.fleet.master import GoalBound
-from dra_lab.planner.fleet.pack import device_goals
+from dra_lab.planner.fleet.pack import Packed, device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.plan_fleet import Work
+from dra_lab.planner.fleet.site_stock import stock_of_states
 from dra_lab.planner.fleet.sites import Site, sites_of
-from dra_lab.planner.fleet.tables import AnyTable, Table
-from dra_lab.planner.fleet.wide import wide_layout
+from dra_lab.planner.fleet.tables import MOST_VECTORS, AnyTable, Table
+from dra_lab.planner.fleet.wide import most_vectors, wide_layout
 from dra_lab.planner.fleet.wide_table import WideTable
+from dra_lab.planner.node_classes import Layout
 
 FEW = 60
 """Replicas in all combinations on all node states, up to which all are looked at before anything is chosen."""
@@ -29,6 +31,12 @@ SECONDS = 60.0
 """How long a plan is improved without a time limit where there are more than MANY node states."""
 
 MANY = 200
+
+EACH = 200
+"""Numbers of replicas up to which each is decided on a node; of more only those that a bound rests on."""
+
+_LISTED = 20_000
+"""Numbers of replicas times node states up to which all numbers are listed that are not walked over at once."""
 
 _FILL = 0.5
 """The share of the time that is left after which the walk over one kind of hardware ends."""
@@ -44,7 +52,7 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
     narrow: list[Site] = []
     large, skipped = _is_large(work, sites), False
     for group in _by_layout(sites):
-        wide = _wide(work, group) if large else None
+        wide = _wide(work, group, len(sites)) if large else None
         if large and work.limits.reached and wide is None:
             skipped = True
         elif wide is None:
@@ -161,19 +169,35 @@ def _by_layout(sites: Sequence[Site]) -> list[list[Site]]:
     return list(groups.values())
 
 
-def _wide(work: Work, sites: Sequence[Site]) -> list[AnyTable] | None:
-    """Return tables for the states of one layout, filled at once; None where that cannot be done."""
+def _wide(work: Work, sites: Sequence[Site], states: int) -> list[AnyTable] | None:
+    """Return tables for the states of one layout, of `states` in all, filled at once; None where that is impossible."""
     state = sites[0].state
     if state is None or work.limits.reached:
         return None
     layout = work.fleet.scan.layouts[state.layout]
-    wide = wide_layout(layout, sites, work.fleet.demand, device_goals(work.order))
+    wide = wide_layout(layout, sites, work.fleet.demand, device_goals(work.order), most_vectors(states))
     if wide is None:
-        return None
+        return _in_turn(work, layout, sites, states)
     wide.fill(work.limits.part(_FILL))
     work.limits.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
     order = device_goals(work.order)
     return [WideTable(site, wide, number, order, work.solver) for number, site in enumerate(sites)]
+
+
+def _in_turn(work: Work, layout: Layout, sites: Sequence[Site], states: int) -> list[AnyTable] | None:
+    """Return tables for the states of one layout with what pods find in turn; None where ways cannot be listed."""
+    order = device_goals(work.order)
+    stock = stock_of_states(layout.problem, sites, order)
+    if stock is None:
+        return None
+    tables = []
+    for site in sites:
+        room = room_of(site, work.fleet.demand)
+        tables.append(Table(site, room, order, work.solver, room.vectors(min(MOST_VECTORS, _LISTED // states))))
+        tables[-1].learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
+    fill_in_turn(stock, tables, work.limits.part(_FILL), states)
+    work.limits.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
+    return list(tables)
 
 
 def _unproven(answer: Answer) -> Answer:
@@ -210,10 +234,12 @@ def _with_nodes(
 def _fill(work: Work, tables: Sequence[Table]) -> None:
     """Look at every pattern of every site."""
     told = time.monotonic()
+    for orders in (FEW_ORDERS, MOST_ORDERS):
+        for table in tables:
+            if table.stock is not None and not work.limits.reached:
+                fill_in_turn(table.stock, [table], work.limits.part(_FILL), len(tables), orders=orders)
     for number, table in enumerate(tables):
-        if table.vectors is None:
-            fill_in_turn(table, work.limits)
-        for counts in table.vectors or ():
+        for counts in table.vectors if table.vectors and len(table.vectors) <= EACH else ():
             if work.limits.reached:
                 return
             if not table.is_barred(counts):

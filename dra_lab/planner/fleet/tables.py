@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,6 +16,10 @@ from dra_lab.planner.states.stock import Stock
 
 MOST_VECTORS = 2_000
 """Different numbers of replicas that are told apart on one site; above, only bounds of single replicas are used."""
+
+
+LISTED = 100
+"""Different numbers of replicas above which the ways of the pods are listed."""
 
 
 class AnyTable(Protocol):
@@ -135,21 +139,8 @@ class Table:
             return None
         if every.rows is None:
             return Packed(None)
-        values, takes = self.way(every.rows)
+        values, takes = way(self.stock, every.rows)
         return Packed(values, values, takes)
-
-    def way(self, rows: Sequence[tuple[int, int]]) -> tuple[Values, Takes]:
-        """Return what pods with these (pod, column) of the stock are worth, and what they take."""
-        assert self.stock is not None
-        columns = self.stock.columns
-        takes = tuple(
-            (number, ask, group, count)
-            for number, (pod, column) in enumerate(sorted(rows))
-            for (ask, group), count in zip(columns[pod].pairs, columns[pod].takes[column].tolist(), strict=True)
-            if count
-        )
-        values = sum(columns[pod].values[column] for pod, column in rows)
-        return tuple(int(value) for value in values), takes
 
     def most_alone(self, limits: Limits) -> tuple[int, int]:
         """Return how many replicas fit where there is only one kind of pod: at least, and at most."""
@@ -204,11 +195,27 @@ def tables_of(sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ..
     for site in sites:
         room = room_of(site, demand)
         vectors = room.vectors(MOST_VECTORS)
-        stock = stock_of(site, order) if site.homes or vectors is None else None
+        stock = stock_of(site, order) if site.homes or vectors is None or len(vectors) > LISTED else None
         table = Table(site, room, order, solver, vectors, stock)
         table.learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
         tables.append(table)
     return tables
+
+
+def way(stock: Stock, rows: Sequence[tuple[int, int]], at: Mapping[int, int] | None = None) -> tuple[Values, Takes]:
+    """Return what pods with these (pod, column) of a stock are worth, and what they take.
+
+    `at` is the position of each group of the stock in the problem of a site, None where these are the same.
+    """
+    columns = stock.columns
+    takes = tuple(
+        (number, ask, group if at is None else at[group], count)
+        for number, (pod, column) in enumerate(sorted(rows))
+        for (ask, group), count in zip(columns[pod].pairs, columns[pod].takes[column].tolist(), strict=True)
+        if count
+    )
+    values = sum(columns[pod].values[column] for pod, column in rows)
+    return tuple(int(value) for value in values), takes
 
 
 def _one(counts: Counts, at: int) -> Counts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -91,9 +91,15 @@ class Asked:
             for counts in vectors
         }
         least = open_at = tried = 0
+        for at, one in enumerate(_ones(len(ranges))):
+            # What does not fit once need not be tried in every number.
+            if ranges[at][1] and not self.limits.reached:
+                self.table.decide(one, self.limits, decide_only=True)
         for counts in sorted(vectors, key=lambda counts: (-sums[counts][1], counts)):
             if min(most, sums[counts][1]) <= least:
                 break
+            if self.table.is_barred(counts):
+                continue
             if sum(counts) > self.most_pods or tried == self.most_tries:
                 open_at = max(open_at, sums[counts][1])
                 continue
@@ -203,3 +209,8 @@ class Asked:
                 seen.add(number)
             used += amount * count
         return int(used)
+
+
+def _ones(length: int) -> Iterator[Counts]:
+    for at in range(length):
+        yield tuple(int(position == at) for position in range(length))

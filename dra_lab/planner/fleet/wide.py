@@ -19,6 +19,8 @@ from dra_lab.planner.states.columns import Array, columns_of
 from dra_lab.planner.states.stock import Stock
 
 MOST_VECTORS = 400
+_ROWS = 300_000
+"""Numbers of replicas that are told apart on a kind of hardware, and times the node states of the fleet, at most."""
 
 
 @dataclass
@@ -149,15 +151,23 @@ class WideLayout:
         return found
 
 
+def most_vectors(states: int) -> int:
+    """Return how many numbers of replicas are told apart in a fleet with so many node states."""
+    return max(1, min(MOST_VECTORS, _ROWS // max(1, states)))
+
+
 def wide_layout(
-    layout: Layout, sites: Sequence[Site], demand: Sequence[int], order: Sequence[str]
+    layout: Layout, sites: Sequence[Site], demand: Sequence[int], order: Sequence[str], most: int = MOST_VECTORS
 ) -> WideLayout | None:
-    """Return the states of one layout as matrices; None where the ways of some pod are too many to list."""
+    """Return the states of one layout as matrices; None where there are too many ways of some pod, or numbers of pods.
+
+    `most` is how many numbers of pods there may be.
+    """
     parts = sites[0].parts
     columns = [columns_of(layout.problem, part, order) for part in parts]
     whole = Site(("",), parts, lambda: layout.problem)
     room = room_of(whole, demand)
-    vectors = room.vectors(MOST_VECTORS)
+    vectors = room.vectors(most)
     if vectors is None or any(found is None for found in columns):
         return None
     states = [site.state for site in sites if site.state is not None]
