@@ -12,7 +12,7 @@ import traitlets
 from dra_lab.errors import DraLabError
 from dra_lab.model.plan import Plan
 from dra_lab.session import Session
-from dra_lab.widgets.kernel_loop import on_kernel_loop
+from dra_lab.widgets.kernel_loop import LoopPoster, on_kernel_loop
 from dra_lab.widgets.wire import wire
 
 STATIC = Path(__file__).parent / "static"
@@ -69,6 +69,21 @@ class FollowingWidget(anywidget.AnyWidget):
 
         self._endings.extend(session.on(event, safely) for event in events)
         safely()
+
+    def _soon(self, show: Callable[[], None]) -> Callable[[], None]:
+        """Return what shows something a moment later, once for all that happens until then."""
+
+        def safely() -> None:
+            self._try(show.__name__, show)
+
+        def soon() -> None:
+            post = self._session.events.post if self._session is not None else None
+            if isinstance(post, LoopPoster):
+                post.soon(safely)
+            else:
+                safely()
+
+        return soon
 
     def _try(self, what: str, call: Callable[[], None]) -> None:
         try:

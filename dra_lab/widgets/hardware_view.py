@@ -56,7 +56,8 @@ class HardwareView(FollowingWidget):
         self._when(session, self._show_fleet, "cluster", "plan")
         # A new answer shows itself: looking at another node ends with the next change of the drawing.
         self._when(session, self._show_answer, "cluster", "plan")
-        self._when(session, self._show_stale, "solving", "plan")
+        self._when(session, self._show_stale, "plan")
+        self._when(session, self._soon(self._show_stale), "solving")
         self._when(session, self._show_highlight, "highlight")
 
     def _show_fleet(self) -> None:

@@ -28,7 +28,6 @@ from dra_lab.widgets.claim_values import ClaimAnswer
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
 from dra_lab.widgets.following import STATIC, FollowingWidget, latest_plan
-from dra_lab.widgets.kernel_loop import LoopPoster
 from dra_lab.widgets.plan_values import (
     AnswerRow,
     BadgeRow,
@@ -84,21 +83,16 @@ class PlanView(FollowingWidget):
         self._unwritten = False
         self._written_for: tuple[ClaimSketch, KubernetesRelease, Cluster] | None = None
         self.observe(self._on_highlight, "highlight")
-        self._when(session, self._show_answer, "solving", "plan")
-        self._when(session, self._show_progress, "progress")
+        self._when(session, self._show_answer, "plan")
+        # A quick answer takes a dozen steps that nobody can read; each would be drawn before the answer is.
+        self._when(session, self._soon(self._show_answer), "solving", "progress")
         self._when(session, self._show_plan, "cluster", "plan", "findings")
-        self._when(session, self._show_manifest, "sketch", "cluster", "plan")
+        # The picture is what a person waits for: the manifest is written while it is drawn.
+        self._try("_show_manifest", self._show_manifest)
+        self._when(session, self._soon(self._show_manifest), "sketch", "cluster", "plan")
         self._when(session, self._show_late_manifest, "status")
         self._when(session, self._show_devices, "cluster", "plan")
         self._when(session, self._show_highlight, "highlight")
-
-    def _show_progress(self) -> None:
-        # A quick answer takes a dozen steps that nobody can read; each would be drawn before the answer is.
-        post = self._session.events.post if self._session is not None else None
-        if isinstance(post, LoopPoster):
-            post.soon(self._show_answer)
-        else:
-            self._show_answer()
 
     def _show_answer(self) -> None:
         if (session := self._session) is None:
