@@ -81,6 +81,8 @@ def exhaust(
     `lower(rest)` are values that no way to place a part of the replicas there undercuts, None where there is none.
     Every way is looked at that these do not rule out, so that none is left when the answer is none.
     """
+    if not _ranks_hold(shelf, counts):
+        return None
     able = {pod: _able(shelf, free, pod) for pod, count in enumerate(counts) if count}
     pods = [pod for pod in sorted(able, key=lambda pod: -len(able[pod].number)) for _ in range(counts[pod])]
     limit = np.iinfo(np.int64).max if best is None else _ranked(best)
@@ -102,6 +104,16 @@ def exhaust(
     if len(steps[-1].worth) * len(able[pods[-1]].number) > _MOST:
         return None
     return _last(steps, [able[pod] for pod in pods], pods, shelf.guards, limit)
+
+
+def _ranks_hold(shelf: Shelf, counts: Counts) -> bool:
+    """Say whether no goal of so many replicas is so large that it would count as one of the goal before it."""
+    most = [
+        count * shelf.columns[pod].values.max(axis=0)
+        for pod, count in enumerate(counts)
+        if count and len(shelf.columns[pod].values)
+    ]
+    return not most or bool((sum(most) < BASE).all())
 
 
 def _able(shelf: Shelf, free: Array, pod: int) -> _Able:

@@ -36,13 +36,15 @@ def fill_in_turn(
 
     `tables` are those of the states of the stock, of `states` in the whole fleet; a stock of its own is that of a
     table's problem. Every way is feasible; none is claimed to be the best for its numbers, but that of one pod alone:
-    ways are listed best first.
+    ways are listed best first, and all of them.
     """
     groups = [None if table.stock is stock else _groups(table.site) for table in tables]
     caps = np.array([table.room.caps for table in tables], np.int64)
     for pod in range(caps.shape[1]):
         for at, column in enumerate(stock.first(stock.left, pod).tolist()):
-            if column >= 0 and caps[at, pod]:
+            if column < 0:
+                tables[at].learn(_one(caps.shape[1], pod), Packed(None))
+            elif caps[at, pod]:
                 values, takes = way(stock, [(pod, column)], groups[at])
                 tables[at].learn(_one(caps.shape[1], pod), Packed(values, values, takes))
     kept = max(2, min(_KEPT, _PATTERNS // max(1, states) // MOST_ORDERS))
