@@ -141,6 +141,11 @@ def workloads(
     return tuple(found)
 
 
+def cpu_request(cpus: int) -> DeviceRequest:
+    """Return a request for so many CPUs of one NUMA node."""
+    return _request("cpu", "dra.cpu", 1, cpus)
+
+
 def _request(name: str, device_class: str, count: int, cpus: int = 0) -> DeviceRequest:
     capacity = CapacityRequirements(requests={"dra.cpu/cpu": cpus}) if cpus else None
     return DeviceRequest(

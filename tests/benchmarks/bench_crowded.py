@@ -1,0 +1,48 @@
+"""Fleets on nodes that hold many small pods: partitions, shares of memory, and CPUs beside GPUs; how many more fit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Workload
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.fleet import how_many_more, plan_fleet
+from tests.benchmarks.crowded_cluster import partitioned, profiles, shared, shares
+from tests.benchmarks.mixed_cluster import cpu_request, mixed_cluster, workloads
+
+LIMIT = 30.0
+RELEASE = KubernetesRelease("1.36", {"DRAConsumableCapacity": True})
+
+
+def _fleet(what: str, cluster: Cluster, fleet: Sequence[Workload]) -> None:
+    computed, began = time.process_time(), time.monotonic()
+    plan = plan_fleet(cluster, fleet, release=RELEASE, time_limit=LIMIT, first_fit=False)
+    computed, seconds = time.process_time() - computed, time.monotonic() - began
+    wanted = sum(workload.replicas for workload in fleet)
+    open_goal = next((goal for goal in plan.goals if not goal.proven), None)
+    told = f"{open_goal.goal}: {open_goal.value:,}, bound {open_goal.bound:,}" if open_goal else "all goals proven"
+    print(f"{what}, limit {LIMIT:g} s: {len(plan.replicas):,} of {wanted:,} pods placed")
+    print(f"  {seconds:.1f} s ({computed:.1f} s of CPU); first goal that is not proven: {told}")
+
+
+def _more(what: str, cluster: Cluster, workload: Workload) -> None:
+    computed = time.process_time()
+    room = how_many_more(cluster, workload, release=RELEASE, time_limit=LIMIT)
+    print(f"{what}: {room.count:,} more, bound {room.bound:,}; {time.process_time() - computed:.1f} s of CPU")
+
+
+def main() -> None:
+    """Print what is placed, and what of it is proven; no targets."""
+    _fleet("one MIG partition a pod, 20 nodes with 8 A100", partitioned(20), profiles(20))
+    _more("MIG 1g.5gb on 20 nodes with 8 A100", partitioned(20), profiles(20)[0])
+    _fleet("a share of GPU memory a pod, 200 nodes with 8 GPUs", shared(200), shares(200))
+    small = ClaimSketch("cpu", (cpu_request(4),))
+    fleet = (*workloads((250, 500, 500), must=False), Workload("cpu-only", (small,), 2500))
+    _fleet("GPUs, NICs and CPUs beside 4 CPUs a pod, 500 mixed nodes", mixed_cluster(500), fleet)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Nodes that hold many small pods: A100 that are partitioned by need (MIG), and GPUs that are shared by memory."""
+
+from __future__ import annotations
+
+import random
+
+from msgspec.structs import replace
+
+from dra_lab import load_cluster
+from dra_lab.model.allocation import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaimStatus,
+)
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    CELDeviceSelector,
+    DeviceClass,
+    DeviceClassSpec,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
+from dra_lab.model.fleet import Workload
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+
+GPUS, BUSY = 8, 0.3
+"""GPUs of a node, and the share of them of which something is in use."""
+
+SHARED = "gpu.example.com"
+_A_SLICE = 64
+
+
+def partitioned(nodes: int) -> Cluster:
+    """Return nodes with eight partitionable A100, those of the sample `mig`; of some one partition is in use."""
+    sample, chance = load_cluster("sample:mig"), random.Random(5)
+    counters, *published = sample.slices
+    slices: list[ResourceSlice] = []
+    claims: list[ResourceClaim] = []
+    for number in range(nodes):
+        node = f"node-{number:04d}"
+        sets, devices = [], []
+        for pair in range(GPUS // 2):
+            sets += [replace(one, name=_named(one.name, pair)) for one in counters.spec.shared_counters or ()]
+            devices += [_moved(device, pair) for part in published for device in part.spec.devices or ()]
+        chunks = [tuple(devices[at : at + _A_SLICE]) for at in range(0, len(devices), _A_SLICE)]
+        slices.append(_slice(node, "gpu.nvidia.com", 0, len(chunks) + 1, shared_counters=tuple(sets)))
+        slices += [
+            _slice(node, "gpu.nvidia.com", at + 1, len(chunks) + 1, devices=chunk) for at, chunk in enumerate(chunks)
+        ]
+        for gpu in range(GPUS):
+            if chance.random() < BUSY:
+                own = [device.name for device in devices if device.name.startswith(f"gpu-{gpu}-mig-")]
+                claims.append(_holder(node, "gpu.nvidia.com", chance.choice(own)))
+    return Cluster(name=f"partitioned {nodes}", slices=tuple(slices), classes=sample.classes, claims=tuple(claims))
+
+
+def shared(nodes: int) -> Cluster:
+    """Return nodes with eight GPUs of 80 Gi that pods share; of some a part is in use."""
+    chance = random.Random(3)
+    slices: list[ResourceSlice] = []
+    claims: list[ResourceClaim] = []
+    for number in range(nodes):
+        node = f"node-{number:04d}"
+        devices = tuple(
+            Device(
+                name=f"gpu-{gpu}",
+                attributes={"resource.kubernetes.io/numaNode": DeviceAttribute(int_=gpu // 4)},
+                capacity={"memory": DeviceCapacity(value="80Gi")},
+                allow_multiple_allocations=True,
+            )
+            for gpu in range(GPUS)
+        )
+        slices.append(_slice(node, SHARED, 0, 1, devices=devices))
+        for gpu in range(GPUS):
+            if chance.random() < BUSY:
+                claims.append(_holder(node, SHARED, f"gpu-{gpu}", chance.choice(["3Gi", "10Gi", "40Gi", "17Gi"])))
+    selector = DeviceSelector(cel=CELDeviceSelector(expression=f"device.driver == '{SHARED}'"))
+    kind = DeviceClass(metadata=ObjectMeta(name="gpu"), spec=DeviceClassSpec(selectors=(selector,)))
+    return Cluster(name=f"shared {nodes}", slices=tuple(slices), classes=(kind,), claims=tuple(claims))
+
+
+def profiles(nodes: int) -> tuple[Workload, ...]:
+    """Return pods of one partition each, for nodes of `partitioned`: 28 a node."""
+    kinds = {"1g.5gb": 2 * GPUS, "2g.10gb": GPUS, "3g.20gb": GPUS // 2}
+    return tuple(_workload(name, "mig.nvidia.com", count * nodes, profile=name) for name, count in kinds.items())
+
+
+def shares(nodes: int) -> tuple[Workload, ...]:
+    """Return pods of one share of memory each, for nodes of `shared`: 102 a node."""
+    kinds = {"2Gi": 60, "5Gi": 30, "20Gi": 12}
+    return tuple(_workload(name, "gpu", count * nodes, memory=name) for name, count in kinds.items())
+
+
+def _workload(name: str, device_class: str, replicas: int, *, profile: str = "", memory: str = "") -> Workload:
+    told = f"device.attributes['gpu.nvidia.com'].profile == '{profile}'"
+    selectors = (DeviceSelector(cel=CELDeviceSelector(expression=told)),) if profile else ()
+    capacity = CapacityRequirements(requests={"memory": memory}) if memory else None
+    asked = ExactDeviceRequest(device_class_name=device_class, selectors=selectors, capacity=capacity)
+    label = name.lower().replace(".", "-")
+    return Workload(label, (ClaimSketch(label, (DeviceRequest(name="gpu", exactly=asked),)),), replicas)
+
+
+def _named(name: str, pair: int) -> str:
+    return name.replace("gpu-1", f"gpu-{2 * pair + 1}") if "gpu-1" in name else name.replace("gpu-0", f"gpu-{2 * pair}")
+
+
+def _moved(device: Device, pair: int) -> Device:
+    uses = tuple(replace(use, counter_set=_named(use.counter_set, pair)) for use in device.consumes_counters)
+    return replace(device, name=_named(device.name, pair), consumes_counters=uses)
+
+
+def _slice(node: str, driver: str, number: int, count: int, **content: object) -> ResourceSlice:
+    pool = ResourcePool(name=node, generation=1, resource_slice_count=count)
+    spec = ResourceSliceSpec(driver=driver, pool=pool, node_name=node, **content)
+    return ResourceSlice(metadata=ObjectMeta(name=f"{node}-{number}"), spec=spec)
+
+
+def _holder(node: str, driver: str, device: str, memory: str = "") -> ResourceClaim:
+    taken = {"share_id": "00000000-0000-4000-8000-000000000000", "consumed_capacity": {"memory": memory}}
+    result = DeviceRequestAllocationResult(
+        request="r", driver=driver, pool=node, device=device, **(taken if memory else {})
+    )
+    allocation = AllocationResult(devices=DeviceAllocationResult(results=(result,)))
+    metadata = ObjectMeta(name=f"busy-{node}-{device}", namespace="default")
+    return ResourceClaim(metadata=metadata, status=ResourceClaimStatus(allocation=allocation))
