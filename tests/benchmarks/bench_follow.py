@@ -10,7 +10,9 @@ import os
 import tempfile
 import threading
 import time
+from array import array
 from bisect import bisect_left
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import linear_regression, median, quantiles, stdev
 from typing import Any
@@ -31,8 +33,10 @@ class Watcher:
     def __init__(self, lab: Any) -> None:
         """Begin with nothing; answers are noted from now on, after the views have shown them."""
         self.lab, self.process = lab, psutil.Process()
-        self.waits: list[float] = []
-        self.computed: list[float] = []
+        # with their room taken beforehand, so that what measures memory takes none meanwhile
+        self.waits = array("d", bytes(8 * int(SECONDS / _BEAT + 1)))
+        self.computed = array("d", self.waits)
+        self.beats = 0
         self.memory: list[tuple[float, float]] = []
         self.answers: list[tuple[int, float]] = []
         lab.session.on("plan", self._answered)
@@ -48,8 +52,9 @@ class Watcher:
         while (now := time.monotonic()) - begin < seconds:
             computed = time.process_time()
             await asyncio.sleep(_BEAT)
-            self.waits.append(time.monotonic() - now - _BEAT)
-            self.computed.append(time.process_time() - computed)
+            self.waits[self.beats] = time.monotonic() - now - _BEAT
+            self.computed[self.beats] = time.process_time() - computed
+            self.beats += 1
             if now - seen > 1:
                 seen = now
                 self.memory.append((now - begin, self.process.memory_info().rss / 1e6))
@@ -71,7 +76,7 @@ def slope(memory: list[tuple[float, float]]) -> tuple[float, float]:
     return line.slope, stdev(rest) / stdev(times) / len(times) ** 0.5
 
 
-def _three(values: list[float]) -> str:
+def _three(values: Sequence[float]) -> str:
     parts = quantiles(values, n=100)
     return f"median {median(values):.3f} s, 95 % {parts[94]:.3f} s, most {max(values):.3f} s"
 
@@ -102,9 +107,11 @@ def _tell(watcher: Watcher, computed: float, found: list[float], left: list[str]
     print(f"{NODES:,} nodes, {EVENTS:g} changes a second, {SECONDS:g} s: {answers} answers")
     print(f"  an answer takes {computed / max(1, answers):.2f} s of processor time, views and watches included")
     print(f"  from a change until its answer is shown: {_three(found)}   (target 2 s)")
-    print(f"  the loop waits: {_three(watcher.waits)}   (target 0.1 s)")
-    print(f"  in processor time of this process: {_three(watcher.computed)}")
+    print(f"  the loop waits: {_three(watcher.waits[: watcher.beats])}   (target 0.1 s)")
+    print(f"  in processor time of this process: {_three(watcher.computed[: watcher.beats])}")
     print(f"  memory: {memory[0][1]:.0f} MB at first, {half[0][1]:.0f} MB half-way, {memory[-1][1]:.0f} MB at the end")
+    told = ", ".join(f"{size:.0f}" for _, size in memory[:: max(1, len(memory) // 10)])
+    print(f"  in tenths of the time: {told} MB")
     print(f"  growth in the second half: {growth:.2f} +- {error:.2f} MB a minute; threads left: {len(left)}")
 
 
