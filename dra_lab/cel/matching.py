@@ -110,9 +110,12 @@ class Matching:
 
     def match(self, ask: Ask, driver: str, device: Device) -> Match:
         """Say whether a device of a driver matches an ask, and if not, where it stopped; raises nothing."""
-        key = (ask.reference, ask.device_class_name, ask.selectors, driver)
-        known = self._drivers.get(key)
-        return (self._driver(ask, driver) if known is None else known).match(device)
+        return self.matcher(ask, driver)(device)
+
+    def matcher(self, ask: Ask, driver: str) -> Callable[[Device], Match]:
+        """Return `match` for the devices of one driver: who asks of many looks the selectors up once."""
+        known = self._drivers.get((ask.reference, ask.device_class_name, ask.selectors, driver))
+        return (self._driver(ask, driver) if known is None else known).match
 
     def alike(self, ask: Ask, driver: str) -> str:
         """Return the stage at which every device of a driver stops, "" where that depends on more than the driver.

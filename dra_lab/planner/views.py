@@ -151,8 +151,9 @@ class ClusterViews:
             if alike:
                 stages.extend(repeat(alike, len(tuple(items))))
                 continue
+            match_of = self.matching.matcher(ask, driver)
             for item in items:
-                match = self.matching.match(ask, driver, item.device)
+                match = match_of(item.device)
                 stages.append(match.stage)
                 if match.stage == "error":
                     found.failures[item.id, match.expression, match.error] = None
