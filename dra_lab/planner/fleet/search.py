@@ -74,10 +74,11 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
     work.clock.lap("master")
     if not closed and whole:
         answer, stands = _improved(work, tables, (answer, stands), len(sites), time.monotonic() - began)
-    if not whole:
-        answer = _unproven(answer)
     if any(site.homes for site in sites):
         answer.goals = _with_nodes(answer.goals, stands, tables)
+    if not whole:
+        # Last: nodes that were not looked at may hold more than all others.
+        answer = _unproven(answer)
     return answer, stands, len(states)
 
 
