@@ -25,18 +25,6 @@ def server(monkeypatch):
         yield made
 
 
-@pytest.fixture
-def use(server, tmp_path, monkeypatch):
-    """Write a kubeconfig with a user and let KUBECONFIG name it."""
-
-    def write(user=None, **options):
-        file = write_kubeconfig(tmp_path, server, user, **options)
-        monkeypatch.setenv("KUBECONFIG", str(file))
-        return file
-
-    return write
-
-
 def test_a_token_file(server, use, tmp_path):
     """A token that stands in a file of its own."""
     (tmp_path / "token").write_text("good-token")

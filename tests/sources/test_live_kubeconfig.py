@@ -38,18 +38,6 @@ def server(served, monkeypatch):
     return served
 
 
-@pytest.fixture
-def use(server, tmp_path, monkeypatch):
-    """Write a kubeconfig with a user and let KUBECONFIG name it."""
-
-    def write(user=None, **options):
-        file = write_kubeconfig(tmp_path, server, user, **options)
-        monkeypatch.setenv("KUBECONFIG", str(file))
-        return file
-
-    return write
-
-
 def refused() -> str:
     """The words with which reading the context ends."""
     with pytest.raises(SourceError) as caught:
