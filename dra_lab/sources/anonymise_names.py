@@ -26,8 +26,10 @@ _TOKENS = re.compile(
 _AROUND = re.compile(r"(?:GPU|MIG|enx)?-?(?:/\d{1,3}|[,;\s]|\.\d{1,4})*")
 """What may stand around an identifier that is replaced alone: `GPU-`, the length of a prefix, a number after it."""
 _PART = re.compile(r"[0-9A-Za-z]+")
-_RUN = re.compile(r"(?=[\d._-]*[A-Za-z])[0-9A-Za-z][0-9A-Za-z._-]{2,}[0-9A-Za-z-]")
-"""A part of a literal that may be a part of a name: four characters or more, of which one is a letter."""
+_RUN = re.compile(r"(?=[\d._-]*[A-Za-z])[0-9A-Za-z][0-9A-Za-z._-]{2,}[0-9A-Za-z-]|\d{1,3}(?:\.\d{1,3}){1,2}\.?")
+"""A part of a literal that may be a part of a name (four characters or more, of which one is a letter) or address."""
+_SHORT = 4
+"""Characters of a name that is looked for in names and words, and not in models: a node may be called `h100`."""
 _FIRST_IP4 = int(ipaddress.IPv4Address("198.18.0.0"))
 _MANY_IP4 = int(ipaddress.IPv4Address("240.0.0.0"))
 
@@ -50,9 +52,11 @@ class Names:
         self._inside: dict[str, str] = {}
         self._values: dict[str, str] = {}
         self._literals: set[str] = set()
+        self._whole: set[str] = set()
         self._parts: Mapping[str, str] = {}
         self._used: dict[str, str] = {}
         self._scrubbed: Callable[[str], str] = lambda text: text
+        self._literal: Callable[[str], str] = lambda text: text
 
     @property
     def tables(self) -> Mapping[str, Mapping[str, str]]:
@@ -85,7 +89,9 @@ class Names:
     def value(self, text: str, kind: str = "value") -> str:
         """Return what stands for a value that is replaced; its shape stays where it is an identifier of a known one."""
         if self._tables is None:
-            if not _has_token(text):
+            if _has_token(text):
+                self._whole.add(text)
+            else:
                 self._seen[kind].add(text)
             return self.scrub(text)
         if text in self._kept or _has_token(text):
@@ -110,9 +116,15 @@ class Names:
         if self._tables is None:
             self._literals.update(_RUN.findall(text))
             return self.scrub(text)
+        return self._literal(text)
+
+    def _new_literal(self, text: str, staying: str) -> str:
+        """Return a literal under pseudonyms; one that stands so in a value that stays is left, as it selects it."""
+        replaced = text in self._members or text in self._values
+        if text in staying and not replaced:
+            return text
         new = self.scrub(text)
-        whole = text in self._members or text in self._values or text in self._kept or text in self._protected
-        if whole or new != text:
+        if replaced or new != text or text in self._kept or text in self._protected or _has_token(text):
             return new
         return _RUN.sub(self._part, text)
 
@@ -133,10 +145,12 @@ class Names:
         self._inside = {**_identifiers(tables), **_inside_texts(self._members)}
         self._values = {**tables["value"], **tables.get("serial", {})}
         self._scrubbed = lru_cache(maxsize=2**18)(self._scrub)
+        staying = "\n".join(sorted({*map(self._scrubbed, self._kept), *self._protected}))
+        self._literal = lru_cache(maxsize=2**14)(lambda text: self._new_literal(text, staying))
 
     def _telling(self, tables: Mapping[str, Mapping[str, str]]) -> Iterable[str]:
         """Yield the parts of literals that stand in something that is replaced, and in nothing that stays."""
-        gone = "\n".join(text for table in tables.values() for text in table).lower()
+        gone = "\n".join((*self._whole, *(text for table in tables.values() for text in table))).lower()
         stay = "\n".join((*self._kept, *self._protected)).lower()
         return (part for part in self._literals if part.lower() in gone and part.lower() not in stay)
 
@@ -160,8 +174,9 @@ class Names:
             # the longest name that begins here: "node-1-gpu" holds "node-1" and not "node"
             last = min(len(parts), index + 24)
             for stop in range(last, index, -1):
-                found = self._inside.get(text[start : parts[stop - 1][1]].lower())
-                if found is not None:
+                name = text[start : parts[stop - 1][1]]
+                found = self._inside.get(name.lower())
+                if found is not None and (len(name) > _SHORT or text not in self._kept):
                     result += [text[position:start], found]
                     position, index = parts[stop - 1][1], stop - 1
                     break
@@ -188,7 +203,7 @@ def _inside_texts(members: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, pseudonym in members.items():
         for form in (name.split(".", 1)[0], name.replace(".", "-"), name):
-            if len(form) > 4 and not form.isalpha() and not form.isdigit():
+            if len(form) > 2 and not form.isalpha() and not form.isdigit():
                 found.setdefault(form, pseudonym)
     whole = {**found, **{name: members[name] for name in found if name in members}}
     return {name.lower(): pseudonym for name, pseudonym in whole.items()}
@@ -205,6 +220,11 @@ def _identifiers(tables: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
             found |= {mark.join((bare[:4], bare[4:8], bare[8:])): new.replace(":", "") for mark in ".-"}
     for text, new in tables.get("guid", {}).items():
         found[text.removeprefix("0x").replace(":", "")] = new.removeprefix("0x").replace(":", "")
+    found |= {text.replace(".", "-"): new.replace(".", "-") for text, new in tables.get("ip4", {}).items()}
+    # the beginning of a UUID stands for it in names; a pseudonym's own tells nothing
+    for text, new in tables.get("uid", {}).items():
+        if text[:8].strip("0"):
+            found |= {text[:8]: new[-8:], text: new}
     return found
 
 

@@ -19,15 +19,25 @@ DRIVER = "nvme.example.com"
 HOST = "ip-10-20-0-11.acme.internal"
 
 
-def world(attributes=(), *, device="disk-0", labels=(), expression="", value="", key="example.com/x", resource="a/b"):
+def world(
+    attributes=(),
+    *,
+    device="disk-0",
+    labels=(),
+    expression="",
+    value="",
+    key="example.com/x",
+    resource="a/b",
+    host=HOST,
+):
     """A node with one device, one class and one claim; each argument is a place for something that may tell."""
     strings = {name: {"string": text} for name, text in dict(attributes).items()}
     taint = {"key": key, "value": value, "effect": "NoSchedule"}
     published = {"name": device, "attributes": strings, "taints": [taint]}
-    pool = {"name": HOST, "generation": 1, "resourceSliceCount": 1}
+    pool = {"name": host, "generation": 1, "resourceSliceCount": 1}
     request = {"deviceClassName": "one", "tolerations": [{**taint, "operator": "Equal"}]}
-    node = {"metadata": {"name": HOST, "labels": dict(labels)}, "status": {"allocatable": {resource: "1"}}}
-    spec = {"driver": DRIVER, "pool": pool, "nodeName": HOST, "devices": [published]}
+    node = {"metadata": {"name": host, "labels": dict(labels)}, "status": {"allocatable": {resource: "1"}}}
+    spec = {"driver": DRIVER, "pool": pool, "nodeName": host, "devices": [published]}
     selectors = [{"cel": {"expression": expression or "true"}}]
     claim = {"devices": {"requests": [{"name": "r", "exactly": request}]}}
     api = "resource.k8s.io/v1"
@@ -68,6 +78,39 @@ def test_a_serial_in_the_name_of_its_device_is_replaced():
     """Names of devices are in small letters, serials are not."""
     cluster = world({"serial": "S4CKNF0M500123"}, device="nvme-s4cknf0m500123")
     assert left(cluster, "S4CKNF0M500123") == []
+
+
+@pytest.mark.parametrize("host", ["gn1", "gn01", "gn01.acme.internal"])
+def test_a_short_name_of_a_node_is_replaced_in_names_of_devices(host):
+    """Machine rooms count their nodes: `gn01`."""
+    cluster = world({"where": f"{host} rear", "model": "GN10"}, device=f"{host.partition('.')[0]}-disk-0", host=host)
+    assert left(cluster, host.partition(".")[0] + "-", "gn01", "acme") == []
+
+
+def test_a_node_that_is_called_after_its_model_leaves_the_model():
+    """`h100`: the model and the selectors that ask for it stay as they are."""
+    expression = f'device.attributes["{DRIVER}"].model.contains("H100")'
+    hidden = anonymise(world({"model": "NVIDIA H100 80GB"}, host="h100", expression=expression)).cluster
+    assert hidden.classes[0].spec.selectors[0].cel.expression == expression
+    assert hidden.slices[0].spec.devices[0].attributes["model"].string == "NVIDIA H100 80GB"
+    assert hidden.nodes[0].name == "node-01"
+
+
+UUID = "8a10b6f7-077c-d51f-48f0-eba64feb5e9f"
+
+
+@pytest.mark.parametrize(
+    ("value", "device", "part"),
+    [
+        (f"GPU-{UUID}", "gpu-8a10b6f7", "GPU-8a10b6f7"),
+        ("10.20.0.11/24", "nic-10-20-0-11", "10.20.0."),
+    ],
+)
+def test_a_part_of_an_identifier_is_replaced(value, device, part):
+    """The beginning of a UUID or address, in a selector and in the name of its device."""
+    expression = f'device.attributes["{DRIVER}"].address.startsWith("{part}")'
+    cluster = world({"address": value}, device=device, expression=expression)
+    assert left(cluster, part, "8a10b6f7", "10-20-0") == []
 
 
 def test_words_in_taints_are_replaced_and_still_tolerated():
