@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,39 +10,50 @@ import numpy as np
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable
+from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, homes_of
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
-from dra_lab.planner.fleet.relaxation import Rack
 from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.progress import Limits
 
 _SHARE = 0.5
 """How much of the time that is left goes into a plan, before its bound."""
 
-_Patterns = tuple[tuple[tuple[Counts, Values], ...], tuple[tuple[Counts, int], ...]]
-"""Patterns with their values, and the nodes that each uses where that is not one."""
+_Patterns = tuple[tuple[tuple[Counts, Values], ...], tuple[tuple[Counts, int], ...], bool]
+"""Patterns with their values, the nodes that each uses where that is not one, and whether they are those of islands."""
 
 
 @dataclass
 class Racked:
-    """Racks with the tables that each stands for."""
+    """Racks with the tables that each stands for, and the nodes of which several members are parts."""
 
     racks: list[Rack] = field(default_factory=list)
     tables: list[list[AnyTable]] = field(default_factory=list)
+    homes: tuple[Homes, ...] = ()
+
+    def find_homes(self) -> None:
+        """Put together the nodes whose islands are members, and those that take many patterns at once."""
+        self.homes = homes_of(
+            (table.site.homes.get(member, member), number)
+            for number, (rack, tables) in enumerate(zip(self.racks, self.tables, strict=True))
+            for table in tables
+            if rack.rows or table.site.homes
+            for member in table.site.members
+        )
 
 
 def found_racks(tables: Sequence[AnyTable]) -> Racked:
     """Return the patterns for which a way was found; sites with the same ones are one rack."""
     alike: dict[_Patterns, list[AnyTable]] = {}
     for table in tables:
-        alike.setdefault((tuple(sorted(table.found().items())), _nodes(table, least=False)), []).append(table)
+        alike.setdefault(_patterns(table, table.found(), least=False), []).append(table)
     return _racked(alike)
 
 
 def least_racks(tables: Sequence[AnyTable]) -> Racked:
     """Return every pattern that may exist, with values that it cannot undercut.
 
-    A site of which there are too many patterns to list stands as room for single replicas.
+    A site of which there are too many patterns to list stands as room for single replicas, as many as counting allows.
     """
     alike: dict[_Patterns, list[AnyTable]] = {}
     singles = Racked()
@@ -51,36 +62,39 @@ def least_racks(tables: Sequence[AnyTable]) -> Racked:
         if least is None:
             _add_singles(singles, table)
         else:
-            alike.setdefault((tuple(sorted(least.items())), _nodes(table, least=True)), []).append(table)
+            alike.setdefault(_patterns(table, least, least=True), []).append(table)
     racked = _racked(alike)
-    return Racked(racked.racks + singles.racks, racked.tables + singles.tables)
+    whole = Racked(racked.racks + singles.racks, racked.tables + singles.tables)
+    whole.find_homes()
+    return whole
 
 
-def _nodes(table: AnyTable, *, least: bool) -> tuple[tuple[Counts, int], ...]:
-    """Return how many nodes each pattern uses where a table stands for several; for an island that may be none."""
-    if table.site.homes and least:
-        return tuple((counts, 0) for counts in sorted(table.least() or {}))
-    return tuple(sorted(table.used(least=least).items())) if isinstance(table, CoupledTable) else ()
+def _patterns(table: AnyTable, values: Mapping[Counts, Values], *, least: bool) -> _Patterns:
+    nodes = tuple(sorted(table.used(least=least).items())) if isinstance(table, CoupledTable) else ()
+    return tuple(sorted(values.items())), nodes, bool(table.site.homes)
 
 
 def _racked(alike: dict[_Patterns, list[AnyTable]]) -> Racked:
     racked = Racked()
-    for (patterns, nodes), tables in alike.items():
-        racked.racks.append(Rack(sum(table.site.count for table in tables), dict(patterns), dict(nodes)))
+    for (patterns, nodes, islands), tables in alike.items():
+        count = sum(table.site.count for table in tables)
+        racked.racks.append(Rack(count, dict(patterns), dict(nodes), 0 if islands else 1))
         racked.tables.append(tables)
+    racked.find_homes()
     return racked
 
 
 def _add_singles(racked: Racked, known: AnyTable) -> None:
     table = known.whole if isinstance(known, DealtTable) else known
     assert isinstance(table, Table)
-    for at, cap in enumerate(table.room.caps):
-        one = tuple(int(position == at) for position in range(len(table.room.caps)))
-        lower = table.lower(one) if cap else None
-        if lower is not None:
-            # Which node a replica stands on is not told there, so it uses none.
-            racked.racks.append(Rack(table.site.count * cap, {one: lower}, {one: 0}))
-            racked.tables.append([known])
+    caps = table.room.caps
+    ones = [tuple(int(position == at) for position in range(len(caps))) for at in range(len(caps))]
+    lower = {one: table.lower(one) for one, cap in zip(ones, caps, strict=True) if cap}
+    patterns = {one: values for one, values in lower.items() if values is not None}
+    if patterns:
+        rows = (*zip(ones, caps, strict=True), *table.room.whole)
+        racked.racks.append(Rack(table.site.count, patterns, {}, 0, rows))
+        racked.tables.append([known])
 
 
 @dataclass
@@ -88,7 +102,7 @@ class Answer:
     """The best plan known and what is proven of it; `goals` covers all of them, in order."""
 
     goals: tuple[GoalBound, ...] = ()
-    chosen: list[dict[Counts, int]] | None = None
+    chosen: Chosen | None = None
     racked: Racked = field(default_factory=Racked)
     infeasible: bool = False
     least: Mastered | None = None
@@ -117,7 +131,7 @@ def best_answer(
 ) -> Answer:
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist."""
     racked = found_racks(tables)
-    master = Master(racked.racks, demand, order, solver)
+    master = Master(racked.racks, demand, order, solver, racked.homes)
     found = master.run(limits if closed else limits.part(_SHARE), all_placed=all_placed, tell=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
@@ -140,13 +154,13 @@ def _held_against(
 ) -> Answer:
     """Replace the bounds by those of what may exist, goal by goal, as long as the goals before are proven."""
     racked = least_racks(tables)
-    master = Master(racked.racks, demand, order, solver)
+    master = Master(racked.racks, demand, order, solver, racked.homes)
     values = answer.values
     least = master.run(limits, whole=False, all_placed=all_placed, stop_at=values)
     answer.least, answer.least_racked = least, racked
     answer.infeasible = least.infeasible
     floors = _floors(tables, racked.racks, demand, answer)
-    kept = Master(racked.racks, demand, order, solver).bounds(values, limits)
+    kept = Master(racked.racks, demand, order, solver, racked.homes).bounds(values, limits)
     goals, sure = [], True
     for at, goal in enumerate(answer.goals):
         bound = max(floors[at], kept[at]) if at < len(kept) else floors[at]
@@ -175,7 +189,7 @@ def _floors(tables: Sequence[AnyTable], racks: Sequence[Rack], demand: Sequence[
             cheapest[floors[0]] = np.minimum(cheapest[floors[0]], floors[1])
     able = [at for at in range(len(demand)) if np.isfinite(cheapest[at]).all()]
     most = max((sum(counts) for rack in racks for counts in rack.patterns), default=0)
-    several = any(rack.nodes for rack in racks) or not most
+    several = any(rack.nodes or not rack.each for rack in racks) or not most
     found = []
     for goal in order:
         if goal == NODES:

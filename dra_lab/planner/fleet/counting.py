@@ -35,11 +35,11 @@ class Room:
     def may_hold(self, counts: Sequence[int]) -> bool:
         """Say whether counting does not rule the numbers out."""
         return all(map(le, counts, self.caps)) and all(
-            sum(map(mul, weights, counts)) <= limit for weights, limit in self._whole
+            sum(map(mul, weights, counts)) <= limit for weights, limit in self.whole
         )
 
     @cached_property
-    def _whole(self) -> tuple[tuple[tuple[int, ...], int], ...]:
+    def whole(self) -> tuple[tuple[tuple[int, ...], int], ...]:
         """Return the rows in whole numbers, which are added ten times as fast."""
         found = []
         for weights, limit in self.rows:

@@ -9,8 +9,9 @@ from typing import Any
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, few_homes, fewer_homes
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.fleet.relaxation import Rack, Relaxation
+from dra_lab.planner.fleet.relaxation import Relaxation
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
@@ -45,17 +46,26 @@ class Mastered:
     """
 
     goals: list[GoalBound] = field(default_factory=list)
-    chosen: list[dict[Counts, int]] | None = None
+    chosen: Chosen | None = None
     infeasible: bool = False
 
 
 class Master:
     """The integer model over racks, minimised goal by goal."""
 
-    def __init__(self, racks: Sequence[Rack], demand: Sequence[int], order: Sequence[str], solver: str) -> None:
-        """Keep what it is made of; `order` names all goals of the fleet."""
+    def __init__(
+        self,
+        racks: Sequence[Rack],
+        demand: Sequence[int],
+        order: Sequence[str],
+        solver: str,
+        homes: Sequence[Homes] = (),
+    ) -> None:
+        """Keep what it is made of; `order` names all goals of the fleet, `homes` the nodes of members of racks."""
         self.racks, self.demand, self.order, self.solver = racks, demand, tuple(order), solver
+        self.homes = tuple(homes)
         self.takes: list[dict[Counts, Expression]] = []
+        self.used: list[Expression] = []
         self.goals: dict[str, Expression] = {}
         self.lp: Any = None
         self._relaxed: Relaxation | None = None
@@ -73,16 +83,18 @@ class Master:
             for position, (counts, values) in enumerate(rack.patterns.items()):
                 if not any(counts):
                     continue
-                variable = self.lp.add_variable(f"z_{number}_{position}", 0, rack.count, pulp.LpInteger)
+                variable = self.lp.add_variable(f"z_{number}_{position}", 0, rack.most(counts), pulp.LpInteger)
                 mine[counts] = variable
                 for factors, factor in zip((*placed, *device), (*counts, *values), strict=True):
                     if factor:
                         factors[variable] = factor
-                if used := rack.nodes.get(counts, 1):
+                if used := rack.used(counts):
                     sums[NODES][variable] = used
             self.takes.append(mine)
-            if mine:
-                self.lp.addConstraint(_sum(dict.fromkeys(mine.values(), 1)) <= rack.count, f"rack_{number}")
+        for number, home in enumerate(self.homes):
+            self.used.append(self.lp.add_variable(f"y_{number}", 0, home.count, pulp.LpInteger))
+            sums[NODES][self.used[-1]] = 1
+        self._keep_racks()
         for number, (factors, wanted) in enumerate(zip(placed, self.demand, strict=True)):
             if factors:
                 self.lp.addConstraint(_sum(factors) <= wanted, f"demand_{number}")
@@ -93,6 +105,21 @@ class Master:
                 everybody[variable] = everybody.get(variable, 0) - factor
         whole = sum(self.demand)
         self.goals[UNPLACED] = _sum(everybody, whole) if everybody else whole
+
+    def _keep_racks(self) -> None:
+        """Demand that no more is taken than the members hold, or those on the nodes that are used."""
+        at_home: dict[int, dict[Expression, int]] = {}
+        for home, used in zip(self.homes, self.used, strict=True):
+            for number, members in home.racks.items():
+                at_home.setdefault(number, {})[used] = members
+        for number, (rack, mine) in enumerate(zip(self.racks, self.takes, strict=True)):
+            rows = [rack.held({counts: 1}) for counts in mine]
+            for row, (_, limit) in enumerate(rows[0] if mine else ()):
+                factors = {z: needs[row][0] for z, needs in zip(mine.values(), rows, strict=True) if needs[row][0]}
+                homes = {used: -limit * members for used, members in at_home.get(number, {}).items()}
+                if factors:
+                    whole = 0 if homes else limit * rack.count
+                    self.lp.addConstraint(_sum({**factors, **homes}) <= whole, f"rack_{number}_{row}")
 
     def fix(self, goal: str, value: int) -> bool:
         """Demand that a goal is not above a value; say whether that can be at all."""
@@ -159,7 +186,7 @@ class Master:
         if known is not None:
             return known
         if self._relaxed is None or self._relaxed.kept != wanted[: len(self._relaxed.kept)]:
-            self._relaxed = Relaxation(self.racks, self.demand, self.order)
+            self._relaxed = Relaxation(self.racks, self.demand, self.order, self.homes)
         for name, value in wanted[len(self._relaxed.kept) :]:
             self._relaxed.keep(name, value)
         found = self._relaxed.bound(goal, limits)
@@ -167,7 +194,7 @@ class Master:
             self._bounds[goal, wanted] = found
         return found
 
-    def _start(self, limits: Limits, *, all_placed: bool) -> list[dict[Counts, int]]:
+    def _start(self, limits: Limits, *, all_placed: bool) -> Chosen:
         """Return the better of what fills racks greedily and what lies next to the relaxation."""
         greedy = self.greedy()
         kept = [(UNPLACED, 0)] if all_placed else []
@@ -178,31 +205,35 @@ class Master:
         rounded = greedy if self._relaxed is None else self._rounded(self._relaxed, limits)
         return min(greedy, rounded, key=lambda chosen: [self.value(goal, chosen) for goal in self.order])
 
-    def _rounded(self, relaxed: Relaxation, limits: Limits) -> list[dict[Counts, int]]:
-        """Keep the whole part of a relaxed solution and decide the rest exactly: few racks are not whole."""
+    def _rounded(self, relaxed: Relaxation, limits: Limits) -> Chosen:
+        """Keep the whole part of a relaxed solution and decide the rest exactly: few racks are not whole.
+
+        On which nodes the rest is does not count there.
+        """
         chosen, broken = relaxed.whole()
         mine = broken[:_MOST_BROKEN]
         left = list(self.demand)
         for taken in chosen:
             for counts, times in taken.items():
                 left = [have - times * count for have, count in zip(left, counts, strict=True)]
-        racks = [
-            Rack(self.racks[at].count - sum(chosen[at].values()), self.racks[at].patterns, self.racks[at].nodes)
-            for at in mine
-        ]
+        racks = [self.racks[at].without(chosen[at]) for at in mine]
         rest = Master(racks, left, self.order, self.solver)
         rest._build()
-        found = Mastered([], [{} for _ in racks])
-        rest.start_from(found.chosen or ())
+        nobody = Chosen([{} for _ in racks], [])
+        found = Mastered([], nobody)
+        rest.start_from(nobody)
         for goal in self.order:
             stage = rest._stage(goal, limits, found, 0, sure=True)
             if stage is None:
                 break
             rest.fix(goal, stage.value)
-        for at, taken in zip(mine, found.chosen or (), strict=True):
+        for at, taken in zip(mine, (found.chosen or nobody).patterns, strict=True):
             for counts, times in taken.items():
                 chosen[at][counts] = chosen[at].get(counts, 0) + times
-        return chosen
+        return self._with_homes(chosen)
+
+    def _with_homes(self, patterns: list[dict[Counts, int]]) -> Chosen:
+        return Chosen(patterns, few_homes(self.racks, self.homes, patterns))
 
     def _open(self, fixed: Sequence[tuple[str, int]], result: Mastered) -> bool:
         """Make the integer model if it is not there yet; say whether the goals can be kept at all."""
@@ -219,7 +250,7 @@ class Master:
         expression = self.goals[goal]
         if isinstance(expression, int):
             if result.chosen is None:
-                result.chosen = [{} for _ in self.racks]
+                result.chosen = self._with_homes([{} for _ in self.racks])
             return GoalBound(goal, expression, expression if sure else None)
         kept = {variable: variable.varValue for variable in self.lp.variables()}
         outcome = minimise(self.lp, expression, self.solver, limits, options=_OPTIONS)
@@ -233,41 +264,45 @@ class Master:
             if have is None:
                 return None
             return GoalBound(goal, have, min(have, max(outcome.bound or 0, least)) if sure else None)
-        result.chosen = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self.takes]
+        patterns = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self.takes]
+        used = [int(variable.varValue or 0) for variable in self.used]
+        result.chosen = Chosen(patterns, fewer_homes(self.racks, self.homes, patterns, used))
         return GoalBound(goal, outcome.value, min(outcome.value, max(outcome.bound or 0, least)) if sure else None)
 
-    def value(self, goal: str, chosen: Sequence[Mapping[Counts, int]]) -> int:
+    def value(self, goal: str, chosen: Chosen) -> int:
         """Return the value of a goal in a solution."""
+        each = zip(self.racks, chosen.patterns, strict=True)
+        rows = [(rack, counts, times) for rack, mine in each for counts, times in mine.items()]
         if goal == UNPLACED:
-            return sum(self.demand) - sum(sum(n) * times for mine in chosen for n, times in mine.items())
+            return sum(self.demand) - sum(sum(counts) * times for _, counts, times in rows)
         if goal == NODES:
-            rows = zip(self.racks, chosen, strict=True)
-            return sum(rack.nodes.get(n, 1) * times for rack, mine in rows for n, times in mine.items())
+            return sum(chosen.homes) + sum(rack.used(counts) * times for rack, counts, times in rows)
         at = device_goals(self.order).index(goal)
-        rows = zip(self.racks, chosen, strict=True)
-        return sum(rack.patterns[n][at] * times for rack, mine in rows for n, times in mine.items())
+        return sum(rack.patterns[counts][at] * times for rack, counts, times in rows)
 
-    def greedy(self) -> list[dict[Counts, int]]:
+    def greedy(self) -> Chosen:
         """Return a solution found by taking the patterns with most replicas first, rack by rack."""
         left, chosen = list(self.demand), []
         for rack in self.racks:
             mine: dict[Counts, int] = {}
-            members = rack.count
+            rest = rack
             for counts, _ in sorted(rack.patterns.items(), key=lambda row: (-sum(row[0]), row[1])):
                 wanted = [have // count for have, count in zip(left, counts, strict=True) if count]
-                times = min([members, *wanted]) if wanted else 0
+                times = min([rest.most(counts), *wanted]) if wanted else 0
                 if times:
                     mine[counts] = times
-                    members -= times
+                    rest = rest.without({counts: times})
                     left = [have - times * count for have, count in zip(left, counts, strict=True)]
             chosen.append(mine)
-        return chosen
+        return self._with_homes(chosen)
 
-    def start_from(self, chosen: Sequence[Mapping[Counts, int]]) -> None:
+    def start_from(self, chosen: Chosen) -> None:
         """Give the solver a solution to begin with."""
-        for mine, taken in zip(self.takes, chosen, strict=True):
+        for mine, taken in zip(self.takes, chosen.patterns, strict=True):
             for counts, variable in mine.items():
                 variable.varValue = taken.get(counts, 0)
+        for variable, used in zip(self.used, chosen.homes, strict=True):
+            variable.varValue = used
 
 
 def _sum(factors: Mapping[Expression, int], constant: int = 0) -> Expression:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import highspy
@@ -12,7 +12,8 @@ import numpy as np
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.homes import Homes, Rack
+from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.highs import integer_bound
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array
@@ -20,17 +21,56 @@ from dra_lab.planner.states.columns import Array
 _WHOLE = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Rack:
-    """Sites that offer the same patterns: how many members there are, and each pattern's values.
+@dataclass(frozen=True)
+class _Books:
+    """The rows of racks: their entries (`row`, `column`, `factor`) and their limits.
 
-    `patterns` maps numbers of replicas, by workload, to the values of the goals of devices; `nodes` says how many nodes
-    a pattern uses where that is not one.
+    `is_loose` says of a row, and `loose` of a rack, that a member takes many patterns (`Rack.rows`); `members` are
+    those of each other rack that has no homes.
     """
 
-    count: int
-    patterns: Mapping[Counts, Values]
-    nodes: Mapping[Counts, int] = field(default_factory=dict)
+    row: Array
+    column: Array
+    factor: Array
+    upper: Array
+    is_loose: Array
+    loose: Array
+    members: Array
+
+    @classmethod
+    def of(cls, racks: Sequence[Rack], homes: Sequence[Homes], rack: Array, counts: Array) -> _Books:
+        """Lay out the rows; `rack` and `counts` are those of each column."""
+        ends = np.searchsorted(rack, np.arange(len(racks) + 1))
+        at_home: dict[int, list[tuple[int, int]]] = {}
+        for kind, home in enumerate(homes):
+            for number, members in home.racks.items():
+                at_home.setdefault(number, []).append((len(rack) + kind, members))
+        entries: list[tuple[Array, Array, Array]] = []
+        upper: list[int] = []
+        is_loose: list[bool] = []
+        for number, found in enumerate(racks):
+            mine = np.arange(ends[number], ends[number + 1])
+            for weights, limit in found.rows or ((None, 1),):
+                factors = np.ones(len(mine)) if weights is None else counts[mine] @ np.array(weights, float)
+                nodes = at_home.get(number, [])
+                columns = np.append(mine, [column for column, _ in nodes])
+                factors = np.append(factors, [-limit * members for _, members in nodes])
+                entries.append((np.full(len(columns), len(upper)), columns, factors))
+                upper.append(0 if nodes else limit * found.count)
+                is_loose.append(weights is not None)
+        empty = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        row, column, factor = (np.concatenate(parts) for parts in zip(empty, *entries, strict=True))
+        loose = np.array([bool(found.rows) for found in racks], bool)
+        inside = [0 if n in at_home or found.rows else found.count for n, found in enumerate(racks)]
+        return cls(
+            row.astype(np.int64),
+            column.astype(np.int64),
+            factor,
+            np.array(upper, float),
+            np.array(is_loose, bool),
+            loose,
+            np.array(inside, float),
+        )
 
 
 class Relaxation:
@@ -41,42 +81,48 @@ class Relaxation:
     not rest on how exactly the linear problem was solved.
     """
 
-    def __init__(self, racks: Sequence[Rack], demand: Sequence[int], order: Sequence[str]) -> None:
-        """Lay out the columns, one for each pattern of each rack."""
-        self.racks, self.demand = racks, tuple(demand)
+    def __init__(
+        self, racks: Sequence[Rack], demand: Sequence[int], order: Sequence[str], homes: Sequence[Homes] = ()
+    ) -> None:
+        """Lay out the columns, one for each pattern of each rack, and behind them one for each kind of homes."""
+        self.racks, self.demand, self.homes = racks, tuple(demand), tuple(homes)
         rows = [
-            (number, counts, values, rack.nodes.get(counts, 1))
+            (number, counts, values, rack.used(counts))
             for number, rack in enumerate(racks)
             for counts, values in rack.patterns.items()
             if any(counts)
         ]
         self.columns: list[tuple[int, Counts]] = [(number, counts) for number, counts, _, _ in rows]
         self._rack = np.array([row[0] for row in rows], np.int64)
-        self._members = np.array([rack.count for rack in racks], np.int64)
+        self._upper = np.array([racks[row[0]].most(row[1]) for row in rows], float)
+        self._nodes = np.array([home.count for home in homes], float)
         self._counts = np.array([row[1] for row in rows], float).reshape(len(rows), len(self.demand))
         device = device_goals(order)
         values = np.array([row[2] for row in rows], float).reshape(len(rows), len(device))
-        self._costs: dict[str, Array] = {goal: values[:, at] for at, goal in enumerate(device)}
-        self._costs[UNPLACED] = -self._counts.sum(axis=1)
-        self._costs[NODES] = np.array([row[3] for row in rows], float)
+        nobody = np.zeros(len(homes))
+        self._costs: dict[str, Array] = {goal: np.append(values[:, at], nobody) for at, goal in enumerate(device)}
+        self._costs[UNPLACED] = np.append(-self._counts.sum(axis=1), nobody)
+        self._costs[NODES] = np.append(np.array([row[3] for row in rows], float), np.ones(len(homes)))
+        self._books = _Books.of(racks, homes, self._rack, self._counts)
         self.taken: Array = np.zeros(len(rows))
         self.kept: tuple[tuple[str, int], ...] = ()
         self._engine = self._passed()
 
     def _passed(self) -> Any:
         """Return the solver with the rows of racks and demand."""
-        columns, racks, kinds = len(self.columns), len(self.racks), len(self.demand)
+        columns, books, kinds = len(self.columns) + len(self.homes), self._books, len(self.demand)
+        rows = len(books.upper)
         model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = columns, racks + kinds
+        model.num_col_, model.num_row_ = columns, rows + kinds
         model.col_cost_ = np.zeros(columns)
         model.col_lower_ = np.zeros(columns)
-        model.col_upper_ = self._members[self._rack].astype(float)
-        model.row_lower_ = np.full(racks + kinds, -math.inf)
-        model.row_upper_ = np.array([*self._members, *self.demand], float)
+        model.col_upper_ = np.append(self._upper, self._nodes)
+        model.row_lower_ = np.full(rows + kinds, -math.inf)
+        model.row_upper_ = np.append(books.upper, np.array(self.demand, float))
         at, kind = np.nonzero(self._counts)
-        place = np.concatenate([np.arange(columns), at])
-        index = np.concatenate([self._rack, racks + kind])
-        factors = np.concatenate([np.ones(columns), self._counts[at, kind]])
+        place = np.concatenate([books.column, at])
+        index = np.concatenate([books.row, rows + kind])
+        factors = np.concatenate([books.factor, self._counts[at, kind]])
         order = np.argsort(place, kind="stable")
         model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         model.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=columns))]).astype(
@@ -93,13 +139,13 @@ class Relaxation:
     def keep(self, goal: str, value: int) -> None:
         """Demand from now on that a goal is not above a value."""
         self.kept = (*self.kept, (goal, value))
-        columns = len(self.columns)
+        columns = len(self.columns) + len(self.homes)
         upper = value - self._constant(goal)
         self._engine.addRow(-math.inf, upper, columns, np.arange(columns, dtype=np.int32), self._costs[goal])
 
     def bound(self, goal: str, limits: Limits) -> int:
         """Return what no solution undercuts in a goal, the goals kept being kept; `taken` is the solution found."""
-        cost, columns = self._costs[goal], len(self.columns)
+        cost, columns = self._costs[goal], len(self.columns) + len(self.homes)
         if not cost.any() or limits.reached:
             return self._constant(goal) if not cost.any() else 0
         self._engine.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost)
@@ -111,21 +157,31 @@ class Relaxation:
         solution = self._engine.getSolution()
         feasible = int(highspy.SolutionStatus.kSolutionStatusFeasible)
         if solution.value_valid and self._engine.getInfo().primal_solution_status == feasible:
-            self.taken = np.array(solution.col_value)
+            self.taken = np.array(solution.col_value)[: len(self.columns)]
         prices = np.array(solution.row_dual) if solution.dual_valid else np.zeros(self._engine.getNumRow())
         return max(0, integer_bound(self._lagrangian(cost, prices) + self._constant(goal)) or 0)
 
     def _lagrangian(self, cost: Array, prices: Array) -> float:
-        racks, kinds = len(self.racks), len(self.demand)
-        demand = np.minimum(prices[racks : racks + kinds], 0)
-        left = cost - self._counts @ demand
+        books, rows, kinds, columns = self._books, len(self._books.upper), len(self.demand), len(self.columns)
+        prices = np.minimum(prices, 0)
+        demand = prices[rows : rows + kinds]
+        left = cost.copy()
+        left[:columns] -= self._counts @ demand
         total = float(demand @ np.array(self.demand, float))
-        for (goal, value), price in zip(self.kept, np.minimum(prices[racks + kinds :], 0), strict=True):
+        for (goal, value), price in zip(self.kept, prices[rows + kinds :], strict=True):
             left = left - price * self._costs[goal]
             total += float(price) * (value - self._constant(goal))
-        cheapest = np.zeros(racks)
-        np.minimum.at(cheapest, self._rack, left)
-        return total + float(cheapest @ self._members)
+        # Rows of racks of which a member takes many patterns have a price, a member of another takes the cheapest one.
+        priced = np.where(books.is_loose, prices[:rows], 0)
+        total += float(priced @ books.upper)
+        np.subtract.at(left, books.column, books.factor * priced[books.row])
+        loose = books.loose[self._rack]
+        total += float(np.minimum(left[:columns], 0)[loose] @ self._upper[loose])
+        cheapest = np.zeros(len(self.racks))
+        np.minimum.at(cheapest, self._rack[~loose], left[:columns][~loose])
+        total += float(cheapest @ books.members)
+        inside = left[columns:] + np.array([sum(n * cheapest[at] for at, n in h.racks.items()) for h in self.homes])
+        return total + float(np.minimum(inside, 0) @ self._nodes)
 
     def _constant(self, goal: str) -> int:
         return sum(self.demand) if goal == UNPLACED else 0

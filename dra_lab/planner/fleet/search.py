@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dra_lab.model.fleet import NODES
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.coupled_tables import DealtTable, tables_for
@@ -65,8 +63,6 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
     whole = work.fleet.scan.complete and not skipped
     closed = not tables and whole and all(table.closed for table in exact)
     closed = closed and not any(isinstance(table, DealtTable) for table in asked)
-    # Islands are counted for nodes: what is kept after that is held against what may be.
-    closed = closed and (work.order[-1] == NODES or not any(site.homes for site in sites))
     tables.extend(asked)
     began = time.monotonic()
     answer = _answer(work, tables, closed=closed)
@@ -74,8 +70,6 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
     work.clock.lap("master")
     if not closed and whole:
         answer, stands = _improved(work, tables, (answer, stands), len(sites), time.monotonic() - began)
-    if any(site.homes for site in sites):
-        answer.goals = _with_nodes(answer.goals, stands, tables)
     if not whole:
         # Last: nodes that were not looked at may hold more than all others.
         answer = _unproven(answer)
@@ -155,7 +149,7 @@ def _doubtful(answer: Answer) -> list[tuple[AnyTable, Counts]]:
     """
     found: list[tuple[int, AnyTable, Counts]] = []
     least = answer.least.chosen if answer.least is not None else None
-    for chosen, tables in zip(least or (), answer.least_racked.tables, strict=False):
+    for chosen, tables in zip(least.patterns if least is not None else (), answer.least_racked.tables, strict=False):
         for counts, times in chosen.items():
             found.extend((times, table, counts) for table in tables if table.is_open(counts))
     return [(table, counts) for _, table, counts in sorted(found, key=lambda row: -row[0])]
@@ -206,30 +200,6 @@ def _unproven(answer: Answer) -> Answer:
     answer.goals = tuple(replace(goal, bound=0) for goal in answer.goals)
     answer.infeasible = False
     return answer
-
-
-def _with_nodes(
-    goals: Sequence[GoalBound], stands: Sequence[Stand], tables: Sequence[AnyTable]
-) -> tuple[GoalBound, ...]:
-    """Return the goals with the nodes that are used: where there are islands the master does not know of nodes."""
-    used: set[str] = set()
-    room, placed = Counter[str](), 0
-    for stand in stands:
-        placed += sum(stand.counts)
-        used.update(
-            stand.site.node(stand.node, part) for part, n in zip(stand.site.parts, stand.counts, strict=True) if n
-        )
-    for table in tables:
-        most = max((sum(counts) for counts in table.least() or {}), default=placed)
-        for member in table.site.members:
-            room[table.site.homes.get(member, member)] += most
-    # The fullest nodes first: with fewer of them there is no room for what is placed.
-    least, left = 0, placed
-    for _, most in room.most_common():
-        if left <= 0:
-            break
-        least, left = least + 1, left - most
-    return tuple(GoalBound(NODES, len(used), min(least, len(used))) if goal.goal == NODES else goal for goal in goals)
 
 
 def _fill(work: Work, tables: Sequence[Table]) -> None:

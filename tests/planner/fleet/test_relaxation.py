@@ -8,8 +8,9 @@ import random
 import pytest
 
 from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.planner.fleet.homes import Rack
 from dra_lab.planner.fleet.master import Master
-from dra_lab.planner.fleet.relaxation import Rack, Relaxation
+from dra_lab.planner.fleet.relaxation import Relaxation
 from dra_lab.planner.progress import Limits
 
 ORDER = (UNPLACED, "numa", "roots", NODES)

@@ -1,0 +1,152 @@
+"""Nodes that stand as several places: how many of them are used by what is taken of each place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.states.columns import Array
+
+Taken = Mapping[Counts, int]
+"""How often each pattern of a rack is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rack:
+    """Sites that offer the same patterns: how many members there are, and each pattern's values.
+
+    `patterns` maps numbers of replicas, by workload, to the values of the goals of devices; `nodes` says how many nodes
+    a pattern uses where that is not `each`. A member takes one pattern at most. With `rows` it takes any, each so often
+    that every row (weights by workload, limit) holds for their sum.
+    """
+
+    count: int
+    patterns: Mapping[Counts, Values]
+    nodes: Mapping[Counts, int] = field(default_factory=dict)
+    each: int = 1
+    rows: tuple[tuple[tuple[int, ...], int], ...] = ()
+
+    def used(self, counts: Counts) -> int:
+        """Return how many nodes a pattern uses."""
+        return self.nodes.get(counts, self.each)
+
+    def most(self, counts: Counts) -> int:
+        """Return how often all members together can take a pattern."""
+        if not self.rows:
+            return self.count
+        needs = [(_weighed(weights, counts), limit) for weights, limit in self.rows]
+        return min(limit * self.count // need for need, limit in needs if need > 0)
+
+    def without(self, taken: Taken) -> Rack:
+        """Return what is left of the members, as a rack of its own."""
+        if not self.rows:
+            return replace(self, count=self.count - sum(taken.values()))
+        held = zip(self.rows, self.held(taken), strict=True)
+        return replace(self, count=1, rows=tuple((w, limit * self.count - used) for (w, limit), (used, _) in held))
+
+    def held(self, taken: Taken) -> list[tuple[int, int]]:
+        """Return, row by row, what is taken and what one member holds of it."""
+        if not self.rows:
+            return [(sum(times for counts, times in taken.items() if any(counts)), 1)]
+        return [
+            (sum(times * _weighed(weights, counts) for counts, times in taken.items()), limit)
+            for weights, limit in self.rows
+        ]
+
+
+def _weighed(weights: Sequence[int], counts: Counts) -> int:
+    return sum(weight * count for weight, count in zip(weights, counts, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """Equal nodes that are counted as members of racks: their names, and how many members of which rack one is."""
+
+    nodes: tuple[str, ...]
+    racks: Mapping[int, int]
+
+    @property
+    def count(self) -> int:
+        """Return how many there are."""
+        return len(self.nodes)
+
+
+@dataclass
+class Chosen:
+    """How often each rack takes each pattern, and how many nodes of each kind of homes are used for it.
+
+    No node is used for nothing: with one less of any kind there would not be members enough.
+    """
+
+    patterns: list[dict[Counts, int]]
+    homes: list[int]
+
+
+def homes_of(where: Iterable[tuple[str, int]]) -> tuple[Homes, ...]:
+    """Return equal nodes together, by name, from (node, rack) of every member that has a home."""
+    nodes: dict[str, dict[int, int]] = {}
+    for node, rack in where:
+        mine = nodes.setdefault(node, {})
+        mine[rack] = mine.get(rack, 0) + 1
+    alike: dict[tuple[tuple[int, int], ...], list[str]] = {}
+    for node, racks in nodes.items():
+        alike.setdefault(tuple(sorted(racks.items())), []).append(node)
+    return tuple(Homes(tuple(sorted(names)), dict(key)) for key, names in alike.items())
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """What is taken of the racks that have homes, row by row, and what one node of each kind holds of it."""
+
+    need: Array
+    holds: Array
+
+    @classmethod
+    def of(cls, racks: Sequence[Rack], homes: Sequence[Homes], patterns: Sequence[Taken]) -> _Needs:
+        need: list[int] = []
+        holds: list[list[int]] = []
+        for number in sorted({rack for home in homes for rack in home.racks}):
+            for taken, one in racks[number].held(patterns[number]):
+                if taken:
+                    need.append(taken)
+                    holds.append([one * home.racks.get(number, 0) for home in homes])
+        return cls(np.array(need, np.int64), np.array(holds, np.int64).reshape(len(need), len(homes)))
+
+    def trimmed(self, used: Array) -> list[int]:
+        """Return the numbers of nodes without those that are not needed, the kinds that hold least first."""
+        slack = self.holds @ used - self.need
+        for kind in np.argsort(self.holds.sum(axis=0), kind="stable").tolist():
+            mine = self.holds[:, kind]
+            with_it = mine > 0
+            spare = int((slack[with_it] // mine[with_it]).min()) if with_it.any() else int(used[kind])
+            spare = max(0, min(int(used[kind]), spare))
+            used[kind] -= spare
+            slack = slack - spare * mine
+        return [int(count) for count in used]
+
+
+def few_homes(racks: Sequence[Rack], homes: Sequence[Homes], patterns: Sequence[Taken]) -> list[int]:
+    """Return numbers of nodes that hold what is taken: few, not surely the fewest."""
+    needs = _Needs.of(racks, homes, patterns)
+    used, rest = np.zeros(len(homes), np.int64), needs.need.copy()
+    if not len(rest):
+        return [0] * len(homes)
+    worth = (np.minimum(needs.holds, rest[:, None]) / rest[:, None]).sum(axis=0)
+    for kind in np.argsort(-worth, kind="stable").tolist():
+        mine = (needs.holds[:, kind] > 0) & (rest > 0)
+        if mine.any():
+            wanted = int((-(-rest[mine] // needs.holds[mine, kind])).max())
+            used[kind] = min(homes[kind].count, wanted)
+            rest = rest - used[kind] * needs.holds[:, kind]
+    return needs.trimmed(used)
+
+
+def fewer_homes(
+    racks: Sequence[Rack], homes: Sequence[Homes], patterns: Sequence[Taken], used: Sequence[int]
+) -> list[int]:
+    """Return numbers of nodes that hold what is taken, without those of `used` that are not needed."""
+    return _Needs.of(racks, homes, patterns).trimmed(np.array(used, np.int64))
