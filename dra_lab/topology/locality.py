@@ -102,6 +102,19 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     return found
 
 
+def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
+    """Return the kind of every device that a node sees (`Locality.kind`), without working out where it sits.
+
+    Raises KeyError for a node that the cluster does not have.
+    """
+    memo: _Memo = cluster.located.setdefault("_localities", _Memo())
+    found = memo.nodes.get(node_name)
+    if found is not None:
+        return {device_id: locality.kind for device_id, locality in found.items()}
+    seen = _seen(cluster, node_name)
+    return {item.id: _remembered(item.id.driver, item.device, memo).kind for item in seen}
+
+
 def skipped_devices(cluster: Cluster, node_name: str) -> tuple[SkippedDevice, ...]:
     """Return the devices of a node's own slices whose pool kube-scheduler skips because it is incomplete or invalid.
 
@@ -152,14 +165,7 @@ class _Memo:
 
 
 def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Locality]:
-    pools = gather_pools(cluster, node_name)
-    seen: list[PoolDevice | SkippedDevice] = list(devices_on(pools))
-    if cluster.counter_slices:
-        # From 1.37 counters of other nodes are not seen, and no longer hide a pool (dra-semantics 3.2 G3).
-        seen.extend(devices_on(gather_pools(cluster, node_name, counters_everywhere=False)))
-    if not all(pool.complete and not pool.invalid for pool in pools):
-        seen.extend(_skipped(cluster, node_name, pools))
-    devices = {item.id: item.device for item in seen}
+    devices = {item.id: item.device for item in _seen(cluster, node_name)}
     known = [_remembered(device_id.driver, device, memo) for device_id, device in devices.items()]
     # the values in the memo live as long as it does, so their addresses tell them apart
     key: tuple[object, ...] = tuple(id(locality) for locality in known)
@@ -172,6 +178,18 @@ def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Lo
             known = [_overlaid(i, locality, overlay) for i, locality in zip(devices, known, strict=True)]
         filled = memo.filled[key] = _derive(known, tuple(devices.values()))
     return {device_id: _of(device_id, locality) for device_id, locality in zip(devices, filled, strict=True)}
+
+
+def _seen(cluster: Cluster, node_name: str) -> list[PoolDevice | SkippedDevice]:
+    """Return the devices that a node sees, some perhaps twice; those of skipped pools come last."""
+    pools = gather_pools(cluster, node_name)
+    seen: list[PoolDevice | SkippedDevice] = list(devices_on(pools))
+    if cluster.counter_slices:
+        # From 1.37 counters of other nodes are not seen, and no longer hide a pool (dra-semantics 3.2 G3).
+        seen.extend(devices_on(gather_pools(cluster, node_name, counters_everywhere=False)))
+    if not all(pool.complete and not pool.invalid for pool in pools):
+        seen.extend(_skipped(cluster, node_name, pools))
+    return seen
 
 
 def _overlaid(device_id: DeviceID, locality: Locality, overlay: Overlay) -> Locality:

@@ -13,7 +13,7 @@ from dra_lab.model.fleet import FleetPlan, Stranded
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import Pool, gather_pools
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.topology.locality import localities, skipped_devices
+from dra_lab.topology.locality import kinds, skipped_devices
 
 NETWORK = "(seen by several nodes)"
 """Stands for the node of devices that are not one node's own."""
@@ -109,7 +109,7 @@ Parts = tuple[float, float, float, float]
 def _node(
     cluster: Cluster, node: str, planned: Mapping[DeviceID, Mapping[str, Fraction]], seen: set[DeviceID]
 ) -> Iterator[tuple[bool, str, Parts]]:
-    places = localities(cluster, node)
+    kind_of = kinds(cluster, node)
     for pool in gather_pools(cluster, node):
         parted: list[tuple[DeviceID, Device, bool]] = []
         for item in pool.devices:
@@ -118,17 +118,17 @@ def _node(
                 continue
             if not own:
                 seen.add(item.id)
-            kind = places[item.id].kind
+            kind = kind_of[item.id]
             if item.device.consumes_counters:
                 parted.append((item.id, item.device, own))
             else:
                 yield own, kind, _device(cluster, item.id, item.device, kind, planned.get(item.id))
         if parted:
-            yield parted[0][2], places[parted[0][0]].kind, _partitions(cluster, pool, parted, planned)
+            yield parted[0][2], kind_of[parted[0][0]], _partitions(cluster, pool, parted, planned)
     for skipped in skipped_devices(cluster, node):
         if skipped.id not in seen:
             seen.add(skipped.id)
-            kind = places[skipped.id].kind if skipped.id in places else "other"
+            kind = kind_of.get(skipped.id, "other")
             yield True, kind, (0.0, 0.0, 0.0, float(_size(skipped.device, kind)))
 
 

@@ -9,7 +9,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
-from dra_lab.pictures.captions import KIND_NAMES, clean, short_name, shorten
+from dra_lab.pictures.captions import KIND_NAMES, clean, short_name, shorten, text_width
 from dra_lab.pictures.charts.states import BLOCKED, FREE, IN_USE, PLANNED, State
 from dra_lab.pictures.plain_table import plain_table
 from dra_lab.topology.locality import Locality, localities, skipped_devices
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import altair as alt
 
 _IN_ROW = 16
-_FIELD = 46
+_SIZE = 9.0
+_FIELD, _WIDTH = 46, 740
+"""The least width of a field, and of all fields of a row together, in pixels."""
 _SHARED = State("H", "shared, something left", "#009e73", "#000000")
 _STATES = (IN_USE, _SHARED, PLANNED, FREE, BLOCKED)
 
@@ -40,7 +42,8 @@ def devices_chart(cluster: Cluster, node: str, plan: Plan | None = None) -> alt.
     keys = ("pool", "device", "kind", "model", "state", "holder", "numa", "root")
     plain = plain_table(head, [[row[key] for key in keys] for row in rows])
     told = f"{len(rows)} device{'s' if len(rows) != 1 else ''}, pool by pool in the order in which kube-scheduler looks"
-    return look.finish(_chart(rows), heading, (told,), plain)
+    width = _fit_names(rows)
+    return look.finish(_chart(rows, width), heading, (told,), plain)
 
 
 def _rows(cluster: Cluster, node: str, plan: Plan | None) -> Iterator[dict[str, Any]]:
@@ -60,7 +63,8 @@ def _rows(cluster: Cluster, node: str, plan: Plan | None) -> Iterator[dict[str, 
             "row": rows.setdefault(line, len(rows)),
             "column": at % _IN_ROW + 1,
             "device": clean(device.device),
-            "short": _short(state, place, device),
+            "short": short_name(place) if place else clean(device.device),
+            "letter": state.letter,
             "state": state.legend,
             "ink": state.text,
             "holder": clean(taken.get(device) or ", ".join(cluster.allocated.holders(device))),
@@ -78,9 +82,15 @@ def _state(cluster: Cluster, item: PoolDevice, taken: Mapping[DeviceID, str]) ->
     return _SHARED if item.id in cluster.allocated.shares else FREE
 
 
-def _short(state: State, place: Locality | None, device: DeviceID) -> str:
-    name = short_name(place) if place else clean(device.device)
-    return f"{state.letter} {shorten(name, 9.0, _FIELD - 16.0)}"
+def _fit_names(rows: list[dict[str, Any]]) -> float:
+    """Write letter and name into every field, and return how wide a field is: as the names need, while that fits."""
+    columns = max(row["column"] for row in rows)
+    needed = max(text_width(f"{row['letter']} {row['short']}", _SIZE) for row in rows) + 8
+    width = float(min(max(_FIELD, needed), max(_FIELD, _WIDTH / columns)))
+    for row in rows:
+        letter = row.pop("letter")
+        row["short"] = f"{letter} {shorten(row['short'], _SIZE, width - 8 - text_width(f'{letter} ', _SIZE))}"
+    return width
 
 
 def _place(place: Locality | None) -> dict[str, str]:
@@ -95,7 +105,7 @@ def _place(place: Locality | None) -> dict[str, str]:
     }
 
 
-def _chart(rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
+def _chart(rows: list[dict[str, Any]], width: float) -> alt.TopLevelMixin:
     import altair as alt
 
     from dra_lab.pictures.charts.look import by_row, data_of, side_axis
@@ -116,5 +126,5 @@ def _chart(rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
     fields = base.mark_rect(stroke="#808080").encode(
         color=alt.Color("state:N", title="state", scale=scale, legend=legend)
     )
-    texts = base.mark_text(fontSize=9).encode(text="short:N", color=alt.Color("ink:N", scale=None))
-    return alt.layer(fields, texts).properties(width={"step": _FIELD}, height={"step": 26})
+    texts = base.mark_text(fontSize=_SIZE).encode(text="short:N", color=alt.Color("ink:N", scale=None))
+    return alt.layer(fields, texts).properties(width={"step": width}, height={"step": 26})

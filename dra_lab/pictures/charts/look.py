@@ -2,8 +2,10 @@
 
 Altair's own default fetches its scripts from the network. JupyterLab brings Vega-Lite 5 along, so a chart is handed to
 it as such; the charts use nothing that differs between Vega-Lite 5 and 6. Whoever chose another renderer with
-`altair.renderers.enable` gets that one. Colours of text and ground are left to JupyterLab's theme. Text from a cluster
-is data or a literal title, never an expression.
+`altair.renderers.enable` gets that one. JupyterLab draws a chart once, in the theme of that moment, so a chart for it
+has no ground of its own and writes in the colour of the text around it, and fits when the theme changes. A theme of
+Altair's own, or a background that was set, is kept. Text from a cluster is data or a literal title, never an
+expression.
 """
 
 from __future__ import annotations
@@ -11,15 +13,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-import altair as alt
-
 from dra_lab.pictures.captions import clean
+from dra_lab.pictures.charts.quick_import import defer_iri_grammar
+
+defer_iri_grammar()
+import altair as alt  # noqa: E402
 
 VEGALITE = "application/vnd.vegalite.v5+json"
 """The type that JupyterLab 4 draws by itself."""
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _TITLE_SIZE = 14
+_INK = "currentColor"
+"""The colour of the text around a chart; in a file of its own (Save as SVG), black."""
+
+_FOLLOWS_THEME: Mapping[str, Any] = {
+    "background": "transparent",
+    "title": {"color": _INK, "subtitleColor": _INK},
+    "axis": {"domainColor": _INK, "tickColor": _INK, "gridColor": _INK, "gridOpacity": 0.15},
+    "style": {"guide-label": {"fill": _INK}, "guide-title": {"fill": _INK}},
+    "view": {"stroke": "#808080"},
+}
 
 Row = Mapping[str, Any]
 C = TypeVar("C", bound=alt.TopLevelMixin)
@@ -33,7 +47,7 @@ class _Offline:
     def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> Any:
         if alt.renderers.active != "default":
             return super()._repr_mimebundle_(*arguments, **options)  # type: ignore[misc]
-        spec = {**self.to_dict(), "$schema": _SCHEMA}  # type: ignore[attr-defined]
+        spec = _following({**self.to_dict(), "$schema": _SCHEMA})  # type: ignore[attr-defined]
         return {VEGALITE: spec, "text/plain": self._plain or str(type(self).__name__)}
 
     def __str__(self) -> str:
@@ -80,6 +94,18 @@ def finish(chart: C, heading: str, told: Sequence[str], plain: str) -> C:
     return titled
 
 
+def _following(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return a chart's specification so that it follows JupyterLab's theme, unless somebody gave it colours."""
+    if "background" in spec or alt.theme.active != "default":
+        return spec
+    config: dict[str, Any] = dict(spec.get("config", {}))
+    if "background" in config:
+        return spec
+    for key, value in _FOLLOWS_THEME.items():
+        config[key] = {**value, **config.get(key, {})} if isinstance(value, Mapping) else value
+    return {**spec, "config": config}
+
+
 def data_of(rows: Sequence[Row]) -> alt.Data:
     """Return rows as the data of a chart; they go into it as they are, so no limit on their number applies."""
     return alt.Data(values=rows)  # type: ignore[no-untyped-call]
@@ -92,7 +118,8 @@ def by_row() -> alt.EncodingSortField:
 
 def ink() -> alt.ExprRef:
     """Return the colour of text that stands on the ground of the chart: what that is, only the one who draws knows."""
-    return alt.ExprRef("luminance(background || '#ffffff') < 0.4 ? '#ffffff' : '#000000'")
+    own = "luminance(background || '#ffffff') < 0.4 ? '#ffffff' : '#000000'"
+    return alt.ExprRef(f"background == 'transparent' ? '{_INK}' : {own}")
 
 
 def side_axis(**options: Any) -> alt.Axis:

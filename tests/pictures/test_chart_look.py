@@ -1,0 +1,59 @@
+"""How charts are handed to JupyterLab: in its theme unless somebody gave them colours; Altair comes quickly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import altair as alt
+import pytest
+
+from dra_lab.pictures.charts import cost_chart
+from dra_lab.pictures.charts.look import VEGALITE
+
+ROWS = [{"what": "scan", "nodes": 10, "seconds": 0.1}]
+IRI = """
+import sys
+import dra_lab.pictures.charts.look
+early = "rfc3987_syntax" in sys.modules
+from jsonschema import Draft202012Validator as Reader
+check = Reader({"format": "iri"}, format_checker=Reader.FORMAT_CHECKER).is_valid
+print(early, check("https://example.org/\\u00e4"), check("<<"), "rfc3987_syntax" in sys.modules)
+"""
+
+
+@pytest.fixture
+def chart():
+    """Give a small chart."""
+    return cost_chart(ROWS, "nodes", "Cost")
+
+
+def test_a_chart_has_no_ground_and_no_ink_of_its_own(chart):
+    """JupyterLab shows a chart on its own ground, with texts in the colour of the text around it."""
+    config = chart._repr_mimebundle_()[VEGALITE]["config"]
+    assert config["background"] == "transparent"
+    assert config["title"]["color"] == config["style"]["guide-label"]["fill"] == "currentColor"
+
+
+def test_a_background_that_was_set_is_kept(chart):
+    """A person's background stays, and the colours of texts stay those that Vega chooses."""
+    for given in (chart.properties(background="#ffffff"), chart.configure(background="#ffffff")):
+        assert "title" not in given._repr_mimebundle_()[VEGALITE].get("config", {})
+
+
+def test_a_theme_of_altair_is_kept(chart):
+    """Whoever enables one of Altair's themes gets its colours."""
+    with alt.theme.enable("dark"):
+        assert chart._repr_mimebundle_()[VEGALITE]["config"].keys() <= {"view"}
+
+
+def test_a_chart_that_is_saved_is_as_altair_makes_it(chart):
+    """What is saved as a page or a picture stands on white, not on a ground that nobody knows."""
+    assert "background" not in chart.to_dict()["config"]
+
+
+def test_iris_are_checked_as_ever_though_their_grammar_waits():
+    """The slow grammar is not compiled for charts; who checks an IRI with jsonschema gets the right answer."""
+    pytest.importorskip("rfc3987_syntax", reason="rfc3987_syntax is not installed here: nothing is put off")
+    told = subprocess.run([sys.executable, "-c", IRI], capture_output=True, text=True, check=True).stdout
+    assert told.split() == ["False", "True", "False", "True"]
