@@ -7,11 +7,11 @@ import math
 import sys
 from typing import Any
 
-from dra_lab.cli.interrupt import SAID
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan, PlanStatus
 from dra_lab.model.release import RELEASES
+from dra_lab.planner.interrupt import SAID
 
 Commands = Any
 """What `ArgumentParser.add_subparsers` returns; argparse does not name its type."""

@@ -7,13 +7,13 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.interrupt import stoppable
 from dra_lab.cli.options import cluster_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.interrupt import stoppable
 
 if TYPE_CHECKING:
     from dra_lab.gitops.asked import AskedPod
@@ -64,7 +64,7 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     """
     from dra_lab.checks.cluster import check_cluster
     from dra_lab.planner import make_plan
-    from dra_lab.session.waiting import WaitingBar
+    from dra_lab.planner.waiting import WaitingBar
 
     pod = pod_of(options)
     if pod is None:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
-from dra_lab.cli.interrupt import stoppable
 from dra_lab.cli.options import CLAIM_HELP, FITS, NOT, UNANSWERED, cluster_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
@@ -19,6 +18,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import UNPLACED, FleetPlan, LargestJob, Room, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.interrupt import stoppable
 
 _AFTER_SECONDS = 30.0
 _MOST = 1_000_000
@@ -76,7 +76,7 @@ def run_fleet(options: argparse.Namespace) -> int:
     from dra_lab.exports.fleet_text import fleet_text
     from dra_lab.findings import sort_findings
     from dra_lab.planner.fleet import plan_fleet
-    from dra_lab.session.waiting import WaitingBar
+    from dra_lab.planner.waiting import WaitingBar
 
     if options.node or options.output:
         advice = "leave it out: replicas go where there is room" if options.node else "dra-lab export writes manifests"

@@ -20,11 +20,13 @@ from dra_lab.planner.progress import Limits, Progress
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.views import views_of
+from dra_lab.planner.waiting import awaited
 
 _LOOKING = 0.6
 """The share of the time that looking at the nodes may take."""
 
 
+@awaited
 def make_plan(
     cluster: Cluster,
     claims: Planned,
@@ -46,7 +48,8 @@ def make_plan(
     the others, after `alternatives` and `preferences` (`model.plan.goal_order`). At the end of `time_limit` (seconds)
     or when `cancel` is set, the best answer so far comes back, marked as not proven; with none at all the status is
     STOPPED. `progress` is called from this thread, and so is `early`: with the proof that a claim fits nowhere, before
-    the reasons are looked for, which takes longer.
+    the reasons are looked for, which takes longer. A cell of a notebook that gives no `progress` has a bar, and one that
+    gives no `cancel` gets the best answer so far when it is interrupted.
     Raises SketchError for an inconsistent drawing, InputError for an unknown node or goal, CelCompileError for a
     selector that does not compile, UnsupportedFeature for a rule of DRA that is not known here yet, SolverError.
     """

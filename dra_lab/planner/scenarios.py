@@ -16,6 +16,7 @@ from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -90,13 +91,14 @@ def answer_scenario(scenario: Scenario, cancel: threading.Event | None = None) -
     """Answer one scenario here; an error of ours is part of the answer."""
     began = time.monotonic()
     try:
-        plan = _plan(scenario, cancel)
+        # An event of its own: an interrupt is for all scenarios, not for the one that happens to run.
+        plan = _plan(scenario, cancel or threading.Event())
     except DraLabError as error:
         return ScenarioAnswer(scenario.name, error=error, seconds=time.monotonic() - began)
     return ScenarioAnswer(scenario.name, plan, seconds=time.monotonic() - began)
 
 
-def _plan(scenario: Scenario, cancel: threading.Event | None) -> Plan | FleetPlan:
+def _plan(scenario: Scenario, cancel: threading.Event) -> Plan | FleetPlan:
     release = scenario.release or KubernetesRelease(scenario.cluster.default_release)
     limit = scenario.time_limit
     if (scenario.sketch is None) == (not scenario.workloads):
@@ -106,7 +108,14 @@ def _plan(scenario: Scenario, cancel: threading.Event | None) -> Plan | FleetPla
 
         goals, node = scenario.goals, scenario.node
         return make_plan(
-            scenario.cluster, scenario.sketch, release=release, node=node, goals=goals, time_limit=limit, cancel=cancel
+            scenario.cluster,
+            scenario.sketch,
+            release=release,
+            node=node,
+            goals=goals,
+            time_limit=limit,
+            progress=_unheard,
+            cancel=cancel,
         )
     if scenario.node:
         raise InputError(f"scenario {scenario.name!r}: a node is for one claim; workloads go where there is room")
@@ -119,8 +128,13 @@ def _plan(scenario: Scenario, cancel: threading.Event | None) -> Plan | FleetPla
         goals=scenario.goals,
         objective=scenario.objective,
         time_limit=limit,
+        progress=_unheard,
         cancel=cancel,
     )
+
+
+def _unheard(progress: Progress) -> None:
+    """Take a step that nobody is shown: the bar counts scenarios."""
 
 
 def _numbered(at: int, scenario: Scenario, cancel: threading.Event | None) -> tuple[int, ScenarioAnswer]:

@@ -16,6 +16,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FIXED_GOALS, Plan, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
+from dra_lab.planner.waiting import WaitingBar
 from dra_lab.session.drawing_file import DrawingFile
 from dra_lab.session.events import Events
 from dra_lab.session.history import History
@@ -32,7 +33,6 @@ from dra_lab.session.preparing import (
     is_small,
     prepare,
 )
-from dra_lab.session.waiting import WaitingBar
 from dra_lab.session.worker import Worker
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.live import Following

@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from dra_lab.cli.interrupt import SAID, stoppable
 from dra_lab.cli.main import main
-from dra_lab.session.waiting import WaitingBar
+from dra_lab.planner.interrupt import SAID, stoppable
+from dra_lab.planner.waiting import WaitingBar
 
 CLAIM = "sample:dgx-h100/gpu-nic-cpu"
 

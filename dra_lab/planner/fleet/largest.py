@@ -24,10 +24,12 @@ from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.room import room_of_claim
 from dra_lab.planner.fleet.sites import each_alone, sites_of
 from dra_lab.planner.progress import Limits, Progress
+from dra_lab.planner.waiting import awaited
 
 _NO_LIMIT = 10**9
 
 
+@awaited
 def largest_job(
     cluster: Cluster,
     claim: ClaimSketch,

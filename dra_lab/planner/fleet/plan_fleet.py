@@ -17,6 +17,7 @@ from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.progress import Limits, Progress
 from dra_lab.planner.regret import fleet_regret
+from dra_lab.planner.waiting import awaited
 
 _PLACING = 1e-4
 _RESERVED = 0.3
@@ -28,6 +29,7 @@ _SCAN = 0.65
 OBJECTIVES = ("replicas", "nodes")
 
 
+@awaited
 def plan_fleet(
     cluster: Cluster,
     workloads: Sequence[Workload],
@@ -49,7 +51,8 @@ def plan_fleet(
     `preferences`; `damage`, which is about one claim, is passed over. `held` replaces what the cluster says is in use.
     At the end of `time_limit` (seconds), or when `cancel` is set, the best plan so far comes back with the bounds that
     were reached, STOPPED when there is none. Without a limit, a fleet with many different node states is improved for
-    `search.SECONDS` and then told as it is. `progress` is called from this thread. Raises InputError, SketchError,
+    `search.SECONDS` and then told as it is. `progress` is called from this thread; without it a cell of a notebook
+    has a bar, and without `cancel` interrupting it gives the best plan so far. Raises InputError, SketchError,
     CelCompileError, SolverError, and UnsupportedFeature for a rule of DRA that is not known here.
     """
     began = time.monotonic()

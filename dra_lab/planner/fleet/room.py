@@ -15,6 +15,7 @@ from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.progress import Limits, Progress
+from dra_lab.planner.waiting import awaited
 
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.fullest_site import Known
@@ -23,6 +24,7 @@ MOST = 10_000
 """More pods than this are not told apart on one node."""
 
 
+@awaited
 def how_many_more(
     cluster: Cluster,
     workload: Workload,

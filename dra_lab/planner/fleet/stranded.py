@@ -23,6 +23,7 @@ from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.progress import Limits, Progress
+from dra_lab.planner.waiting import awaited
 from dra_lab.topology.locality import localities
 
 _MOST = 10_000
@@ -33,6 +34,7 @@ _KINDS = (*_NAMED, "other")
 _PARTITIONS = "partitions of "
 
 
+@awaited
 def stranded(
     cluster: Cluster,
     claims: Sequence[ClaimSketch],

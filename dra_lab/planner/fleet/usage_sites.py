@@ -29,6 +29,7 @@ def most_used(
 
     States of one kind of hardware are bounded together; what is then open is solved, those first that leave most open.
     """
+    limits.tell("patterns", f"looking at what pods use on {len(sites):,} different nodes")
     number = {id(site): at for at, site in enumerate(sites)}
     used: list[Used] = [{kind: (0, amount) for kind, amount in row.items()} for row in free]
     hardware, _ = hardware_of(fleet, sites, limits)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from dra_lab.planner import waiting
 from dra_lab.planner.progress import Progress
-from dra_lab.session import waiting
-from dra_lab.session.waiting import WaitingBar, in_notebook
+from dra_lab.planner.waiting import WaitingBar, in_notebook
 
 
 def test_nothing_is_shown_for_an_answer_that_comes_at_once(capsys):

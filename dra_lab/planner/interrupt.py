@@ -1,4 +1,4 @@
-"""Ctrl-C while something is planned: the first ends it with the best answer so far, a second ends the command."""
+"""An interrupt while something is planned: the first ends it with the best answer so far, a second raises as ever."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ SAID = "stopping: the best answer so far follows (Ctrl-C again ends without one)
 
 
 @contextmanager
-def stoppable() -> Iterator[threading.Event]:
+def stoppable(said: str = SAID) -> Iterator[threading.Event]:
     """Give an event that the first SIGINT sets, for `cancel=`; the next one raises KeyboardInterrupt as ever.
 
-    Elsewhere than in the main thread, which alone gets signals, nothing changes.
+    `said` is then written to standard error. Elsewhere than in the main thread, which alone gets signals, nothing
+    changes.
     """
     cancel = threading.Event()
 
@@ -24,7 +25,7 @@ def stoppable() -> Iterator[threading.Event]:
         if cancel.is_set():
             signal.default_int_handler(number, frame)
         cancel.set()
-        print(f"\n{SAID}", file=sys.stderr)
+        sys.stderr.write(f"\n{said}\n")
 
     if threading.current_thread() is not threading.main_thread():
         yield cancel

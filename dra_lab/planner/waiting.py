@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import wraps
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
+
+from dra_lab.planner.interrupt import stoppable
 
 DELAY = 0.5
 """Seconds of waiting after which the bar is shown: an answer that comes before needs none."""
+
+INTERRUPTED = "stopping: the best answer so far follows (interrupt again to end without one)"
+
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
 
 
 def in_notebook() -> bool:
@@ -49,3 +60,24 @@ class WaitingBar:
             self._bar = tqdm(total=None, leave=False, bar_format="{desc} {elapsed}")
             self._bar.start_t -= DELAY
         self._bar.set_description_str(getattr(progress, "text", "") or "Planning ...")
+
+
+def awaited(question: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+    """Give a question that is asked in a cell of a notebook its bar, and the best answer so far at an interrupt.
+
+    `question` takes `progress` and `cancel` by name: who gives one of them has what is given, and who asks elsewhere
+    than in the main thread of a kernel has neither.
+    """
+
+    @wraps(question)
+    def asked(*args: Asked.args, **named: Asked.kwargs) -> Answer:
+        if not in_notebook() or threading.current_thread() is not threading.main_thread():
+            return question(*args, **named)
+        with ExitStack() as around:
+            if named.get("progress") is None:
+                named["progress"] = around.enter_context(WaitingBar()).tell
+            if named.get("cancel") is None:
+                named["cancel"] = around.enter_context(stoppable(INTERRUPTED))
+            return question(*args, **named)
+
+    return asked
