@@ -128,6 +128,7 @@ def test_nccl_that_lies_names_line_and_element(change, words):
         (("GPU0\t X ", "GPU0\tSYS"), "the row GPU0 has SYS in the column GPU0"),
         (("168-223\t1\t", "168-223\tnode1\t"), "'node1' is no list of NUMA nodes"),
         (("GPU1\tNV18\t X ", "GPU0\tNV18\t X "), "the row GPU0 is there twice"),
+        (("\t0-55", "\n\t0-55"), "topo.txt:3: '0-55,112-167 0 N/A' stands between the rows and is none"),
     ],
 )
 def test_a_matrix_that_lies_names_the_line(change, words):

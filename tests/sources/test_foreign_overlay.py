@@ -74,6 +74,16 @@ def test_a_file_that_fits_nowhere_is_refused():
         with_overlay(cluster(*slices()), FILE, nodes=["x"])
 
 
+def test_a_file_with_other_kinds_of_devices_is_of_another_machine():
+    """Virtual machines of a cloud have the same addresses: a NIC in the file is no GPU; where named it is told."""
+    world = cluster(a_slice("gpu.nvidia.com", gpu(0, **{BUS: "0000:14:00.0"})))
+    with pytest.raises(InputError, match="fits no node"):
+        with_overlay(world, FILE)
+    both = cluster(a_slice("gpu.nvidia.com", gpu(0, **{BUS: "0000:14:00.0"}), gpu(1, **{BUS: "0000:13:00.0"})))
+    told = with_overlay(both, FILE, nodes=["n1"])
+    assert [f.subject for f in told.findings if f.rule == "overlay-contradiction"] == ["gpu.nvidia.com/n1/gpu-0"]
+
+
 def test_cpus_get_their_socket_by_numa_node():
     """A CPU device has no address; its NUMA node says which socket it is on."""
     cpus = a_slice("dra.cpu", device("cpudevnuma001", {NUMA: 1}))
@@ -110,8 +120,11 @@ def test_oke_nics_and_gpus_meet_a_file_by_their_real_addresses():
     """On the recorded GB200 slices every GPU and NIC address is understood."""
     real = real_cluster("oke-gb200")
     node = real.node_names[0]
-    addresses = [place.address for place in localities(real, node).values() if place.address]
-    devices = "".join(f'<pci busid="{address}" class="0x020000"/>' for address in addresses)
+    found = [place for place in localities(real, node).values() if place.address]
+    addresses = [place.address for place in found]
+    classes = ["0x030200" if place.device.driver == "gpu.nvidia.com" else "0x020000" for place in found]
+    pairs = zip(addresses, classes, strict=True)
+    devices = "".join(f'<pci busid="{address}" class="{class_}"/>' for address, class_ in pairs)
     text = f'<system version="1"><cpu numaid="5" affinity="ff">{devices}</cpu></system>'
     world = with_overlay(real, decode_inventory(text.encode(), "tray.xml"))
     assert len(addresses) == 12

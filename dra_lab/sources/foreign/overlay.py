@@ -7,7 +7,7 @@ import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dra_lab.drivers import LEVELS, Lookup, level_attributes, published
+from dra_lab.drivers import LEVELS, Lookup, device_kind, level_attributes, profile, published
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
@@ -45,7 +45,8 @@ def with_overlay(cluster: Cluster, inventory: Inventory, *, nodes: Sequence[str]
     by their NUMA node. What a driver publishes always wins: a contradiction is a Finding. What it does not publish is
     then known to the planner, with the source "overlay: FILE:LINE", derived, and never written into a manifest. The
     cluster's findings, and so every plan, name the file. Without `nodes`, those nodes are taken of which every device
-    with an address is in the file. Raises InputError for an unknown node and where the file fits no node.
+    with an address is in the file, as a device of its kind: clouds give the same addresses to other machines. Raises
+    InputError for an unknown node and where the file fits no node.
     """
     unknown = [node for node in nodes if node not in cluster.node_by_name]
     if unknown:
@@ -91,6 +92,7 @@ def _signature(joiner: _Joiner, driver: str, device: Device) -> Hashable:
     names = joiner.names.get(driver)
     if names is None:
         full = dict.fromkeys(name for level in LEVELS for name in level_attributes(driver, level))
+        full.update(dict.fromkeys(name for rule in profile(driver).kinds for name in rule.when))
         names = joiner.names[driver] = tuple((name, name.removeprefix(f"{driver}/")) for name in full)
     attributes = device.attributes
     return (driver, device.name, *(attributes.get(name) or attributes.get(bare) for name, bare in names))
@@ -104,6 +106,10 @@ def _join(joiner: _Joiner, node: str, devices: Sequence[tuple[str, Device]]) -> 
         lookup = _lookup(driver, device)
         address = _address(driver, device, lookup)
         known = joiner.by_address.get(address)
+        if known is not None and {known.kind, device_kind(driver, lookup)} == {"gpu", "nic"}:
+            contradictions.append(_of_another_kind(f"{driver}/{node}/{device.name}", known))
+            missed += 1
+            continue
         facts = known.facts if known is not None else {} if address else _of_cpus(joiner, driver, lookup)
         met, missed = met + (known is not None), missed + (bool(address) and known is None)
         found = places_of(facts)
@@ -147,6 +153,12 @@ def _contradictions(subject: str, driver: str, lookup: Lookup, facts: Mapping[st
             message = f"it publishes {found[0]} {found[1]}, but the file says {fact.value}; what is published is used"
             advice = "One of both is wrong, or the file is of another machine."
             yield Finding("overlay-contradiction", Severity.WARNING, subject, message, advice, fact.origin)
+
+
+def _of_another_kind(subject: str, known: InventoryDevice) -> Finding:
+    message = f"the file has a {known.kind} at its address; nothing is taken from there for it"
+    advice = "The file is of another machine, or its classes of devices are wrong."
+    return Finding("overlay-contradiction", Severity.WARNING, subject, message, advice, known.origin)
 
 
 def _cut(findings: Sequence[Finding]) -> Iterator[Finding]:

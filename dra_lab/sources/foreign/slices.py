@@ -207,12 +207,13 @@ def _slices(made: _Made, node: str) -> Iterator[ResourceSlice]:
 def _findings(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[Finding]:
     source = made.inventory.source
     count = sum(map(len, made.devices.values()))
+    what = "the device of each node is" if count == 1 else f"the {count:,} devices of each node are"
     yield Finding(
         "made-from-file",
         Severity.WARNING,
         source,
-        f"the {count} devices of each node are made from this file; no driver has published them",
-        "Compare them with `kubectl get resourceslices -o yaml` once the drivers run.",
+        f"{what} made from this file; no driver has published {'it' if count == 1 else 'them'}",
+        "Compare with `kubectl get resourceslices -o yaml` once the drivers run.",
     )
     for driver, rule in rules:
         if rule.note and made.devices.get(driver):

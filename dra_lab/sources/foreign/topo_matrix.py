@@ -92,6 +92,9 @@ def read_matrix(text: str, source: str) -> Matrix:
             matrix.legend[legend[1]] = Fact(legend[2], Origin(source, object=f"NIC legend {legend[1]}", line=number))
         elif cells and cells[0].startswith("Legend"):
             in_matrix = False
+        elif cells and in_matrix and len(matrix.rows) < len(matrix.names):
+            what = f"{' '.join(cells)[:40]!r} stands between the rows and is none, so lines were wrapped or mixed"
+            matrix.refuse(what, number)
     if matrix is None:
         raise SourceError(
             "there is no matrix with a column GPU0 in it; write the file with: nvidia-smi topo -m > topo.txt",
