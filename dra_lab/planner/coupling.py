@@ -57,5 +57,4 @@ def _drawn_on(scan: Scan, name: str, pool: Pool) -> bool:
 
 
 def _stages(scan: Scan, name: str, ask: int) -> tuple[str, ...]:
-    answers = scan.views.answers(scan.rules.asks[ask], name)
-    return answers.stages[answers.by_node[name]]
+    return scan.views.stages(scan.rules.asks[ask], name)

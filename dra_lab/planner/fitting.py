@@ -81,7 +81,7 @@ class Trial:
         rules = self.rules(sketch)
         if len(rules.nodes) > _FEW_NODES and self._is_hopeless(rules):
             return Fitting(0, len(rules.nodes))
-        scan = scan_nodes(rules, self.limits)
+        scan = scan_nodes(rules, self.limits, again=False)
         known = _Known(scan, self.limits, self.solver)
         nodes, undecided, example = 0, len(scan.unseen), ""
         for equal in scan.classes:

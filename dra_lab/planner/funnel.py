@@ -109,8 +109,7 @@ def _be(number: int) -> str:
 
 def _noun(scan: Scan, ask: Ask, node: str) -> str:
     places = localities(scan.cluster, node)
-    found = scan.views.answers(ask, node)
-    stages = found.stages[found.by_node[node]]
+    stages = scan.views.stages(ask, node)
     matching = [item.id for item, stage in zip(scan.views.view(node).devices, stages, strict=True) if stage == "match"]
     kinds = {places[device].kind for device in matching}
     return _NOUNS.get(next(iter(kinds)), "devices") if len(kinds) == 1 else "devices"

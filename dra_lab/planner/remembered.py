@@ -139,13 +139,14 @@ class Remembered:
         return {name: state for name, state in self.states.items() if name not in affected}
 
 
-def recall(rules: Rules, views: ClusterViews, *, paired: bool) -> Remembered:
+def recall(rules: Rules, views: ClusterViews, *, paired: bool, kept: bool = True) -> Remembered:
     """Return what is remembered for a claim, else something empty; until `remember`, nobody else gets it.
 
+    Empty too where it is not to be `kept`: what is only tried must not take the place of what people ask.
     Plans may be made in several threads at once, and looking at nodes writes into it.
     """
     question = (rules.sketch, rules.replicas, rules.only, paired)
-    shelf = _shelf(rules.cluster)
+    shelf = _shelf(rules.cluster) if kept else []
     for entry in tuple(shelf):
         # the views number the hardware and know the release and the taint rules
         if entry[0] is views and entry[1].question == question:

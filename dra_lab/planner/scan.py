@@ -103,16 +103,17 @@ class Scan:
         return build_problem(self.sketch, found, places, paired=self.paired, drop=drop)
 
 
-def scan_nodes(rules: Rules, limits: Limits) -> Scan:
+def scan_nodes(rules: Rules, limits: Limits, *, again: bool = True) -> Scan:
     """Look at every node and put equal ones together.
 
     Nodes with the same hardware are looked at once; what is in use there only thins out the groups of equal devices.
+    `again` says that the same may be asked once more: what was found is then remembered.
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
     scan = Scan(rules, views_of(rules.cluster, rules.release))
     shapes = node_shapes(scan, limits.part(_KINDS))
     scan.paired = _asks_for_pairs(scan, shapes)
-    sorter = _Sorter(scan, recall(rules, scan.views, paired=scan.paired))
+    sorter = _Sorter(scan, recall(rules, scan.views, paired=scan.paired, kept=again))
     for number, (shape, nodes) in enumerate(shapes.items()):
         for name in nodes:
             if limits.reached:
@@ -124,7 +125,7 @@ def scan_nodes(rules: Rules, limits: Limits) -> Scan:
     scan.complete = len(seen) == len(names)
     scan.unseen = tuple(name for name in names if name not in seen)
     scan.classes = sorter.equal_nodes()
-    sorter.keep()
+    sorter.keep(again=again)
     return scan
 
 
@@ -161,8 +162,7 @@ def _asks_for_pairs(scan: Scan, shapes: Mapping[tuple[int, ...], list[str]]) -> 
         places = localities(scan.cluster, nodes[0])
         devices = scan.views.view(nodes[0]).devices
         for ask in scan.rules.asks:
-            answers = scan.views.answers(ask)
-            stages = answers.stages[answers.by_node[nodes[0]]]
+            stages = scan.views.stages(ask, nodes[0])
             matching = [item for item, stage in zip(devices, stages, strict=True) if stage == "match"]
             kinds.update(places[item.id].kind for item in matching)
             scan.matched[ask.reference] = scan.matched.get(ask.reference, 0) + len(matching) * len(nodes)
@@ -203,13 +203,14 @@ class _Sorter:
             found.append(EqualNodes(nodes, now, idle, first.layout, first.free))
         return tuple(found)
 
-    def keep(self) -> None:
+    def keep(self, *, again: bool) -> None:
         """Remember what was found for the next look; after a look that was ended early, only what it is made of."""
         if self.scan.complete:
             self.known.states, self.known.held = self.states, self.scan.rules.allocated
             self.scan.exact = {name: state.exact for name, state in self.states.items()}
             self.known.forget()
-        remember(self.scan.cluster, self.scan.views, self.known)
+        if again:
+            remember(self.scan.cluster, self.scan.views, self.known)
 
     def _look(self, shape: tuple[int, ...], name: str) -> NodeState:
         idle = self._print(("idle", shape), lambda: self.scan.problem(name, idle=True))
@@ -252,7 +253,11 @@ class _Sorter:
 
 
 def failing_devices(scan: Scan) -> Iterator[tuple[str, Failure]]:
-    """Yield (ask, failure) for every device on which a selector of the claim fails at run time."""
+    """Yield (ask, failure) for every device on which a selector of the claim fails at run time, devices by name."""
     for ask in scan.rules.asks:
-        for failure in scan.views.answers(ask).failures:
+        answers = scan.views.answers(ask)
+        for name in scan.states:
+            if name not in answers.by_node:
+                answers = scan.views.answers(ask, name)
+        for failure in sorted(answers.failures):
             yield ask.reference, failure

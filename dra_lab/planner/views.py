@@ -21,7 +21,9 @@ from dra_lab.scheduler.candidates import pools_of
 from dra_lab.scheduler.gates import gates_of
 
 _MEMO = "_planner_views"
-_QUESTIONS = 8
+_QUESTIONS = 16
+_MOST_ANSWERS = 256
+"""Pairs of class and selectors whose answers are kept; those of one plan with all that it tries are some tens."""
 
 Held = tuple[frozenset[int], tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]]
 """What is in use on a node, by position: held alone, and shared with the amounts taken."""
@@ -91,14 +93,25 @@ class ClusterViews:
         return found
 
     def answers(self, ask: Ask, node_name: str = "") -> Answers:
-        """Return how far devices come with an ask's class and selectors, on this node and all that were asked for."""
+        """Return how far devices come with an ask's class and selectors, on this node and others that were asked for.
+
+        What was asked for long ago may be forgotten.
+        """
         key = (ask.device_class_name, ask.selectors)
         found = self._answers.get(key)
         if found is None:
             found = self._answers[key] = Answers()
+            # a person types selector after selector, and each takes some hundred kilobytes on a large cluster
+            for old in tuple(self._answers)[:-_MOST_ANSWERS]:
+                self._answers.pop(old, None)
         if node_name and node_name not in found.by_node:
             self._answer(found, ask, node_name)
         return found
+
+    def stages(self, ask: Ask, node_name: str) -> tuple[str, ...]:
+        """Return how far each device of a node comes with an ask's class and selectors (`Match.stage`)."""
+        found = self.answers(ask, node_name)
+        return found.stages[found.by_node[node_name]]
 
     def held_on(self, node_name: str, held: AllocatedDevices) -> Held:
         """Return the positions of a node's devices that are held alone, and of those shared with what is taken of each.
@@ -135,7 +148,11 @@ class ClusterViews:
 
     def shapes(self, asks: Sequence[Ask], wheres: Sequence[str]) -> dict[tuple[int, ...], list[str]] | None:
         """Return all nodes by their `shape_key`, where `keep_shapes` was told them; not to be changed."""
-        return self._shapes.get(_looked_at(asks, wheres))
+        key = _looked_at(asks, wheres)
+        found = self._shapes.pop(key, None)
+        if found is not None:
+            self._shapes[key] = found  # as the latest
+        return found
 
     def keep_shapes(self, asks: Sequence[Ask], wheres: Sequence[str], shapes: dict[tuple[int, ...], list[str]]) -> None:
         """Remember all nodes by their `shape_key`; of the questions asked longest ago they are forgotten."""

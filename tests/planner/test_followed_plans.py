@@ -10,11 +10,19 @@ import pytest
 from dra_lab import KubernetesRelease, Plan, load_cluster, make_plan, read_sketch
 from dra_lab.checks.cluster import check_cluster
 from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
-from dra_lab.model.claims import ResourceClaim, ResourceClaimStatus
+from dra_lab.model.claims import (
+    CELDeviceSelector,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimStatus,
+)
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.planner import remembered
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner import remembered, views
 from dra_lab.sources import samples
 
 RELEASE = KubernetesRelease("1.36")
@@ -103,3 +111,27 @@ def test_solutions_of_states_that_are_gone_are_forgotten(monkeypatch):
     [(_, known)] = hardware["_planner_remembered"]
     present = {state.exact for state in known.states.values()}
     assert len(known.solutions) <= 2 or all(key[1] in present for key in known.solutions)
+
+
+def test_what_is_tried_for_a_misfit_does_not_displace_what_was_asked():
+    """Relaxations look at the cluster too, more of them than questions are remembered: the question itself stays."""
+    read, sketch = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs")
+    assert len(make_plan(read, sketch, release=RELEASE).reasons.relaxations) > 4
+    hardware = read.hardware.get("_with_documented_classes") or read.hardware
+    [(_, known)] = hardware["_planner_remembered"]
+    assert (known.question[0].requests, known.question[0].links) == (sketch.requests, sketch.links)
+
+
+def test_selectors_that_were_typed_long_ago_are_forgotten(monkeypatch):
+    """However many selectors are tried on a cluster, a number of them is known; failing ones are told all the same."""
+    monkeypatch.setattr(views, "_MOST_ANSWERS", 2)
+    read = load_cluster("sample:eks-p4d")
+    fails = 'device.attributes["gpu.nvidia.com"].nosuch == "x"'
+    first = None
+    for text in (fails, "true", "1 == 1", "2 == 2", fails):
+        selectors = (DeviceSelector(cel=CELDeviceSelector(expression=text)),)
+        gpu = ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=1, selectors=selectors)
+        plan = make_plan(read, ClaimSketch(requests=(DeviceRequest(name="gpu", exactly=gpu),)), release=RELEASE)
+        first = first or plan
+    assert told(plan) == told(first)
+    assert len(plan.reasons.failures[0].devices) == 32

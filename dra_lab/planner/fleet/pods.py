@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.authoring.classes import with_documented_classes
@@ -141,18 +141,17 @@ def _asks_for_pairs(found: Survey, pod: Pod) -> bool:
     """Say whether a pod's requests match both GPUs and NICs somewhere (goal `unpaired`)."""
     scan = found.scan
     kinds: set[str] = set()
-    seen: set[tuple[int, ...]] = set()
+    seen: set[Hashable] = set()
     mine = scan.rules.asks[slice(*pod.asks)]
     for name in found.states or scan.states:
-        answers = [scan.views.answers(ask) for ask in mine]
-        key = (scan.views.view(name).hardware, *(answer.by_node[name] for answer in answers))
+        told = [scan.views.stages(ask, name) for ask in mine]
+        key = (scan.views.view(name).hardware, *told)
         if key in seen:
             continue
         seen.add(key)
         places = localities(scan.cluster, name)
         devices = scan.views.view(name).devices
-        for answer in answers:
-            stages = answer.stages[answer.by_node[name]]
+        for stages in told:
             kinds.update(places[i.id].kind for i, stage in zip(devices, stages, strict=True) if stage == "match")
         if {"gpu", "nic"} <= kinds:
             return True

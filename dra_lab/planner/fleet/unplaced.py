@@ -74,8 +74,7 @@ def _lacking(fleet: Fleet, pod: Pod, taken: set[DeviceID], missing: int, *, whol
 
 
 def _matches_any(fleet: Fleet, ask: Ask) -> bool:
-    answers = fleet.scan.views.answers(ask)
-    return any("match" in answers.stages[answers.by_node[node]] for node in fleet.scan.rules.nodes)
+    return any("match" in fleet.scan.views.stages(ask, node) for node in fleet.scan.rules.nodes)
 
 
 def _matching_nothing(pod: Pod, ask: Ask, name: str) -> Shortfall:
@@ -96,10 +95,9 @@ def _free(fleet: Fleet, ask: Ask, taken: set[DeviceID]) -> dict[str, list[Device
     scan, held, rules = fleet.scan, fleet.scan.rules.allocated, fleet.scan.rules
     tainting = rules.gates.device_taints
     ruled = bool(rules.cluster.taint_rules)
-    answers = scan.views.answers(ask)
     found = {}
     for node in scan.rules.nodes:
-        stages = answers.stages[answers.by_node[node]]
+        stages = scan.views.stages(ask, node)
         found[node] = [
             item.id
             for item, stage in zip(scan.views.view(node).devices, stages, strict=True)
