@@ -100,6 +100,20 @@ def test_an_entry_that_lacks_something_is_not_quoted(use):
     assert "cannot be used" in refused()
 
 
+@pytest.mark.parametrize("name", ["gcp", "azure", "oidc"])
+def test_an_auth_provider_that_gives_nothing_is_named(use, name):
+    """Those of clouds left kubectl with 1.26; without a word the server would only say 403 to nobody."""
+    use({"auth-provider": {"name": name, "config": {"id-token": "no-token"}}})
+    assert f"the auth-provider {name!r}" in refused()
+
+
+def test_a_token_file_counts_more_than_a_token(use, tmp_path):
+    """As for kubectl, which reads it again and again; the token beside it is what it began with."""
+    (tmp_path / "file").write_text("good-token")
+    use({"token": "old-token", "tokenFile": "file"})
+    assert load_context("test", limits=QUICK).slices
+
+
 def test_a_user_may_act_as_somebody_else(server, use):
     """`as` and `as-groups`: the rights of the other count, and it is said whose."""
     use({"token": "good-token", "as": "bob", "as-groups": ["one", "two"]})

@@ -37,7 +37,7 @@ def test_a_missing_right_is_a_finding_with_the_right_and_what_is_lost(server, co
     assert f"kubectl auth can-i list {kind.resource}" in finding.advice
     assert "--context test" in finding.advice
     assert kind.lost in finding.message
-    assert cluster.claims_known == (plural != "resourceclaims")
+    assert cluster.claims_known == (plural != "resourceclaims") == ("--read-namespace" not in finding.advice)
 
 
 def test_without_any_right_every_missing_one_is_named(server, config):

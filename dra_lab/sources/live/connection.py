@@ -102,9 +102,8 @@ def _configure(context: Context, configuration: Any) -> Settings:
         return {}
     found = read_kubeconfig(kubeconfig()).of(context.name)
     user: Settings = found["users"][0]["user"] if found["users"] else {}
-    if "auth-provider" in user:
-        # a refreshed token goes back to its file, as the old one is worth nothing after it
-        load.load_kube_config(kubeconfig(), context=context.name, client_configuration=configuration)
+    if user.get("auth-provider"):
+        _configure_with_provider(context, user, configuration)
     else:
         load.load_kube_config_from_dict(found, context=context.name, client_configuration=configuration)
     plugin = user.get("exec")
@@ -116,6 +115,25 @@ def _configure(context: Context, configuration: Any) -> Settings:
             f"installed, are you logged in? It says why with: kubectl get nodes{context.option}"
         )
     return user
+
+
+def _configure_with_provider(context: Context, user: Settings, configuration: Any) -> None:
+    """Let the package ask an `auth-provider`, the way before plug-ins; it knows OpenID Connect."""
+    try:
+        # a refreshed token goes back to its file, as the old one is worth nothing after it
+        _package("config").load_kube_config(kubeconfig(), context=context.name, client_configuration=configuration)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        # of a provider that the package does not know any more, or an entry that lacks something
+        configuration.api_key = {}
+    if configuration.api_key or configuration.cert_file:
+        return
+    provider = user["auth-provider"]
+    name = provider.get("name") if isinstance(provider, dict) else provider
+    raise SourceError(
+        f"the auth-provider {str(name)[:40]!r} that the context {context.name!r} gets its credentials from gave none; "
+        "log in again. Those of clouds (gcp, azure) left Kubernetes with 1.26: their command line writes an exec "
+        "plug-in instead (gke-gcloud-auth-plugin, kubelogin)"
+    )
 
 
 def impersonation(user: Settings) -> tuple[tuple[str, str], ...]:

@@ -70,6 +70,9 @@ def _placed(inner: str, value: Settings, folder: Path) -> Settings:
             del kept[key]
     if isinstance(kept.get("token"), str | int | float):
         kept["token"] = str(kept["token"]).strip()
+    if "tokenFile" in kept and "token" in kept and Path(kept["tokenFile"]).is_file():
+        # kubectl reads the file again and again, and what stood there last counts
+        del kept["token"]
     plugin = kept.get("exec")
     if isinstance(plugin, dict):
         command = str(plugin.get("command") or "")
