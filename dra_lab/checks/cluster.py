@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from dra_lab.checks.health import check_health
-from dra_lab.checks.in_use import check_counters, check_unused
+from dra_lab.checks.in_use import check_counters
 from dra_lab.checks.in_use_audit import check_audit
+from dra_lab.checks.unused_claims import check_unused
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device

@@ -17,7 +17,6 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.slices import ResourceSlice
 
 _MEMO = "_devices_in_use"
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,37 +197,6 @@ def consumers_of(claim: ResourceClaim) -> tuple[str, ...]:
     return tuple(
         one.name if one.resource in ("pods", "") else f"{one.resource}/{one.name}" for one in claim.status.reserved_for
     )
-
-
-def check_unused(cluster: Cluster) -> Iterator[Finding]:
-    """Yield claims that hold devices for nobody: reserved for no pod, or only for pods that are not there.
-
-    An allocated claim holds its devices whether or not a pod uses it (dra-semantics 3.14, rules 89 and 90). Pods that
-    are gone are only told where pods of the claim's namespace were read.
-    """
-    pods = cluster.pod_keys
-    read = {namespace for namespace, _ in pods}
-    idle: dict[str, list[str]] = {"claim-unreserved": [], "claim-of-gone-pods": []}
-    for claim in cluster.claims:
-        allocation = claim.status.allocation
-        if allocation is None or not allocation.devices.results:
-            continue
-        namespace, reserved = claim.metadata.namespace, claim.status.reserved_for
-        if not reserved:
-            idle["claim-unreserved"].append(claim_name(claim))
-        elif namespace in read and all(r.resource == "pods" and (namespace, r.name) not in pods for r in reserved):
-            idle["claim-of-gone-pods"].append(claim_name(claim))
-    words = {
-        "claim-unreserved": "hold devices and are reserved for no pod",
-        "claim-of-gone-pods": "hold devices for pods that are not there any more",
-    }
-    for rule, names in idle.items():
-        if names:
-            count = f"{len(names):,} claim{'' if len(names) == 1 else 's'}"
-            message = f"{count} {words[rule]}: {', '.join(sorted(names)[:_SHOWN])}"
-            message += f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-            advice = "Their devices are free for nobody else; delete the claims that nobody will use."
-            yield Finding(rule, Severity.WARNING, sorted(names)[0] if len(names) == 1 else "claims", message, advice)
 
 
 def check_counters(cluster: Cluster) -> Iterator[Finding]:

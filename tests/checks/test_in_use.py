@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 from small_holders import a_claim, a_pod, held_by, result
 from small_nodes import a_slice, cluster, device
 from small_plans import GPU
@@ -82,6 +83,20 @@ def test_a_claim_of_pods_that_are_gone_is_told_where_pods_were_read(there, told)
     found = rules(held_by(claim, pods=(a_pod(there),)))
     assert ("claim-of-gone-pods" in found) is told
     assert "claim-of-gone-pods" not in rules(held_by(claim))
+
+
+def test_admin_access_holds_nothing():
+    """Nobody waits for the devices of a claim that only watches them."""
+    claim = a_claim(result(admin_access=True), pods=("gone",))
+    assert {"claim-unreserved", "claim-of-gone-pods"}.isdisjoint(rules(held_by(claim, pods=(a_pod("p"),))))
+
+
+def test_a_deleted_claim_that_still_holds_devices_is_told_as_such():
+    """Nobody can delete it again: a finalizer keeps it."""
+    claim = a_claim(result())
+    deleted = structs.replace(claim.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+    found = rules(held_by(structs.replace(claim, metadata=deleted)))
+    assert ("claim-not-let-go" in found, "claim-unreserved" in found) == (True, False)
 
 
 HEALTH = [

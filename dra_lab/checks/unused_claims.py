@@ -1,0 +1,69 @@
+"""Claims that hold devices for nobody: reserved for no pod, for pods that are gone, or deleted and not let go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dra_lab.checks.in_use import claim_name
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
+
+_SHOWN = 5
+_DELETE = (
+    "Their devices are free for nobody else. If that stays so, delete those that nobody will use."
+)
+_LET_GO = (
+    "Their devices are free for nobody else until their finalizers are gone: does kubelet run on the node, and "
+    "kube-controller-manager? See: kubectl get resourceclaim NAME -o yaml"
+)
+_IDLE = {
+    "claim-unreserved": (
+        "holds devices and is reserved for no pod",
+        "hold devices and are reserved for no pod",
+        _DELETE,
+    ),
+    "claim-of-gone-pods": (
+        "holds devices for pods that are not there any more",
+        "hold devices for pods that are not there any more",
+        _DELETE,
+    ),
+    "claim-not-let-go": (
+        "is deleted, has no pod, and still holds devices",
+        "are deleted, have no pod, and still hold devices",
+        _LET_GO,
+    ),
+}
+"""By rule: what one claim does, what several do, what to do about it."""
+
+
+def check_unused(cluster: Cluster) -> Iterator[Finding]:
+    """Yield claims that hold devices for nobody: reserved for no pod, or only for pods that are not there.
+
+    An allocated claim holds its devices whether or not a pod uses it (dra-semantics 3.14, rules 89 and 90). Pods that
+    are gone are only told where pods of the claim's namespace were read. Admin access holds nothing. Pods and claims
+    are lists of two moments: what ended in between is told until it is read again.
+    """
+    pods = cluster.pod_keys
+    read = {namespace for namespace, _ in pods}
+    idle: dict[str, list[str]] = {rule: [] for rule in _IDLE}
+    for claim in cluster.claims:
+        allocation = claim.status.allocation
+        if allocation is None or all(result.admin_access for result in allocation.devices.results):
+            continue
+        namespace, reserved = claim.metadata.namespace, claim.status.reserved_for
+        gone = namespace in read and all(r.resource == "pods" and (namespace, r.name) not in pods for r in reserved)
+        if reserved and not gone:
+            continue
+        deleted = "claim-not-let-go" if claim.metadata.deletion_timestamp else ""
+        idle[deleted or ("claim-of-gone-pods" if reserved else "claim-unreserved")].append(claim_name(claim))
+    for rule, names in idle.items():
+        if names:
+            yield _told(rule, sorted(names))
+
+
+def _told(rule: str, names: list[str]) -> Finding:
+    one, many, advice = _IDLE[rule]
+    message = f"1 claim {one}: " if len(names) == 1 else f"{len(names):,} claims {many}: "
+    message += ", ".join(names[:_SHOWN])
+    message += f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return Finding(rule, Severity.WARNING, names[0] if len(names) == 1 else "claims", message, advice)
