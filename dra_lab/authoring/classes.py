@@ -42,7 +42,8 @@ def with_documented_classes(cluster: Cluster) -> Cluster:
             found.__dict__["hardware"] = cluster.hardware.setdefault(_MEMO, {})
         # On the instance, like a cached_property: it goes when the cluster goes.
         found.__dict__[_ADDED] = frozenset(missing)
-        cluster.__dict__[_MEMO] = found
+        if added:
+            cluster.__dict__[_MEMO] = found
     return found
 
 

@@ -213,7 +213,7 @@ class Cluster:
         """
         made = replace(self, **changes)
         # made now, so that both write into one
-        _ = self.gathered, self.located
+        _ = self.gathered, self.located, self.hardware
         changed = {name for name, value in changes.items() if value is not getattr(self, name)}
         for name, sources in _WORKED_OUT_FROM.items():
             if name in self.__dict__ and changed.isdisjoint(sources):

@@ -40,7 +40,7 @@ def node_states(cluster: Cluster, release: KubernetesRelease) -> NodeStates:
     """Return the node states of a cluster, remembered with it.
 
     Of a followed cluster, nodes on which nothing changed since the snapshot before keep their state, and what searches
-    found for a state is known on.
+    found for a state is known on. For grouping and `searched`: a search of its own would not know the claims.
     """
     known: dict[str, NodeStates] = cluster.__dict__.setdefault(_MEMO, {})
     found = known.get(str(release))
@@ -62,7 +62,8 @@ class NodeStates:
         self, cluster: Cluster, release: KubernetesRelease, *, ignore_allocated: bool = False, keep: bool = False
     ) -> None:
         """Look at nothing yet; `ignore_allocated` groups nodes as if nothing were in use; `keep`: see `node_states`."""
-        self._cluster = cluster
+        # what is remembered with a snapshot must not hold it: it would stay until somebody collects garbage
+        self._cluster = cluster.with_objects(claims=(), pods=(), findings=()) if keep else cluster
         self._release = release
         self._ignore_allocated = ignore_allocated
         self._gates = gates_of(release)

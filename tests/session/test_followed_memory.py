@@ -9,6 +9,7 @@ import weakref
 import pytest
 
 from dra_lab import load_cluster, read_sketch, samples
+from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.checks.in_use_audit import audit_claims
 from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from dra_lab.model.claims import ResourceClaim, ResourceClaimStatus
@@ -78,6 +79,33 @@ def test_neither_snapshots_nor_objects_add_up():
     session.close()
     assert first() is None
     assert counted[1] - counted[0] < 300
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_snapshot_goes_when_the_next_one_comes_without_a_collection_of_garbage(whole):
+    """A followed cluster is set aside from collections: one in a cycle would stay, with all claims of its moment."""
+    read = load_cluster("sample:two-sockets")
+    if whole:  # nothing has to be added to it for planning
+        classes = with_documented_classes(read).classes
+        read = Cluster(read.slices, classes, read.nodes, read.claims, name=read.name)
+    session, objects = Session(read, sketch=example("two-sockets")), LiveObjects(read)
+    session.wait()
+    gone = weakref.ref(read)
+    devices = gpus(read)
+    del read
+    try:
+        gc.collect()
+        gc.disable()
+        for device in devices[:4]:
+            objects.put("ResourceClaim", claim("c", device))
+            session._take_live(objects.snapshot({}))
+            session.wait()
+        alive = [held for held in gc.get_objects() if type(held) is Cluster and len(held.claims)]
+        assert gone() is None
+        assert {id(held.claims) for held in alive} == {id(session.cluster.claims)}
+    finally:
+        gc.enable()
+        session.close()
 
 
 def test_loading_the_planner_keeps_nothing_of_who_loads_it():
