@@ -75,6 +75,7 @@ def _relaxation(change: Relaxation) -> dict[str, Any]:
         "total": change.total,
         "undecided": change.undecided,
         "example": change.example,
+        "unknown": change.unknown,
         "sketch": None if change.sketch is None else msgspec.to_builtins(change.sketch, builtin_types=()),
     }
 

@@ -58,8 +58,9 @@ class Element:
 class Conflict:
     """Parts of a drawing that cannot hold together: without any one of them, the others can.
 
-    `node` is where, "" for every node of the cluster; `minimal` is False where the time did not suffice to leave out
-    every part that is not needed, `smallest` True where it is proven that no set has fewer parts.
+    `node` is where, "" for every node of the cluster; `minimal` is False where it was not found out whether every part
+    is needed (for lack of time, or for a rule that the planner does not know), `smallest` True where it is proven that
+    no set has fewer parts.
     """
 
     elements: tuple[Element, ...]
@@ -73,8 +74,9 @@ class Relaxation:
     """One change to the drawing, tried over the cluster.
 
     `kind` is `link`, `level`, `count`, `capacity`, `selector`, `taint`, `idle` or `suggestion`; `fitting` counts the
-    nodes on which the claim then fits, None where it was not tried for lack of time; `undecided` those that time left
-    open; `example` is the first fitting node, `sketch` the changed drawing, None where nothing is to be drawn.
+    nodes on which the claim then fits, None where that is not known: for lack of time, or because it needs a rule of
+    DRA that the planner does not know (`unknown`, by its API name); `undecided` counts those that time left open;
+    `example` is the first fitting node, `sketch` the changed drawing, None where nothing is to be drawn.
     """
 
     kind: str
@@ -85,6 +87,17 @@ class Relaxation:
     undecided: int = 0
     example: str = ""
     sketch: ClaimSketch | None = None
+    unknown: str = ""
+
+    @property
+    def why_open(self) -> str:
+        """Return in words why it is not known on how many nodes the claim fits, or on the rest of them; "" where it is.
+
+        "the time was up", or the name of the rule that is not known.
+        """
+        if self.fitting is not None and not self.undecided:
+            return ""
+        return f"the rule {self.unknown} is not known here" if self.unknown else "the time was up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +136,7 @@ class Reasons:
     """Everything that was found out about a claim that fits nowhere; the sentences are the plan's `shortfalls`.
 
     `nearest` is the node that lacks least; `failures` come first because they stop the pod wherever it would fit.
-    `complete` is False where the time did not suffice for all of it: what was not tried says so itself.
+    `complete` is False where not all of it was found out: what was not tried says so itself.
     """
 
     nearest: str = ""

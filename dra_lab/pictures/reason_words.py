@@ -113,11 +113,12 @@ def relaxation_lines(plan: Plan) -> Iterator[str]:
     useless = [change.title for change in changes if change.fitting == 0 and not change.undecided]
     if useless:
         yield f"Tried, and alone not enough: {'; '.join(useless)}"
-    untried = [
-        change.title for change in changes if change.fitting is None or (not change.fitting and change.undecided)
-    ]
-    if untried:
-        yield f"Not tried to the end, the time was up: {'; '.join(untried)}"
+    untried: dict[str, list[str]] = {}
+    for change in changes:
+        if change.why_open and not change.fitting:
+            untried.setdefault(change.why_open, []).append(change.title)
+    for why, titles in untried.items():
+        yield f"Not found out, {why}: {'; '.join(titles)}"
 
 
 def _total(change: Relaxation) -> str:

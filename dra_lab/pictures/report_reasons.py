@@ -76,7 +76,7 @@ def relaxations(plan: Plan) -> str:
 
 def _gain(change: Relaxation) -> str:
     if change.fitting is None:
-        return "not tried, the time was up"
+        return f"not known, {change.why_open}"
     more = f", {change.undecided} more not decided" if change.undecided else ""
     return f"{change.fitting or 'none'} of {change.total} node{'' if change.total == 1 else 's'}{more}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from dataclasses import replace as changed
 
 from dra_lab.authoring.expand import expand
 from dra_lab.model.cluster import Cluster
@@ -12,7 +13,7 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.eligible import Rules, eligibility
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.progress import Limits
-from dra_lab.planner.refuse import refuse_claim
+from dra_lab.planner.refuse import refuse_claim, refuse_devices
 from dra_lab.planner.scan import EqualNodes, Scan, node_shapes, scan_nodes
 from dra_lab.planner.solve import Solution, find_allocation
 from dra_lab.planner.views import views_of
@@ -57,24 +58,25 @@ class Trial:
         return Rules(self.cluster, drawn, self.release, views_of(self.cluster, self.release).matching, only=self.only)
 
     def fits_on(self, sketch: ClaimSketch, node: str) -> bool | None:
-        """Say whether a drawing fits on one node; None where time ended the search."""
+        """Say whether a drawing fits on one node; None where time ended the search. Raises UnsupportedFeature."""
         if not sketch.requests:
             return True
         rules = self.rules(sketch)
+        refuse_devices(rules, eligibility(changed(rules, idle=True), node))
         found = eligibility(rules, node)
         problem = build_problem(rules.sketch, found, localities(self.cluster, node), paired=False)
         solved = find_allocation(problem, self.limits, solver=self.solver)
         return True if solved.taken is not None else False if solved.infeasible else None
 
     def fits_somewhere(self, sketch: ClaimSketch) -> bool | None:
-        """Say whether a drawing fits on any of the nodes; None where time ended the search."""
+        """Say whether a drawing fits on any of the nodes; None where time ended the search. Raises like `fits_on`."""
         if not sketch.requests or self.node:
             return self.fits_on(sketch, self.node)
         found = self.fitting(sketch, enough=1)
         return True if found.nodes else None if found.undecided else False
 
     def fitting(self, sketch: ClaimSketch, *, enough: int = 0) -> Fitting:
-        """Count the nodes on which a drawing fits; stops once `enough` are found (0: counts all)."""
+        """Count the nodes on which a drawing fits, at least `enough` (0: all of them). Raises like `fits_on`."""
         if self.node:
             fits = self.fits_on(sketch, self.node)
             return Fitting(int(fits is True), 1, int(fits is None), self.node if fits else "")

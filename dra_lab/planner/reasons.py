@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.authoring.links import attribute_for
+from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Shortfall, Suggestion
 from dra_lab.model.reasons import Conflict, Reasons, Relaxation
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.conflict import find_conflict
+from dra_lab.planner.conflict import Fits, find_conflict
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.figures import figures
 from dra_lab.planner.fitting import Trial
@@ -29,7 +30,10 @@ _CONFLICT_SHARE = 0.4
 
 @dataclass(frozen=True)
 class Question:
-    """A claim that fits nowhere: its drawing as given, or that of a pod's claims (`expanded`), and its scan."""
+    """A claim that fits nowhere: its drawing as given, or that of a pod's claims (`expanded`), and its scan.
+
+    `idle` are the nodes on which it fits with nothing in use, `idle_open` counts those of which that is not known.
+    """
 
     cluster: Cluster
     sketch: ClaimSketch
@@ -38,18 +42,21 @@ class Question:
     solver: str
     pinned: str = ""
     idle: tuple[str, ...] = ()
+    idle_open: int = 0
     expanded: bool = False
 
 
 def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestions: Sequence[Suggestion]) -> Reasons:
-    """Return the reasons; what the time did not suffice for is marked as not tried, and `complete` is False then."""
+    """Return the reasons; what was not found out, mostly for lack of time, is marked so, and `complete` is False."""
     scan, limits = question.scan, question.limits
     end = time.monotonic() + SECONDS
     within = _until(limits, end)
     limits.tell("reasons", "counting what passes each test")
     names = (question.pinned,) if question.pinned else scan.rules.nodes
+    if not names:
+        return Reasons()
     rows = figures(scan, names, within)
-    first = names[0] if names else ""
+    first = names[0]
     nearest = next((s.node for s in shortfalls if s.node), first)
     found = Reasons(
         nearest,
@@ -80,13 +87,25 @@ def _trial(question: Question, limits: Limits, node: str = "") -> Trial:
 def _conflicts(question: Question, nearest: str, limits: Limits) -> tuple[tuple[Conflict, ...], bool]:
     """Return what cannot hold together on the nearest node, and in the cluster where that is another set."""
     trial = _trial(question, limits)
-    here = find_conflict(question.sketch, lambda sketch: trial.fits_on(sketch, nearest), nearest) if nearest else None
+    here = find_conflict(question.sketch, _told_by(lambda s: trial.fits_on(s, nearest)), nearest) if nearest else None
     found = [here] if here is not None else []
     if not question.pinned and not limits.reached:
-        everywhere = find_conflict(question.sketch, trial.fits_somewhere)
+        everywhere = find_conflict(question.sketch, _told_by(trial.fits_somewhere))
         if everywhere is not None:
             found.append(everywhere)
     return tuple(found), not limits.reached
+
+
+def _told_by(fits: Fits) -> Fits:
+    """Return a trial that does not know it of a drawing that needs a rule which is not known here."""
+
+    def told(sketch: ClaimSketch) -> bool | None:
+        try:
+            return fits(sketch)
+        except UnsupportedFeature:
+            return None
+
+    return told
 
 
 def _all_changes(
@@ -100,8 +119,7 @@ def _all_changes(
     found = [*offered, *(_told(question, c) for c in own if c.sketch not in known and c.title not in titles)]
     if question.idle:
         title = "Wait until the devices in use are freed"
-        count = 1 if question.pinned else len(question.idle)
-        found.append(Relaxation("idle", "", title, count, total, 0, question.idle[0]))
+        found.append(Relaxation("idle", "", title, len(question.idle), total, question.idle_open, question.idle[0]))
     return tuple(found)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace as with_fields
 from fractions import Fraction
 from typing import Any
 
 from msgspec.structs import replace
 
 from dra_lab.authoring.links import LEVEL_WORDS
-from dra_lab.errors import DraLabError
+from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.claims import (
     CapacityRequirements,
     DeviceRequest,
@@ -141,23 +142,21 @@ def _tried(trial: Trial, change: Relaxation) -> Relaxation:
     trial.limits.tell("relaxations", f"trying: {change.title}")
     try:
         fit = trial.fitting(change.sketch)
-    except DraLabError:
-        return change  # a rule that the planner does not know: nothing is claimed about it
+    except UnsupportedFeature as error:
+        return with_fields(change, unknown=error.feature)
     return changed_to(change, fit.nodes, fit.total, fit.undecided, fit.example)
 
 
 def changed_to(change: Relaxation, nodes: int, total: int, undecided: int, example: str) -> Relaxation:
     """Return a change with what it brings; nothing is said where no node was decided."""
     known = None if undecided == total else nodes
-    return Relaxation(
-        change.kind, change.subject, change.title, known, total, undecided, example if known else "", change.sketch
-    )
+    return with_fields(change, fitting=known, total=total, undecided=undecided, example=example if known else "")
 
 
 def gain_words(change: Relaxation) -> str:
     """Say what a change brings: `fits on 12 of 40 nodes`."""
     if change.fitting is None:
-        return "not tried, the time was up"
+        return f"not known, {change.why_open}"
     more = f" ({change.undecided} more not decided)" if change.undecided else ""
     if not change.fitting and change.undecided:
         return f"not decided on {change.undecided} of {change.total} nodes, on the others it does not fit"

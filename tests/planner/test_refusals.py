@@ -30,6 +30,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import CounterSet
 from dra_lab.planner import make_plan
+from dra_lab.planner.relaxations import gain_words
 
 RELEASE = KubernetesRelease("1.36")
 ROOT = "resource.kubernetes.io/pcieRoot"
@@ -183,3 +184,16 @@ def test_old_release():
     found = plan(node_with(Device(name="b")), request, release=KubernetesRelease("1.35"))
     assert found.status is PlanStatus.INFEASIBLE
     assert "DRAConsumableCapacity" in found.shortfalls[0].message
+
+
+def test_changes_that_need_such_a_rule_are_left_open_and_say_so():
+    """A claim without them is planned; what they would do for it without its selector is not known, and not claimed."""
+    grouped = replace(COUNTED, consumes_counters=(replace(COUNTED.consumes_counters[0], compatibility_groups=("a",)),))
+    release = KubernetesRelease("1.37", {"DRADeviceCompatibilityGroups": True})
+    plain = (selector('device.attributes["gpu.nvidia.com"].?type.orValue("") == "gpu"'),)
+    found = plan(with_counters(grouped), ask(count=2, selectors=plain), release=release)
+    assert found.status is PlanStatus.INFEASIBLE
+    (change,) = (change for change in found.reasons.relaxations if change.kind == "selector")
+    assert (change.fitting, change.unknown) == (None, "compatibilityGroups")
+    assert "the rule compatibilityGroups is not known here" in gain_words(change)
+    assert not any(conflict.minimal for conflict in found.reasons.conflicts)

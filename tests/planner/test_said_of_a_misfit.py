@@ -12,6 +12,7 @@ from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceCapacity
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
+from dra_lab.model.reasons import Reasons
 from dra_lab.model.sketch import How, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.planner import misfit
@@ -91,3 +92,10 @@ def test_what_time_left_open_is_not_made_up(monkeypatch, links):
     one = node(a_slice(GPU, gpu(0, **{NUMA: 0}), gpu(1, **{NUMA: 0}), gpu(2, **{NUMA: 0})))
     (reason,) = planned(one, ask("x", GPU, 2), ask("y", GPU, 2), links=links).shortfalls
     assert reason.rule == "undecided"
+
+
+def test_of_a_cluster_without_nodes_nothing_else_is_said():
+    """There is nothing to try a change on, which is no matter of time."""
+    plan = planned(Cluster(name="empty"), ask("x", GPU))
+    assert [reason.message for reason in plan.shortfalls] == ["The cluster has no node"]
+    assert plan.reasons == Reasons()
