@@ -131,7 +131,7 @@ def _with_device(cluster: Cluster, row: DeviceInUse, device: Device, item: Resou
         key: Amount(parse_quantity(known.value), consumed.get(key, Fraction()))
         for key, known in (device.capacity.items() if row.shared else ())
     }
-    taints = cluster.taints_of(row.device, device, rules=True)
+    taints = cluster.taints_of(row.device, device)
     return DeviceInUse(
         row.device,
         device.node_name or item.spec.node_name or "",

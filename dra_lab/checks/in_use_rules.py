@@ -84,8 +84,12 @@ def device_reasons(held: Held, result: DeviceRequestAllocationResult, ask: Ask |
 
 
 def _taints(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None, device: Device) -> Iterator[Reason]:
+    """Of a release that does not look at taints, or at rules that taint, neither keeps a device from anybody."""
+    if not held.release.enabled("DRADeviceTaints"):
+        return
     tolerations = ask.tolerations if ask is not None else ()
-    for taint in held.cluster.taints_of(result.id, device, rules=True):
+    rules = held.release.enabled("DRADeviceTaintRules")
+    for taint in held.cluster.taints_of(result.id, device, rules=rules):
         if taint.effect in ("NoSchedule", "NoExecute") and not any(_tolerates(t, taint) for t in tolerations):
             evicts = " Its pods are evicted from it." if taint.effect == "NoExecute" else ""
             advice = f"Add a toleration for {taint.key} where the device may be used all the same.{evicts}"

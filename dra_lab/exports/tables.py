@@ -147,7 +147,7 @@ def _row(
         "switch": _value(place.switch if place else None),
         "socket": _value(place.socket if place else None),
         "address": place.address if place else "",
-        "taints": ", ".join(str(taint) for taint in cluster.taints_of(device_id, device, rules=True)),
+        "taints": ", ".join(str(taint) for taint in cluster.taints_of(device_id, device)),
         "capacity": ", ".join(f"{key}: {capacity.value}" for key, capacity in device.capacity.items()),
     }
 
@@ -159,6 +159,6 @@ def _value(place: Place | None) -> str | int | None:
 def _state(cluster: Cluster, item: PoolDevice) -> str:
     if item.id in cluster.allocated.exclusive:
         return "in use"
-    if any(t.effect in ("NoSchedule", "NoExecute") for t in cluster.taints_of(item.id, item.device, rules=True)):
+    if any(t.effect in ("NoSchedule", "NoExecute") for t in cluster.taints_of(item.id, item.device)):
         return "tainted"
     return "shared" if item.id in cluster.allocated.shares else "free"

@@ -16,7 +16,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.overlay import Overlay
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.release import release_of_kubelet
+from dra_lab.model.release import KubernetesRelease, release_of_kubelet
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.workloads import Pod
 
@@ -65,6 +65,7 @@ _WORKED_OUT_FROM: Mapping[str, tuple[str, ...]] = {
     "drivers": ("slices",),
     "allocated": ("claims",),
     "default_release": ("nodes",),
+    "rules_taint": ("nodes",),
     "pod_keys": ("pods",),
     "telling_pods": ("pods",),
     "partitioned": ("slices",),
@@ -224,9 +225,17 @@ class Cluster:
                 made.__dict__["allocated"] = known
         return made
 
-    def taints_of(self, device_id: DeviceID, device: Device, *, rules: bool) -> tuple[DeviceTaint, ...]:
-        """Return a device's taints; with `rules` (gate DRADeviceTaintRules), those of matching rules follow."""
-        if not (rules and self.taint_rules):
+    @cached_property
+    def rules_taint(self) -> bool:
+        """Say whether DeviceTaintRules count where only the cluster is asked about: in its default release they do."""
+        return KubernetesRelease(self.default_release).enabled("DRADeviceTaintRules")
+
+    def taints_of(self, device_id: DeviceID, device: Device, *, rules: bool | None = None) -> tuple[DeviceTaint, ...]:
+        """Return a device's taints; with `rules` (gate DRADeviceTaintRules), those of matching rules follow.
+
+        Without it, `rules_taint` decides.
+        """
+        if not self.taint_rules or not (self.rules_taint if rules is None else rules):
             return device.taints
         extra = []
         for rule in self.taint_rules:

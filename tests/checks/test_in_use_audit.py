@@ -19,7 +19,15 @@ from dra_lab.model.claims import (
     DeviceToleration,
 )
 from dra_lab.model.device import DeviceCapacity, DeviceTaint
-from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
+from dra_lab.model.nodes import (
+    Node,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    NodeStatus,
+    NodeSystemInfo,
+    ObjectMeta,
+)
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
 from dra_lab.sources import load_cluster, samples
 
@@ -73,6 +81,16 @@ def test_a_node_that_is_gone_is_told(name, expected):
 
 
 TAINT = DeviceTaint(key="broken", value="yes", effect="NoExecute")
+RULE = DeviceTaintRule(
+    metadata=ObjectMeta(name="rule"),
+    spec=DeviceTaintRuleSpec(taint=TAINT, device_selector=DeviceTaintSelector(pool="n1", device="gpu-0")),
+)
+
+
+def nodes_of(release: str) -> tuple[Node, ...]:
+    """The node of the device, with a kubelet of a release."""
+    info = NodeSystemInfo(kubelet_version=f"v{release}.0")
+    return (Node(metadata=ObjectMeta(name="n1"), status=NodeStatus(node_info=info)),)
 
 
 @pytest.mark.parametrize(
@@ -89,12 +107,24 @@ TAINT = DeviceTaint(key="broken", value="yes", effect="NoExecute")
 def test_a_new_taint_counts_unless_the_request_tolerates_it(toleration, expected):
     """On the device itself or by a rule."""
     claim = a_claim(result(), tolerations=(toleration,) if toleration else ())
-    rule = DeviceTaintRule(
-        metadata=ObjectMeta(name="rule"),
-        spec=DeviceTaintRuleSpec(taint=TAINT, device_selector=DeviceTaintSelector(pool="n1", device="gpu-0")),
-    )
     assert reasons(cluster(a_slice(GPU, device("gpu-0", taints=(TAINT,))), claims=(claim,))) == expected
-    assert reasons(held_by(claim, taint_rules=(rule,))) == expected
+    assert reasons(held_by(claim, taint_rules=(RULE,), nodes=nodes_of("1.37"))) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "taints", "rules", "expected"),
+    [
+        ("1.35", (TAINT,), (), []),
+        ("1.36", (TAINT,), (), ["taint-not-tolerated"]),
+        ("1.36", (), (RULE,), []),
+        ("1.37", (), (RULE,), ["taint-not-tolerated"]),
+    ],
+)
+def test_taints_count_as_in_the_clusters_release(release, taints, rules, expected):
+    """Where kube-scheduler does not look at taints, or at rules that taint, the claim would be granted again."""
+    parts = a_slice(GPU, device("gpu-0", taints=taints))
+    found = cluster(parts, claims=(a_claim(result()),), taint_rules=rules, nodes=nodes_of(release))
+    assert reasons(found) == expected
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def _node(
 
 
 def _blocked(cluster: Cluster, device_id: DeviceID, device: Device) -> bool:
-    taints = cluster.taints_of(device_id, device, rules=True)
+    taints = cluster.taints_of(device_id, device)
     return any(taint.effect in ("NoSchedule", "NoExecute") for taint in taints)
 
 

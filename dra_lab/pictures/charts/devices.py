@@ -77,7 +77,7 @@ def _state(cluster: Cluster, item: PoolDevice, taken: Mapping[DeviceID, str]) ->
         return PLANNED
     if item.id in cluster.allocated.exclusive:
         return IN_USE
-    if any(t.effect in ("NoSchedule", "NoExecute") for t in cluster.taints_of(item.id, item.device, rules=True)):
+    if any(t.effect in ("NoSchedule", "NoExecute") for t in cluster.taints_of(item.id, item.device)):
         return BLOCKED
     return _SHARED if item.id in cluster.allocated.shares else FREE
 
