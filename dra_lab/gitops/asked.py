@@ -15,7 +15,7 @@ from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, pl
 from dra_lab.gitops.fits import Question
 from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.pods import PodTemplate, pod_templates
-from dra_lab.gitops.references import Claims, check_references, claim_of, written_claims
+from dra_lab.gitops.references import Claims, check_references, claim_of, distinct_entries, written_claims
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
@@ -126,7 +126,7 @@ def _of_pod(pod: PodTemplate, claims: Claims, cluster: Cluster, release: Kuberne
     _raise(findings)
     sketches: dict[str, ClaimSketch] = {}
     allocated: list[ResourceClaim] = []
-    for entry in pod.claims:
+    for entry in distinct_entries(pod):
         written = claim_of(pod, entry, claims)
         there = held.get((namespace, entry.claim)) if entry.claim else None
         if there is not None and there.status.allocation is not None:

@@ -10,7 +10,7 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes
 from dra_lab.gitops.fits import Question
 from dra_lab.gitops.pods import PodTemplate
-from dra_lab.gitops.references import CLAIM, Claims, claim_of
+from dra_lab.gitops.references import CLAIM, Claims, claim_of, distinct_entries
 from dra_lab.model.claims import ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
@@ -48,7 +48,7 @@ def _of_pod(
 ) -> Question | None:
     sketches: dict[str, ClaimSketch | None] = {}
     shared = set()
-    for entry in pod.claims:
+    for entry in distinct_entries(pod):
         claim = claim_of(pod, entry, claims)
         if claim is None:
             return None

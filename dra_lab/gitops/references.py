@@ -13,6 +13,7 @@ from dra_lab.gitops.kustomize import ADVICE, likely_renamed
 from dra_lab.gitops.pods import PodClaim, PodTemplate, containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+from dra_lab.planner.pods import repeated_claim
 
 TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
 
@@ -58,11 +59,22 @@ def claim_of(pod: PodTemplate, entry: PodClaim, claims: Claims) -> WrittenClaim 
     return claims.get((kind, pod.document.namespace, name))
 
 
+def distinct_entries(pod: PodTemplate) -> tuple[PodClaim, ...]:
+    """Return the entries of a pod without those that name a ResourceClaim which an earlier one names: it is one."""
+    found: dict[tuple[str, str], PodClaim] = {}
+    for entry in pod.claims:
+        found.setdefault((CLAIM, entry.claim) if entry.claim else (TEMPLATE, entry.name), entry)
+    return tuple(found.values())
+
+
 def check_references(pod: PodTemplate, claims: Claims, held: frozenset[tuple[str, str]]) -> Iterator[Finding]:
     """Yield what is wrong between a pod and its claims (core/v1 validation of `resourceClaims` and `resources.claims`).
 
     `held` are (namespace, name) of the ResourceClaims that the cluster has.
     """
+    distinct = distinct_entries(pod)
+    for entry in (entry for entry in pod.claims if entry.claim and entry not in distinct):
+        yield repeated_claim(entry.claim, "the entries of `resourceClaims`", pod.document.at(entry.path))
     twice = {name for name, count in Counter(entry.name for entry in pod.claims).items() if count > 1}
     for entry in pod.claims:
         if entry.name in twice:

@@ -24,7 +24,10 @@ _MOST_NODES = 200
 
 @dataclass(frozen=True)
 class Work:
-    """What is known once every node is decided; `cluster` is as it was given, `plan` what holds for every answer."""
+    """What is known once every node is decided; `cluster` is as it was given, `plan` what holds for every answer.
+
+    `exact` says that the claim was given as a ResourceClaim: no request of it is split, also where a change is tried.
+    """
 
     cluster: Cluster
     plan: Plan
@@ -34,6 +37,7 @@ class Work:
     limits: Limits
     solver: str
     choice: Choice
+    exact: bool = False
 
     @property
     def sketch(self) -> ClaimSketch:

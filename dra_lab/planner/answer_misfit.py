@@ -30,10 +30,9 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     asked = {pinned} if pinned else set(work.scan.rules.nodes)
     idle = tuple(name for name in plan.fitting_idle_nodes if name in asked)
     unknown = sum(name in asked for c in plan.node_classes if c.fits_idle is None for name in c.nodes)
-    drawn = work.scan.sketch if work.several else work.sketch
-    question = Question(
-        work.cluster, drawn, work.scan, work.limits, work.solver, pinned, idle, unknown, expanded=work.several
-    )
+    whole = work.several or work.exact
+    drawn = work.scan.sketch if whole else work.sketch
+    question = Question(work.cluster, drawn, work.scan, work.limits, work.solver, pinned, idle, unknown, expanded=whole)
     suggestions = work.suggestions()
     reasons = find_reasons(question, shortfalls, suggestions)
     return replace(

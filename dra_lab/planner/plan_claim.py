@@ -48,8 +48,8 @@ def make_plan(
     the others, after `alternatives` and `preferences` (`model.plan.goal_order`). At the end of `time_limit` (seconds)
     or when `cancel` is set, the best answer so far comes back, marked as not proven; with none at all the status is
     STOPPED. `progress` is called from this thread, and so is `early`: with the proof that a claim fits nowhere, before
-    the reasons are looked for, which takes longer. A cell of a notebook that gives no `progress` has a bar, and one that
-    gives no `cancel` gets the best answer so far when it is interrupted.
+    the reasons are looked for, which takes longer. A cell of a notebook that gives no `progress` has a bar, and one
+    that gives no `cancel` gets the best answer so far when it is interrupted.
     Raises SketchError for an inconsistent drawing, InputError for an unknown node or goal, CelCompileError for a
     selector that does not compile, UnsupportedFeature for a rule of DRA that is not known here yet, SolverError.
     """
@@ -83,7 +83,7 @@ def make_plan(
     from dra_lab.planner.choose import choose_node
 
     choice = choose_node(scan, order, limits, solver=solver, pinned=node)
-    work = Work(cluster, plan, scan, expansion, order, limits, solver, choice)
+    work = Work(cluster, plan, scan, expansion, order, limits, solver, choice, exact=bool(pod.exact))
     plan = plan_of_fit(work) if choice.node else plan_of_misfit(work, node, early)
     return replace(plan, seconds=time.monotonic() - began)
 

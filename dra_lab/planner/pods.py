@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dra_lab.authoring.compile import CompiledClaim, compile_claim
 from dra_lab.authoring.expand import Expansion, expand
 from dra_lab.errors import InputError
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
@@ -32,13 +32,15 @@ class PodClaims:
 
     `claims` are those to be placed, by name; `exact` names the ones that were given as a ResourceClaim: they are served
     as they stand, no request of theirs is split. `allocated` hold devices already, keep them, and tie the pod to the
-    nodes of `status.allocation.nodeSelector`. `nodes` are the nodes that are asked about, None for all.
+    nodes of `status.allocation.nodeSelector`. `nodes` are the nodes that are asked about, None for all; `repeated` the
+    ResourceClaims that were given more than once, which are one claim each.
     """
 
     claims: Mapping[str, ClaimSketch]
     exact: frozenset[str] = frozenset()
     allocated: tuple[ResourceClaim, ...] = ()
     nodes: frozenset[str] | None = None
+    repeated: tuple[str, ...] = ()
 
     @property
     def several(self) -> bool:
@@ -69,7 +71,8 @@ Planned = OneClaim | PodClaims | Workload | Mapping[str, OneClaim] | Sequence[On
 def read_claims(given: Planned) -> PodClaims:
     """Return what is to be planned, in one form.
 
-    Claims get their own names, numbered where two have the same. Raises SketchError for an inconsistent drawing,
+    Claims get their own names, numbered where two have the same; a ResourceClaim that is there twice (namespace and
+    name) counts once, as it is allocated once. Raises SketchError for an inconsistent drawing,
     InputError for a name that cannot stand before a request's.
     """
     if isinstance(given, PodClaims):
@@ -91,7 +94,13 @@ def _collect(named: Iterable[tuple[str, OneClaim]]) -> PodClaims:
     claims: dict[str, ClaimSketch] = {}
     exact: set[str] = set()
     allocated: list[ResourceClaim] = []
+    seen: dict[tuple[str, str], bool] = {}
     for name, claim in named:
+        if isinstance(claim, ResourceClaim) and claim.metadata.name:
+            key = (claim.metadata.namespace, claim.metadata.name)
+            seen[key] = key in seen
+            if seen[key]:
+                continue
         if isinstance(claim, ResourceClaim) and claim.status.allocation is not None:
             allocated.append(claim)
             continue
@@ -104,7 +113,8 @@ def _collect(named: Iterable[tuple[str, OneClaim]]) -> PodClaims:
         else:
             check_sketch(claim)
             claims[own] = claim
-    return PodClaims(claims, frozenset(exact), tuple(allocated))
+    repeated = tuple(name for (_, name), again in seen.items() if again)
+    return PodClaims(claims, frozenset(exact), tuple(allocated), repeated=repeated)
 
 
 def _unused(name: str, taken: Mapping[str, object]) -> str:
@@ -190,10 +200,11 @@ def in_claim(placement: Placement) -> Placement:
 
 
 def pod_findings(pod: PodClaims, allowed: frozenset[str] | None) -> tuple[Finding, ...]:
-    """Return a note for each claim of the pod that holds devices already: it keeps them, and ties the pod."""
+    """Return a note for each claim of the pod that holds devices already; a warning for each that is there twice."""
     where = "on any node" if allowed is None else f"on {len(allowed)} node{'' if len(allowed) == 1 else 's'}"
     held = {c.metadata.name: len(c.status.allocation.devices.results) for c in pod.allocated if c.status.allocation}
-    return tuple(
+    twice = tuple(repeated_claim(name, "the pod's claims") for name in pod.repeated)
+    return twice + tuple(
         Finding(
             "claim-allocated",
             Severity.NOTE,
@@ -202,4 +213,17 @@ def pod_findings(pod: PodClaims, allowed: frozenset[str] | None) -> tuple[Findin
             "Nothing is to be done.",
         )
         for name, count in held.items()
+    )
+
+
+def repeated_claim(name: str, where: str, origin: Origin | None = None) -> Finding:
+    """Return what it means that a pod names one ResourceClaim more than once."""
+    return Finding(
+        "claim-repeated",
+        Severity.WARNING,
+        name,
+        f"{where} name the ResourceClaim {name!r} more than once; it is one claim, allocated once, and planned once",
+        "Name it once: several containers can use the same entry. For devices of their own write a "
+        "ResourceClaimTemplate.",
+        origin,
     )

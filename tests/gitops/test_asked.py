@@ -62,6 +62,17 @@ def test_a_pod_asks_for_each_of_its_claims_under_their_names_in_it(read):
     assert list(asked.claims) == ["b", "a"]
 
 
+def test_a_claim_that_two_entries_name_is_one(read):
+    """`resourceClaims` may name a ResourceClaim under two names: its devices are allocated once, which is told."""
+    claim = template("shared", 2).replace("ResourceClaimTemplate", "ResourceClaim").replace("{spec: {d", "{d")
+    claim = claim.replace("}}\n", "}\n")
+    asked = read(
+        claim, pod("a", "b").replace("TemplateName: a", "Name: shared").replace("TemplateName: b", "Name: shared")
+    )
+    assert list(asked.claims) == ["a"]
+    assert [f.rule for f in asked.findings] == ["claim-repeated"]
+
+
 def test_claims_without_a_pod_are_one_pod_and_that_is_told(read):
     """Several templates in a file are planned together, not the first of them alone."""
     asked = read(template("a", 2), template("b", 1))

@@ -14,6 +14,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.claims import (
     CapacityRequirements,
     CELDeviceSelector,
+    DeviceClaim,
     DeviceClass,
     DeviceClassSpec,
     DeviceRequest,
@@ -168,6 +169,15 @@ def test_a_resource_claim_is_served_as_it_stands():
     claim = msgspec.structs.replace(claim, spec=ResourceClaimSpec(spec))
     plan = planned(node(a_slice(GPU, gpu(0), gpu(1))), (claim, gpus(1)))
     assert [p.reference for p in plan.placements] == ["own:g", "gpus:gpu"]
+
+
+def test_a_resource_claim_that_is_given_twice_is_one_claim():
+    """It is allocated once; that it was named twice is told."""
+    spec = DeviceClaim(requests=(request("g", GPU),))
+    claim = ResourceClaim(metadata=ObjectMeta(name="own"), spec=ResourceClaimSpec(spec))
+    plan = planned(node(a_slice(GPU, gpu(0), gpu(1))), {"a": claim, "b": claim})
+    assert [str(p.device) for p in plan.placements] == [f"{GPU}/n1/gpu-0"]
+    assert "claim-repeated" in {finding.rule for finding in plan.findings}
 
 
 def allocated(name: str, node_name: str) -> ResourceClaim:

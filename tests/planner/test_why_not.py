@@ -11,8 +11,18 @@ from msgspec.structs import replace
 
 from dra_lab.cel.guard import guarded
 from dra_lab.cel.selector import compile_selector
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    CELDeviceSelector,
+    DeviceClaim,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+)
 from dra_lab.model.device import DeviceTaint
+from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -241,3 +251,16 @@ def test_the_claims_of_a_pod_are_explained_together():
     assert {"a:nic", "b:nic"} <= subjects
     assert any(change.fitting for change in plan.reasons.relaxations)
     assert {suggestion.sketch for suggestion in plan.suggestions} == {None}
+
+
+def test_what_is_tried_of_a_resource_claim_is_not_split():
+    """A ResourceClaim is served as it stands: one request for more CPUs than a device has is what cannot be had."""
+    half = CapacityRequirements(requests={"dra.cpu/cpu": "24"})
+    part = ExactDeviceRequest(device_class_name="dra.cpu", count=1, capacity=half)
+    claim = ResourceClaim(
+        metadata=ObjectMeta(name="c"),
+        spec=ResourceClaimSpec(devices=DeviceClaim(requests=(DeviceRequest(name="cpu", exactly=part),))),
+    )
+    plan = make_plan(load_cluster("sample:two-sockets"), claim, release=RELEASE)
+    assert plan.status is PlanStatus.INFEASIBLE
+    assert {element.subject for conflict in plan.reasons.conflicts for element in conflict.elements} == {"cpu"}
