@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -40,6 +41,36 @@ class Racked:
             if rack.rows or table.site.homes
             for member in table.site.members
         )
+
+    def placed(self, chosen: Chosen) -> Iterator[tuple[AnyTable, str, Counts]]:
+        """Yield who takes what in a solution, most replicas first; of islands, those on nodes that are used."""
+        used = {node for home, n in zip(self.homes, chosen.homes, strict=True) for node in home.nodes[:n]}
+        for taken, tables in zip(chosen.patterns, self.tables, strict=True):
+            able = (
+                (table, member)
+                for table in tables
+                for member in table.site.members
+                if not table.site.homes or table.site.homes[member] in used
+            )
+            for counts, times in sorted(taken.items(), key=lambda row: (-sum(row[0]), row[0])):
+                for table, member in islice(able, times):
+                    yield table, member, counts
+
+    def again(self, placed: Iterable[tuple[AnyTable, str, Counts]]) -> Chosen:
+        """Return the solution in which the same members take the same, as far as these racks know it."""
+        number = {id(table): at for at, tables in enumerate(self.tables) for table in tables}
+        patterns: list[dict[Counts, int]] = [{} for _ in self.racks]
+        used: set[str] = set()
+        for table, member, counts in placed:
+            at = number.get(id(table))
+            if at is None:
+                continue
+            rack, taken = self.racks[at], patterns[at]
+            for pattern, times in _ones(counts) if rack.rows else ((counts, 1),):
+                if pattern in rack.patterns:
+                    taken[pattern] = taken.get(pattern, 0) + times
+                    used.add(table.site.homes.get(member, member))
+        return Chosen(patterns, [len(used.intersection(home.nodes)) for home in self.homes])
 
 
 def found_racks(tables: Sequence[AnyTable]) -> Racked:
@@ -95,6 +126,13 @@ def _add_singles(racked: Racked, known: AnyTable) -> None:
         rows = (*zip(ones, caps, strict=True), *table.room.whole)
         racked.racks.append(Rack(table.site.count, patterns, {}, 0, rows))
         racked.tables.append([known])
+
+
+def _ones(counts: Counts) -> Iterator[tuple[Counts, int]]:
+    """Yield single replicas with how many there are of each."""
+    for at, count in enumerate(counts):
+        if count:
+            yield tuple(int(position == at) for position in range(len(counts))), count
 
 
 @dataclass
@@ -156,7 +194,8 @@ def _held_against(
     racked = least_racks(tables)
     master = Master(racked.racks, demand, order, solver, racked.homes)
     values = answer.values
-    least = master.run(limits, whole=False, all_placed=all_placed, stop_at=values)
+    start = None if answer.chosen is None else racked.again(answer.racked.placed(answer.chosen))
+    least = master.run(limits, whole=False, all_placed=all_placed, stop_at=values, start=start)
     answer.least, answer.least_racked = least, racked
     answer.infeasible = least.infeasible
     floors = _floors(tables, racked.racks, demand, answer)

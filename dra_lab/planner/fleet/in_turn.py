@@ -30,13 +30,13 @@ Rows = list[tuple[int, int]]
 
 
 def fill_in_turn(
-    stock: Stock, tables: Sequence[Table], limits: Limits, states: int, *, orders: int = MOST_ORDERS
+    stock: Stock, tables: Sequence[Table], limits: Limits, states: int, *, orders: range = range(MOST_ORDERS)
 ) -> None:
     """Keep the ways that pods find who come in different orders, each taking the best that is left.
 
     `tables` are those of the states of the stock, of `states` in the whole fleet; a stock of its own is that of a
-    table's problem. Every way is feasible; none is claimed to be the best for its numbers, but that of one pod alone:
-    ways are listed best first, and all of them.
+    table's problem. `orders` are those to be tried, by their numbers. Every way is feasible; none is claimed to be the
+    best for its numbers, but that of one pod alone: ways are listed best first, and all of them.
     """
     groups = [None if table.stock is stock else _groups(table.site) for table in tables]
     caps = np.array([table.room.caps for table in tables], np.int64)
@@ -48,7 +48,8 @@ def fill_in_turn(
                 values, takes = way(stock, [(pod, column)], groups[at])
                 tables[at].learn(_one(caps.shape[1], pod), Packed(values, values, takes))
     kept = max(2, min(_KEPT, _PATTERNS // max(1, states) // MOST_ORDERS))
-    for order in _orders(caps.max(axis=0).tolist(), max(FEW_ORDERS, min(orders, _ORDERED // max(1, states)))):
+    most = range(orders.start, max(FEW_ORDERS, min(orders.stop, _ORDERED // max(1, states))))
+    for order in _orders(caps.max(axis=0).tolist(), most):
         if limits.reached:
             return
         for at, rows in enumerate(_filled(stock, caps, order)):
@@ -57,11 +58,12 @@ def fill_in_turn(
                 _keep(stock, tables[at], rows[:end], groups[at])
 
 
-def _orders(caps: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
-    """Yield () for those of whom the fewest are there yet, then orders of the pods that some place can hold."""
-    yield ()
+def _orders(caps: Sequence[int], numbers: range) -> Iterator[tuple[int, ...]]:
+    """Yield () for those of whom the fewest are there yet, first, and orders of the pods that some place can hold."""
+    if not numbers.start:
+        yield ()
     pods = [pod for pod, cap in enumerate(caps) if cap]
-    yield from islice(permutations(pods), most)
+    yield from islice(permutations(pods), numbers.start, numbers.stop)
 
 
 def _filled(stock: Stock, caps: Array, order: Sequence[int]) -> list[Rows]:

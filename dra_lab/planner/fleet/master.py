@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, few_homes, fewer_homes
+from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, fewer_homes
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import Relaxation
+from dra_lab.planner.fleet.starts import best_start, greedy
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 
 _OPTIONS = {"presolve": "off", "mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 """Several times faster on this model, which is all columns: each stage then begins from the one before."""
-
-_MOST_BROKEN = 40
-"""Racks of which the relaxation's solution is not whole, that are decided exactly at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +135,33 @@ class Master:
         all_placed: bool = False,
         tell: bool = False,
         stop_at: Sequence[int] | None = None,
+        start: Chosen | None = None,
     ) -> Mastered:
         """Minimise goal after goal, each kept at its value before the next.
 
         With `whole`, goals after one that is not proven are still minimised; without, it ends there, and at the first
-        goal whose value is not the one in `stop_at`.
+        goal whose value is not the one in `stop_at`. `start` is a solution that is known.
         """
+        result = self._run(limits, start, whole=whole, all_placed=all_placed, tell=tell, stop_at=stop_at)
+        if result.chosen is not None:
+            # What is found later may be better in a goal that was not proven.
+            values = [self.value(goal.goal, result.chosen) for goal in result.goals]
+            result.goals = [replace(g, value=min(g.value, v)) for g, v in zip(result.goals, values, strict=True)]
+        return result
+
+    def _run(
+        self,
+        limits: Limits,
+        start: Chosen | None,
+        *,
+        whole: bool,
+        all_placed: bool,
+        tell: bool,
+        stop_at: Sequence[int] | None,
+    ) -> Mastered:
         result = Mastered()
         fixed: list[tuple[str, int]] = [(UNPLACED, 0)] if all_placed else []
-        start = self._start(limits, all_placed=all_placed)
+        start = best_start(self, start or greedy(self), limits, all_placed=all_placed)
         if not all_placed or not self.value(UNPLACED, start):
             result.chosen = start
         sure = True
@@ -178,8 +194,13 @@ class Master:
             found.append(self._bound(goal, list(zip(self.order, values, strict=False))[: len(found)], limits))
         return found
 
+    def relaxed_bound(
+        self, goal: str, kept: Sequence[tuple[str, int]], limits: Limits
+    ) -> tuple[int, Relaxation | None]:
+        """Return the relaxation's bound of a goal while others are kept at values, and the relaxation solved for it."""
+        return self._bound(goal, kept, limits), self._relaxed
+
     def _bound(self, goal: str, kept: Sequence[tuple[str, int]], limits: Limits) -> int:
-        """Return the relaxation's bound of a goal while others are kept at values."""
         # A goal that is kept twice, first as all that may be without a place, is one.
         wanted = tuple(dict.fromkeys(kept))
         known = self._bounds.get((goal, wanted))
@@ -194,46 +215,22 @@ class Master:
             self._bounds[goal, wanted] = found
         return found
 
-    def _start(self, limits: Limits, *, all_placed: bool) -> Chosen:
-        """Return the better of what fills racks greedily and what lies next to the relaxation."""
-        greedy = self.greedy()
-        kept = [(UNPLACED, 0)] if all_placed else []
-        for goal in self.order:
-            kept.append((goal, self._bound(goal, kept, limits)))
-            if limits.reached:
-                return greedy
-        rounded = greedy if self._relaxed is None else self._rounded(self._relaxed, limits)
-        return min(greedy, rounded, key=lambda chosen: [self.value(goal, chosen) for goal in self.order])
+    def apart(self, racks: Sequence[Rack], demand: Sequence[int]) -> Master:
+        """Return the same question for other racks, of which it does not matter on which nodes the members are."""
+        return Master(racks, demand, self.order, self.solver)
 
-    def _rounded(self, relaxed: Relaxation, limits: Limits) -> Chosen:
-        """Keep the whole part of a relaxed solution and decide the rest exactly: few racks are not whole.
-
-        On which nodes the rest is does not count there.
-        """
-        chosen, broken = relaxed.whole()
-        mine = broken[:_MOST_BROKEN]
-        left = list(self.demand)
-        for taken in chosen:
-            for counts, times in taken.items():
-                left = [have - times * count for have, count in zip(left, counts, strict=True)]
-        racks = [self.racks[at].without(chosen[at]) for at in mine]
-        rest = Master(racks, left, self.order, self.solver)
-        rest._build()
-        nobody = Chosen([{} for _ in racks], [])
+    def filled(self, limits: Limits) -> Chosen:
+        """Return what the integer model finds goal by goal, without any bound."""
+        self._build()
+        nobody = Chosen([{} for _ in self.racks], [])
         found = Mastered([], nobody)
-        rest.start_from(nobody)
+        self.start_from(nobody)
         for goal in self.order:
-            stage = rest._stage(goal, limits, found, 0, sure=True)
+            stage = self._stage(goal, limits, found, 0, sure=True)
             if stage is None:
                 break
-            rest.fix(goal, stage.value)
-        for at, taken in zip(mine, (found.chosen or nobody).patterns, strict=True):
-            for counts, times in taken.items():
-                chosen[at][counts] = chosen[at].get(counts, 0) + times
-        return self._with_homes(chosen)
-
-    def _with_homes(self, patterns: list[dict[Counts, int]]) -> Chosen:
-        return Chosen(patterns, few_homes(self.racks, self.homes, patterns))
+            self.fix(goal, stage.value)
+        return found.chosen or nobody
 
     def _open(self, fixed: Sequence[tuple[str, int]], result: Mastered) -> bool:
         """Make the integer model if it is not there yet; say whether the goals can be kept at all."""
@@ -250,7 +247,7 @@ class Master:
         expression = self.goals[goal]
         if isinstance(expression, int):
             if result.chosen is None:
-                result.chosen = self._with_homes([{} for _ in self.racks])
+                result.chosen = Chosen([{} for _ in self.racks], [0] * len(self.homes))
             return GoalBound(goal, expression, expression if sure else None)
         kept = {variable: variable.varValue for variable in self.lp.variables()}
         outcome = minimise(self.lp, expression, self.solver, limits, options=_OPTIONS)
@@ -267,7 +264,12 @@ class Master:
         patterns = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self.takes]
         used = [int(variable.varValue or 0) for variable in self.used]
         result.chosen = Chosen(patterns, fewer_homes(self.racks, self.homes, patterns, used))
-        return GoalBound(goal, outcome.value, min(outcome.value, max(outcome.bound or 0, least)) if sure else None)
+        value = self.value(goal, result.chosen)
+        return GoalBound(goal, value, min(value, max(outcome.bound or 0, least)) if sure else None)
+
+    def values(self, chosen: Chosen) -> tuple[int, ...]:
+        """Return the values of all goals in a solution, most important first."""
+        return tuple(self.value(goal, chosen) for goal in self.order)
 
     def value(self, goal: str, chosen: Chosen) -> int:
         """Return the value of a goal in a solution."""
@@ -279,22 +281,6 @@ class Master:
             return sum(chosen.homes) + sum(rack.used(counts) * times for rack, counts, times in rows)
         at = device_goals(self.order).index(goal)
         return sum(rack.patterns[counts][at] * times for rack, counts, times in rows)
-
-    def greedy(self) -> Chosen:
-        """Return a solution found by taking the patterns with most replicas first, rack by rack."""
-        left, chosen = list(self.demand), []
-        for rack in self.racks:
-            mine: dict[Counts, int] = {}
-            rest = rack
-            for counts, _ in sorted(rack.patterns.items(), key=lambda row: (-sum(row[0]), row[1])):
-                wanted = [have // count for have, count in zip(left, counts, strict=True) if count]
-                times = min([rest.most(counts), *wanted]) if wanted else 0
-                if times:
-                    mine[counts] = times
-                    rest = rest.without({counts: times})
-                    left = [have - times * count for have, count in zip(left, counts, strict=True)]
-            chosen.append(mine)
-        return self._with_homes(chosen)
 
     def start_from(self, chosen: Chosen) -> None:
         """Give the solver a solution to begin with."""

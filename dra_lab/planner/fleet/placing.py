@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.errors import SolverError
@@ -15,7 +15,6 @@ from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
-from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.joined import MARK
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.states.copies import Part
@@ -35,32 +34,13 @@ class Stand:
 
 def stands_of(answer: Answer) -> list[Stand]:
     """Return which node takes which pattern: patterns with most replicas first, nodes by name."""
-    stands: list[Stand] = []
     if answer.chosen is None:
-        return stands
-    used = {
-        node
-        for home, count in zip(answer.racked.homes, answer.chosen.homes, strict=True)
-        for node in home.nodes[:count]
-    }
-    for chosen, tables in zip(answer.chosen.patterns, answer.racked.tables, strict=True):
-        members = iter(_members(tables, used))
-        for counts, times in sorted(chosen.items(), key=lambda row: (-sum(row[0]), row[0])):
-            for _ in range(times):
-                table, node = next(members)
-                spread = table.spread(counts) if isinstance(table, CoupledTable) else counts
-                stands.append(Stand(table.site, node, spread, table.takes(counts)))
+        return []
+    stands = []
+    for table, node, counts in answer.racked.placed(answer.chosen):
+        spread = table.spread(counts) if isinstance(table, CoupledTable) else counts
+        stands.append(Stand(table.site, node, spread, table.takes(counts)))
     return sorted(stands, key=lambda stand: stand.node)
-
-
-def _members(tables: Sequence[AnyTable], used: Collection[str]) -> list[tuple[AnyTable, str]]:
-    """Return the members of a rack; of islands, those on the nodes that are used."""
-    return [
-        (table, member)
-        for table in tables
-        for member in table.site.members
-        if not table.site.homes or table.site.homes[member] in used
-    ]
 
 
 def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> tuple[Replica, ...]:

@@ -95,7 +95,7 @@ class Relaxation:
         self.columns: list[tuple[int, Counts]] = [(number, counts) for number, counts, _, _ in rows]
         self._rack = np.array([row[0] for row in rows], np.int64)
         self._upper = np.array([racks[row[0]].most(row[1]) for row in rows], float)
-        self._nodes = np.array([home.count for home in homes], float)
+        self._homes = np.array([home.count for home in homes], float)
         self._counts = np.array([row[1] for row in rows], float).reshape(len(rows), len(self.demand))
         device = device_goals(order)
         values = np.array([row[2] for row in rows], float).reshape(len(rows), len(device))
@@ -105,6 +105,7 @@ class Relaxation:
         self._costs[NODES] = np.append(np.array([row[3] for row in rows], float), np.ones(len(homes)))
         self._books = _Books.of(racks, homes, self._rack, self._counts)
         self.taken: Array = np.zeros(len(rows))
+        self.nodes: Array = np.zeros(len(homes))
         self.kept: tuple[tuple[str, int], ...] = ()
         self._engine = self._passed()
 
@@ -116,7 +117,7 @@ class Relaxation:
         model.num_col_, model.num_row_ = columns, rows + kinds
         model.col_cost_ = np.zeros(columns)
         model.col_lower_ = np.zeros(columns)
-        model.col_upper_ = np.append(self._upper, self._nodes)
+        model.col_upper_ = np.append(self._upper, self._homes)
         model.row_lower_ = np.full(rows + kinds, -math.inf)
         model.row_upper_ = np.append(books.upper, np.array(self.demand, float))
         at, kind = np.nonzero(self._counts)
@@ -157,7 +158,7 @@ class Relaxation:
         solution = self._engine.getSolution()
         feasible = int(highspy.SolutionStatus.kSolutionStatusFeasible)
         if solution.value_valid and self._engine.getInfo().primal_solution_status == feasible:
-            self.taken = np.array(solution.col_value)[: len(self.columns)]
+            self.taken, self.nodes = np.split(np.array(solution.col_value), [len(self.columns)])
         prices = np.array(solution.row_dual) if solution.dual_valid else np.zeros(self._engine.getNumRow())
         return max(0, integer_bound(self._lagrangian(cost, prices) + self._constant(goal)) or 0)
 
@@ -181,7 +182,7 @@ class Relaxation:
         np.minimum.at(cheapest, self._rack[~loose], left[:columns][~loose])
         total += float(cheapest @ books.members)
         inside = left[columns:] + np.array([sum(n * cheapest[at] for at, n in h.racks.items()) for h in self.homes])
-        return total + float(np.minimum(inside, 0) @ self._nodes)
+        return total + float(np.minimum(inside, 0) @ self._homes)
 
     def _constant(self, goal: str) -> int:
         return sum(self.demand) if goal == UNPLACED else 0

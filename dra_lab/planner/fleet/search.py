@@ -18,6 +18,7 @@ from dra_lab.planner.fleet.plan_fleet import Work
 from dra_lab.planner.fleet.site_stock import stock_of_states
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import MOST_VECTORS, AnyTable, Table
+from dra_lab.planner.fleet.walk import walk
 from dra_lab.planner.fleet.wide import most_vectors, wide_layout
 from dra_lab.planner.fleet.wide_table import WideTable
 from dra_lab.planner.node_classes import Layout
@@ -205,10 +206,14 @@ def _unproven(answer: Answer) -> Answer:
 def _fill(work: Work, tables: Sequence[Table]) -> None:
     """Look at every pattern of every site."""
     told = time.monotonic()
-    for orders in (FEW_ORDERS, MOST_ORDERS):
+    for orders in (range(FEW_ORDERS), range(FEW_ORDERS, MOST_ORDERS)):
         for table in tables:
-            if table.stock is not None and not work.limits.reached:
+            if table.stock is None or work.limits.reached:
+                continue
+            if table.vectors is None:
                 fill_in_turn(table.stock, [table], work.limits.part(_FILL), len(tables), orders=orders)
+            elif not orders.start:
+                walk(table, work.limits.part(_FILL))
     for number, table in enumerate(tables):
         for counts in table.vectors if table.vectors and len(table.vectors) <= EACH else ():
             if work.limits.reached:

@@ -1,0 +1,123 @@
+"""Good solutions of the master to begin with: filled greedily, or lying next to the relaxation's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import floor
+from typing import TYPE_CHECKING
+
+from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.homes import Chosen, Taken, few_homes, fewer_homes
+from dra_lab.planner.fleet.relaxation import Relaxation
+from dra_lab.planner.progress import Limits
+
+if TYPE_CHECKING:
+    from dra_lab.planner.fleet.master import Master
+
+_MOST_BROKEN = 40
+"""Racks of which the relaxation's solution is not whole, that are decided exactly at most."""
+
+_MORE_NODES = (0, 1, 2, 4, 8)
+"""How many nodes above the relaxation's bound are tried, one number after the other."""
+
+_WHOLE = 1e-6
+
+
+def best_start(master: Master, known: Chosen, limits: Limits, *, all_placed: bool) -> Chosen:
+    """Return the best of a solution that is known, what lies next to the relaxation, and what uses few nodes."""
+    kept = [(UNPLACED, 0)] if all_placed else []
+    relaxed = None
+    for goal in master.order:
+        bound, relaxed = master.relaxed_bound(goal, kept, limits)
+        kept.append((goal, bound))
+        if limits.reached:
+            return known
+    if relaxed is None or all(master.value(goal, known) <= bound for goal, bound in kept):
+        return known
+    best = min(known, _rounded(master, relaxed, limits), key=master.values)
+    for chosen in _on_few_nodes(master, relaxed, best, limits) if master.homes else ():
+        best = min(best, chosen, key=master.values)
+    return best
+
+
+def greedy(master: Master) -> Chosen:
+    """Return a solution found by taking the patterns with most replicas first, rack by rack."""
+    left, chosen = list(master.demand), []
+    for rack in master.racks:
+        mine: dict[Counts, int] = {}
+        rest = rack
+        for counts, _ in sorted(rack.patterns.items(), key=lambda row: (-sum(row[0]), row[1])):
+            wanted = [have // count for have, count in zip(left, counts, strict=True) if count]
+            times = min([rest.most(counts), *wanted]) if wanted else 0
+            if times:
+                mine[counts] = times
+                rest = rest.without({counts: times})
+                left = _less(left, {counts: times})
+        chosen.append(mine)
+    return Chosen(chosen, few_homes(master.racks, master.homes, chosen))
+
+
+def _rounded(master: Master, relaxed: Relaxation, limits: Limits) -> Chosen:
+    """Keep the whole part of a relaxed solution and decide the rest exactly: few racks are not whole.
+
+    On which nodes the rest is does not count there.
+    """
+    chosen, broken = relaxed.whole()
+    mine = broken[:_MOST_BROKEN]
+    left: Sequence[int] = master.demand
+    for taken in chosen:
+        left = _less(left, taken)
+    rest = master.apart([master.racks[at].without(chosen[at]) for at in mine], left)
+    for at, taken in zip(mine, rest.filled(limits).patterns, strict=True):
+        for counts, times in taken.items():
+            chosen[at][counts] = chosen[at].get(counts, 0) + times
+    return Chosen(chosen, few_homes(master.racks, master.homes, chosen))
+
+
+def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, limits: Limits) -> Iterator[Chosen]:
+    """Yield a solution on about as many nodes as the relaxation needs, as good in the goals before, if one is found.
+
+    The nodes are chosen first, as the relaxation uses them; without that choice the rest is the model of a fleet whose
+    nodes are not of several parts.
+    """
+    at = master.order.index(NODES)
+    before = list(zip(master.order[:at], master.values(known), strict=False))
+    for more in _MORE_NODES:
+        used = _whole_nodes(master, relaxed.nodes, more)
+        if limits.reached or sum(used) >= sum(known.homes):
+            return
+        members = [0] * len(master.racks)
+        for home, count in zip(master.homes, used, strict=True):
+            for rack, each in home.racks.items():
+                members[rack] += each * count
+        inside = {rack for home in master.homes for rack in home.racks}
+        racks = [replace(r, count=members[n]) if n in inside else r for n, r in enumerate(master.racks)]
+        part = master.apart(racks, master.demand)
+        if any(part.relaxed_bound(goal, before[:n], limits)[0] > value for n, (goal, value) in enumerate(before)):
+            continue
+        patterns = part.run(limits.part(0.3)).chosen
+        if patterns is not None and part.values(patterns)[:at] <= tuple(value for _, value in before):
+            yield Chosen(patterns.patterns, fewer_homes(master.racks, master.homes, patterns.patterns, used))
+            return
+
+
+def _whole_nodes(master: Master, relaxed: Sequence[float], more: int) -> list[int]:
+    """Return whole numbers of nodes near relaxed ones, those of which most is used rounded up, and so many more."""
+    used = [min(home.count, floor(n + _WHOLE)) for home, n in zip(master.homes, relaxed, strict=True)]
+    wanted = -floor(_WHOLE - sum(relaxed)) + more
+    holds = [sum(home.racks.values()) for home in master.homes]
+    rest = sorted(range(len(used)), key=lambda n: (used[n] - relaxed[n], -holds[n], n))
+    for first in (True, False):
+        for n in rest:
+            free = master.homes[n].count - used[n]
+            used[n] += max(0, min(free, 1 if first else free, wanted - sum(used)))
+    return used
+
+
+def _less(left: Sequence[int], taken: Taken) -> list[int]:
+    rest = list(left)
+    for counts, times in taken.items():
+        rest = [have - times * count for have, count in zip(rest, counts, strict=True)]
+    return rest
