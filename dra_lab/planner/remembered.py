@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 _MEMO = "_planner_remembered"
 _QUESTIONS = 4
 _MOST_STATES = 20_000
-_MOST_SOLUTIONS = 1000
-_FEW = 1000
+_MOST_SOLUTIONS = 100
+_FEW = 200
+_MORE = 1.25
+"""What is kept beyond what the present states need: a quarter of it and a few, as claims that go leave older states."""
 
 
 class Print:
@@ -75,7 +77,8 @@ class Remembered:
     _nodes: dict[str, set[str]] = field(default_factory=dict)
     _same: dict[Print, Print] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=count)
-    _most: int = _FEW
+    _most: int = 0
+    _most_solutions: int = 0
 
     def print_of(self, value: Hashable) -> Print:
         """Return a fingerprint, the same object for the same value."""
@@ -109,17 +112,18 @@ class Remembered:
         self.layout_of = {key: number for key, number in self.layout_of.items() if number in used}
         # others than before: a plan that is still being made looks into those
         self.layouts = {number: layout for number, layout in self.layouts.items() if number in used}
-        self._most = 2 * (len(self.prints) + len(self.layouts)) + _FEW
+        self._most = int(_MORE * (len(self.prints) + len(self.layouts))) + _FEW
 
     def _forget_solutions(self) -> None:
         # a solution takes some kilobytes
-        if len(self.solutions) <= _MOST_SOLUTIONS:
+        if len(self.solutions) <= self._most_solutions:
             return
         present = {state.exact for state in self.states.values()}
         for key in tuple(self.solutions):
             # every key has the state that it is of at this place
             if not isinstance(key, tuple) or key[1] not in present:
                 del self.solutions[key]
+        self._most_solutions = int(_MORE * len(self.solutions)) + _MOST_SOLUTIONS
 
     def unchanged(self, held: AllocatedDevices, views: ClusterViews, nodes: Collection[str]) -> dict[str, NodeState]:
         """Return the states of the nodes on which the same is in use as at the latest whole look.

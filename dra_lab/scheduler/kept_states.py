@@ -17,7 +17,8 @@ from dra_lab.scheduler.gates import Gates
 Q = TypeVar("Q", bound=Hashable)
 _MEMO = "_kept_states"
 _QUESTIONS = 4
-_MOST_KEPT = 100_000
+_MORE, _FEW = 2, 1000
+"""How many times as many states of devices are kept as the first look found, and how many besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Kept(Generic[Q]):
 
     `numbers` stand for states of devices; `states` are those of the nodes, by question, while `held` was in use;
     `verdicts` are what searches ended with, by question and claims, then by state; `nodes` are those that see a pool of
-    a name.
+    a name. Beyond `most` numbers all is forgotten: a device that is shared comes to ever more states.
     """
 
     taint_rules: tuple[DeviceTaintRule, ...] = ()
@@ -36,6 +37,7 @@ class Kept(Generic[Q]):
     states: dict[Q, dict[str, Hashable]] = field(default_factory=dict)
     verdicts: dict[tuple[Q, bytes], dict[Hashable, Verdict]] = field(default_factory=dict)
     nodes: dict[str, set[str]] = field(default_factory=dict)
+    most: int = 0
 
     def number(self, state: Hashable) -> int:
         """Return the number of a device's state; two threads that ask at once get the same."""
@@ -47,7 +49,7 @@ def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevic
     """Return what is known of an earlier snapshot, without the states of nodes on which something changed since."""
     shelf: dict[str, Kept[Any]] = cluster.hardware.setdefault(_MEMO, {})
     before = shelf.get(str(release))
-    if before is None or before.taint_rules is not cluster.taint_rules or len(before.numbers) > _MOST_KEPT:
+    if before is None or before.taint_rules is not cluster.taint_rules or 0 < before.most < len(before.numbers):
         found: Kept[Any] = Kept(cluster.taint_rules, held)
     elif before.held is held:
         found = before
@@ -58,8 +60,9 @@ def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevic
             question: {node: state for node, state in known.items() if node not in changed}
             for question, known in tuple(before.states.items())
         }
+        most = before.most or _MORE * len(before.numbers) + _FEW
         found = Kept(
-            cluster.taint_rules, held, before.numbers, before.next_number, states, before.verdicts, before.nodes
+            cluster.taint_rules, held, before.numbers, before.next_number, states, before.verdicts, before.nodes, most
         )
     shelf[str(release)] = found
     return found

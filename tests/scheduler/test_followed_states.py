@@ -15,6 +15,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+from dra_lab.scheduler import kept_states
 from dra_lab.scheduler.node_state import MOST_OLDER, NodeStates, node_states
 
 NOW = KubernetesRelease("1.36")
@@ -107,3 +108,15 @@ def test_what_is_remembered_stays_small():
     kept = some.hardware["_kept_states"][str(NOW)]
     assert len(kept.states) <= 4
     assert len(kept.verdicts) <= 4
+
+
+def test_states_of_devices_that_come_and_go_do_not_add_up(monkeypatch):
+    """A shared device is in another state with every amount that is taken of it; those of long ago are forgotten."""
+    monkeypatch.setattr(kept_states, "_FEW", 10)
+    some, numbers = a_fleet(), []
+    for turn in range(60):
+        share = holding(f"{GPUS}/{NAMES[0]}/gpu-2", share_id="s", consumed_capacity={"memory": f"{turn}Mi"})
+        some = some.with_objects(claims=(share,))
+        assert states(some) == set(NodeStates(some, NOW).groups([PAIR]))
+        numbers.append(len(some.hardware["_kept_states"][str(NOW)].numbers))
+    assert max(numbers) <= 2 * numbers[0] + 11
