@@ -82,7 +82,7 @@ def replica_bandwidth_frame(cluster: Cluster, plan: FleetPlan) -> pd.DataFrame:
 
     Columns `workload`, `number`, `node`, `plan` ("best", or "first fit" for the pod that it put in this one's place),
     `path`, `gpus`, `low` and `high` (ratios to the bandwidth at one PCIe root, a range; None where nothing is known),
-    `kind` ("measured", "derived" or "unknown") and `sources`.
+    `kind` ("reference", "measured", "derived" or "unknown") and `sources`.
     """
     rows: list[list[object]] = []
     for replica, best, theirs in replica_paths(cluster, plan):

@@ -63,8 +63,8 @@ def regret_frame(plan: Plan) -> pd.DataFrame:
     """Return one row for each kind of path between GPUs and NICs, in the best and in both first fits.
 
     Columns `allocation` (best, manifest, plain), `path`, `gpus`, `low`, `high` (ratios to the bandwidth at one PCIe
-    root, None: not known), `kind` (measured, derived, unknown), `sources`, `outside` (published measurements that lie
-    outside the range).
+    root, None: not known), `kind` (reference, measured, derived, unknown), `sources`, `outside` (published measurements
+    that lie outside the range).
     """
     allocations = [("best", plan.regrets[0].best)] if plan.regrets else []
     allocations += [(regret.against, regret.theirs) for regret in plan.regrets]

@@ -30,9 +30,9 @@ class Measurement:
 class PathCost:
     """What is left of the bandwidth on one kind of path, for large transfers between a GPU and a NIC.
 
-    `low` and `high` bound the published ratios, None where nothing is known; `kind` is `measured`, `derived` or
-    `unknown`; `against` are measurements that the range does not cover because they are of something else, or because
-    nothing was lost.
+    `low` and `high` bound the published ratios, None where nothing is known; `kind` is `reference` (what the others are
+    compared with, 1 by its meaning), `measured`, `derived` or `unknown`; `against` are measurements that the range does
+    not cover because they are of something else, or because nothing was lost.
     """
 
     path: str
@@ -77,9 +77,7 @@ _SAME_NUMA = (
 
 PATHS: Mapping[str, PathCost] = MappingProxyType(
     {
-        "root": PathCost(
-            "at one PCIe root", 1.0, 1.0, "measured", (_ONE[2], _ONE[3]), note="what the others are compared with"
-        ),
+        "root": PathCost("at one PCIe root", 1.0, 1.0, "reference", note="what the others are compared with"),
         "numa": PathCost(
             "on one NUMA node, at another PCIe root",
             0.8,
@@ -87,6 +85,14 @@ PATHS: Mapping[str, PathCost] = MappingProxyType(
             "derived",
             _SAME_NUMA,
             note="no clean measurement between two root ports of one x86 socket is published; 0.8 is an estimate",
+        ),
+        "numa-any": PathCost(
+            "on one NUMA node, PCIe roots not known",
+            0.8,
+            1.0,
+            "derived",
+            _SAME_NUMA,
+            note="at one root nothing is lost, and between two roots 0.8 is an estimate",
         ),
         "socket": PathCost(
             "on one socket, on another NUMA node", None, None, "unknown", note="no measurement of this is published"
@@ -136,7 +142,7 @@ def pair_paths(places: Iterable[Locality]) -> tuple[PairPath, ...]:
     if not gpus or not nics:
         return ()
     found: dict[DeviceID, PairPath] = {}
-    for path in ("root", "numa", "socket", "far", "unknown"):
+    for path in ("root", "numa", "numa-any", "socket", "far", "unknown"):
         _take(gpus, nics, path, found)
     for gpu in gpus:
         found[gpu.device] = PairPath(gpu.device, None, "none")
@@ -155,4 +161,8 @@ def _take(gpus: list[Locality], nics: list[Locality], path: str, found: dict[Dev
 
 
 def _path(gpu: Locality, nic: Locality) -> str:
-    return _OF_DISTANCE.get(distance(gpu, nic), "unknown")
+    """Return the kind of path; that two places differ counts only where both are known."""
+    path = _OF_DISTANCE.get(distance(gpu, nic), "unknown")
+    if path == "numa" and None in (gpu.pcie_root, nic.pcie_root):
+        return "numa-any"
+    return "unknown" if path == "socket" and None in (gpu.numa_node, nic.numa_node) else path

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+
+import pytest
 
 from dra_lab.model.names import DeviceID
 from dra_lab.topology.bandwidth import PATHS, pair_paths
@@ -23,7 +26,7 @@ def at(kind: str, name: str, root: str | None, numa: int | None) -> Locality:
 def test_a_range_covers_the_measurements_it_names():
     """A measured range holds all of its measurements, rounded outwards by less than a hundredth."""
     for cost in PATHS.values():
-        if cost.kind == "measured" and cost.path != PATHS["root"].path:
+        if cost.kind == "measured":
             assert cost.low <= min(m.low for m in cost.measurements) < cost.low + 0.011
             assert cost.high >= max(m.high for m in cost.measurements) > cost.high - 0.011
             assert cost.against, "counter-examples are told beside the range"
@@ -32,7 +35,8 @@ def test_a_range_covers_the_measurements_it_names():
 
 def test_what_is_not_measured_says_so():
     """No figure without a measurement is called measured; what nobody knows has no figure."""
-    assert PATHS["numa"].kind == "derived"
+    assert (PATHS["root"].kind, PATHS["root"].sources) == ("reference", ())
+    assert PATHS["numa"].kind == PATHS["numa-any"].kind == "derived"
     for path in ("unknown", "none", "socket"):
         assert (PATHS[path].low, PATHS[path].high, PATHS[path].kind) == (None, None, "unknown")
 
@@ -51,6 +55,18 @@ def test_the_nearest_pairs_are_taken_first():
         random.Random(seed).shuffle(places)
         found = {pair.gpu.device: pair.path for pair in pair_paths(places)}
         assert found == {"a": "numa", "b": "root", "c": "unknown"}
+
+
+@pytest.mark.parametrize(("gpu", "nic", "path"), [(("r0", 0), (None, 0), "numa-any"), ((None, 0), (None, 1), "far")])
+def test_that_roots_differ_is_said_only_where_both_are_known(gpu, nic, path):
+    """On one NUMA node they may sit at one root as well, unless both roots are published."""
+    assert [pair.path for pair in pair_paths([at("gpu", "a", *gpu), at("nic", "x", *nic)])] == [path]
+
+
+def test_that_numa_nodes_differ_is_said_only_where_both_are_known():
+    """On one socket, without a NUMA node of each, the path is not known."""
+    gpu, nic = (replace(at(kind, kind, None, None), socket=Place(0, "socket")) for kind in ("gpu", "nic"))
+    assert [pair.path for pair in pair_paths([gpu, nic])] == ["unknown"]
 
 
 def test_several_far_pairs_have_a_range_of_their_own():
