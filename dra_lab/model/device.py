@@ -38,17 +38,29 @@ class DeviceAttribute(Value, frozen=True):
     @property
     def kind(self) -> str:
         """Return the name of the member that is set (`int`, `bool`, `string`, `version`, `ints`, ...), or ""."""
-        for name in ("int_", "bool_", "string", "version", "ints", "bools", "strings", "versions"):
-            if getattr(self, name) is not None:
-                return name.rstrip("_")
-        return ""
+        # One by one, for this is asked of every device: those with one value first.
+        if self.int_ is not None:
+            return "int"
+        if self.bool_ is not None:
+            return "bool"
+        if self.string is not None:
+            return "string"
+        if self.version is not None:
+            return "version"
+        return next((name for name in ("ints", "bools", "strings", "versions") if getattr(self, name) is not None), "")
 
     @property
     def value(self) -> AttributeValue | None:
         """Return the value of the member that is set, or None for an empty union."""
-        kind = self.kind
-        member = f"{kind}_" if kind in ("int", "bool") else kind
-        value: AttributeValue | None = getattr(self, member) if kind else None
+        if self.int_ is not None:
+            return self.int_
+        if self.bool_ is not None:
+            return self.bool_
+        if self.string is not None:
+            return self.string
+        if self.version is not None:
+            return self.version
+        value: AttributeValue | None = getattr(self, self.kind) if self.is_list else None
         return value
 
     @property

@@ -16,7 +16,7 @@ _BLOCKING = ("NoSchedule", "NoExecute")
 _NOTHING: Amounts = {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Candidate:
     """One device at its place in the search order.
 

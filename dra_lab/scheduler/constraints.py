@@ -13,7 +13,7 @@ from dra_lab.scheduler.limits import AttemptAborted
 Lookup = Callable[[int, str], DeviceAttribute | None]
 """Returns the attribute of a full name of the device at a position, or None."""
 
-_Key = tuple[str, frozenset[object], bool]
+Key = tuple[str, frozenset[object], bool]
 """Type of the elements, the values, whether it is a list."""
 
 
@@ -23,7 +23,7 @@ class Constraint(Protocol):
     attribute: str
 
     @property
-    def keys(self) -> Sequence[_Key | None]:
+    def keys(self) -> Sequence[Key | None]:
         """Return type and values of the attribute by position, None where a device has none."""
         ...
 
@@ -45,19 +45,19 @@ class Constraint(Protocol):
 
 
 def build_constraint(
-    constraint: DeviceConstraint, lookup: Lookup, devices: int, gates: Gates, where: str
+    constraint: DeviceConstraint, keys_of: Callable[[str], Sequence[Key | None]], gates: Gates, where: str
 ) -> Constraint:
     """Return the working form of `constraints[]`; with both attributes set only the match is applied.
 
-    Raises AttemptAborted for an empty constraint.
+    `keys_of` is `attribute_keys` of an attribute. Raises AttemptAborted for an empty constraint.
     """
     if constraint.match_attribute is not None:
-        keys = _keys(constraint.match_attribute, lookup, devices)
+        keys = keys_of(constraint.match_attribute)
         if gates.list_attributes:
             return _MatchList(constraint.match_attribute, keys, gates)
         return _Match(constraint.match_attribute, keys)
     if constraint.distinct_attribute is not None:
-        return _Distinct(constraint.distinct_attribute, _keys(constraint.distinct_attribute, lookup, devices), gates)
+        return _Distinct(constraint.distinct_attribute, keys_of(constraint.distinct_attribute), gates)
     raise AttemptAborted(f"{where}: a constraint names no attribute; kube-scheduler gives up the pod")
 
 
@@ -67,16 +67,17 @@ def covers_request(constraint: DeviceConstraint, request: str, subrequest: str) 
     return not names or request in names or (bool(subrequest) and f"{request}/{subrequest}" in names)
 
 
-def _keys(attribute: str, lookup: Lookup, devices: int) -> list[_Key | None]:
-    known: dict[_Key, _Key] = {}
-    found: list[_Key | None] = []
+def attribute_keys(attribute: str, lookup: Lookup, devices: int) -> list[Key | None]:
+    """Return type and values of an attribute of so many devices by position, None where a device has none."""
+    known: dict[Key, Key] = {}
+    found: list[Key | None] = []
     for device in range(devices):
         key = _key(lookup(device, attribute))
         found.append(key if key is None else known.setdefault(key, key))
     return found
 
 
-def _key(attribute: DeviceAttribute | None) -> _Key | None:
+def _key(attribute: DeviceAttribute | None) -> Key | None:
     if attribute is None:
         return None
     kind, value = attribute.kind, attribute.value
@@ -90,10 +91,10 @@ class _Match:
 
     __slots__ = ("_count", "_value", "attribute", "keys")
 
-    def __init__(self, attribute: str, keys: Sequence[_Key | None]) -> None:
+    def __init__(self, attribute: str, keys: Sequence[Key | None]) -> None:
         self.attribute = attribute
         self.keys = keys
-        self._value: _Key | None = None
+        self._value: Key | None = None
         self._count = 0
 
     def held(self) -> Iterable[Hashable]:
@@ -122,7 +123,7 @@ class _MatchList:
 
     __slots__ = ("_count", "_defects", "_saved", "_type", "_values", "attribute", "keys")
 
-    def __init__(self, attribute: str, keys: Sequence[_Key | None], gates: Gates) -> None:
+    def __init__(self, attribute: str, keys: Sequence[Key | None], gates: Gates) -> None:
         self.attribute = attribute
         self.keys = keys
         self._defects = gates.defects
@@ -169,13 +170,13 @@ class _Distinct:
 
     __slots__ = ("_count", "_defects", "_latest", "_lists", "_seen", "attribute", "keys")
 
-    def __init__(self, attribute: str, keys: Sequence[_Key | None], gates: Gates) -> None:
+    def __init__(self, attribute: str, keys: Sequence[Key | None], gates: Gates) -> None:
         self.attribute = attribute
         self.keys = keys
         self._defects = gates.defects
         self._lists = gates.list_attributes
-        self._latest: dict[str, _Key] = {}
-        self._seen: list[_Key] = []
+        self._latest: dict[str, Key] = {}
+        self._seen: list[Key] = []
         self._count = 0
 
     def held(self) -> Iterable[Hashable]:
@@ -201,7 +202,7 @@ class _Distinct:
         self._seen.pop()
         self._count -= 1
 
-    def _collides(self, key: _Key, other: _Key) -> bool:
+    def _collides(self, key: Key, other: Key) -> bool:
         if key[2] and not self._lists:
             return True
         return key[0] == other[0] and not key[1].isdisjoint(other[1]) and (self._lists or key[2] == other[2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dra_lab.cel.matching import publishes_lists
 from dra_lab.errors import CelError
 from dra_lab.scheduler.candidates import Candidate, NodeView
 from dra_lab.scheduler.capacity import capacity_left, capacity_use
@@ -25,6 +26,7 @@ class Judge:
     def __init__(self, view: NodeView, gates: Gates, trace: Trace) -> None:
         """Judge the candidates of one node."""
         self._candidates = view.candidates
+        self._lists = publishes_lists(view.cluster)
         self._pools = view.pools
         self._gates = gates
         self._trace = trace
@@ -60,7 +62,7 @@ class Judge:
             return self._reject(need, candidate, Check.GATE, f"the gate {candidate.hidden} is off")
         for of_class, selector in need.selectors:
             try:
-                matches = selector.matches(candidate.driver, candidate.device)
+                matches = (selector.matches if self._lists else selector.decide)(candidate.driver, candidate.device)
             except CelError as error:
                 raise AttemptAborted(
                     f"claim {need.claim_name}, request {need.reference}, device {candidate.id}: {error}"

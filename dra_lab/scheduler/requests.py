@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from dra_lab.cel.selector import Selector, compile_selector
 from dra_lab.model.claims import (
@@ -21,7 +22,7 @@ from dra_lab.model.quantity import QuantityText
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.scheduler.candidates import NodeView
 from dra_lab.scheduler.capacity import Amounts
-from dra_lab.scheduler.constraints import Constraint, build_constraint, covers_request
+from dra_lab.scheduler.constraints import Constraint, attribute_keys, build_constraint, covers_request
 from dra_lab.scheduler.gates import Gates
 from dra_lab.scheduler.limits import AttemptAborted
 
@@ -168,7 +169,9 @@ def _compiled(selectors: tuple[DeviceSelector, ...], where: str, gates: Gates) -
 def _add_constraints(needs: ClaimNeeds, view: NodeView, gates: Gates) -> None:
     where = f"claim {needs.label}"
     written = needs.claim.spec.devices.constraints
-    built = [build_constraint(c, view.lookup, len(view.candidates), gates, where) for c in written]
+    # Many constraints of a claim are about one attribute.
+    keys_of = cache(lambda attribute: attribute_keys(attribute, view.lookup, len(view.candidates)))
+    built = [build_constraint(constraint, keys_of, gates, where) for constraint in written]
     for need in (need for request in needs.requests for need in request):
         pairs = zip(written, built, strict=True)
         need.constraints = tuple(b for c, b in pairs if covers_request(c, need.request, need.subrequest))
