@@ -9,9 +9,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 
 _SHOWN = 5
-_DELETE = (
-    "Their devices are free for nobody else. If that stays so, delete those that nobody will use."
-)
+_DELETE = "Their devices are free for nobody else. If that stays so, delete those that nobody will use."
 _LET_GO = (
     "Their devices are free for nobody else until their finalizers are gone: does kubelet run on the node, and "
     "kube-controller-manager? See: kubectl get resourceclaim NAME -o yaml"

@@ -30,7 +30,7 @@ def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
         return printable(f"Not answered: {sentence(reason)}")
     if plan.status is PlanStatus.INFEASIBLE:
         return printable(" ".join(_misfit(plan)))
-    parts = [_where(plan), f"Best on {plan.node}: {', '.join(_values(plan, plan.goals, cluster))}, {_proof(plan)}."]
+    parts = [_where(plan, cluster), f"Best on {plan.node}: {', '.join(_values(plan, plan.goals, cluster))}, {_proof(plan)}."]
     parts += _kube_scheduler(plan, cluster)
     return printable(" ".join(parts))
 
@@ -40,18 +40,21 @@ def _no_time(plan: Plan) -> str:
     return f"there was not enough time; {_number(unknown, 'node')} not decided, raise the time limit"
 
 
-def headline(plan: Plan) -> str:
+def headline(plan: Plan, cluster: Cluster | None = None) -> str:
     """Return the answer where its figures stand beside it: where it fits and which node is best, or the reason."""
     if not plan.fits:
-        return answer_sentence(plan)
-    return printable(f"{_where(plan)} Best on {plan.node}.")
+        return answer_sentence(plan, cluster)
+    return printable(f"{_where(plan, cluster)} Best on {plan.node}.")
 
 
-def _where(plan: Plan) -> str:
+def _where(plan: Plan, cluster: Cluster | None) -> str:
     total = sum(len(node_class.nodes) for node_class in plan.node_classes)
     now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)
     when_idle = f" ({idle:,} when idle)" if idle > now else ""
-    return f"Fits on {now:,} of {total:,} node{'s' if total != 1 else ''} now{when_idle}."
+    # without claims nobody knows what is in use now
+    known = cluster is None or cluster.claims_known
+    when = f" now{when_idle}" if known else " if nothing is in use (no claims were read)"
+    return f"Fits on {now:,} of {total:,} node{'s' if total != 1 else ''}{when}."
 
 
 def _misfit(plan: Plan) -> Iterator[str]:

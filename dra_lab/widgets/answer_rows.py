@@ -69,7 +69,7 @@ def answer_row(
         return AnswerRow(state="solving", sentence=sentence, progress=told)
     return AnswerRow(
         state=_STATES[plan.status],
-        sentence=headline(plan),
+        sentence=headline(plan, cluster),
         figures=figures(plan, cluster) if plan.fits else (),
         stale=stale or bool(trouble),
         progress=told,

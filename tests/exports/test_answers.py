@@ -34,6 +34,13 @@ def test_the_sentence_says_where_it_fits_how_good_it_is_and_what_kube_scheduler_
     )
 
 
+def test_without_claims_the_answer_does_not_speak_of_now():
+    """What is in use is not known then, so the devices only look free."""
+    unknown = replace(busy_cluster(), claims=(), claims_known=False)
+    told = answer_sentence(a_plan(), unknown)
+    assert told.startswith("Fits on 2 of 3 nodes if nothing is in use (no claims were read). Best on n1")
+
+
 def test_the_manifest_is_mentioned_where_it_does_not_reach_the_best():
     assert "kube-scheduler with this manifest: 1 of 2 GPUs paired." in answer_sentence(a_plan(), busy_cluster())
 

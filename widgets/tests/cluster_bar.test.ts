@@ -98,6 +98,14 @@ test("text from a cluster stays text everywhere", async () => {
   expect(el.textContent!.split(HOSTILE).length).toBeGreaterThan(8);
 });
 
+test("a context with a long name is named once", async () => {
+  const { el, model } = bar();
+  const name = "arn:aws:eks:eu-central-1:123456789012:cluster/prod";
+  model.set("sources", [{ value: `context:${name}`, label: name }, { value: "context:dev", label: "dev" }]);
+  await drawn();
+  expect([...el.querySelectorAll(".dra-option code")].map((code) => code.textContent)).toEqual(["", "context:dev"]);
+});
+
 test("a tab of its own is asked for with the element that wants it; where nobody opens one the button says so", () => {
   const { el } = bar();
   const heard = vi.fn((event: Event) => event.preventDefault());

@@ -122,13 +122,16 @@ function options(sources: readonly SourceRow[], now: string): HTMLElement[] {
         "li.dra-option",
         { role: "option", tabindex: selected || (!items.some((item) => item.tabIndex === 0) && !sources.some((one) => one.value === now)) ? 0 : -1, "aria-selected": String(selected), "data-value": source.value, "data-key": source.value },
         h("b", {}, source.label),
-        h("code", {}, source.value === source.label ? "" : source.value),
+        h("code", {}, source.value === source.label || isLong(source) ? "" : source.value),
         source.detail ? h("small", {}, source.detail) : null,
       ),
     );
   }
   return items;
 }
+
+/** A context of EKS or GKE is named by a whole path: there is no room to say it twice. */
+const isLong = (source: SourceRow) => source.label.length > 24 && source.value.endsWith(source.label);
 
 function onKey(event: KeyboardEvent, list: HTMLElement): void {
   const items = [...list.querySelectorAll<HTMLElement>('[role="option"]')];
