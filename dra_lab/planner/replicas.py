@@ -22,7 +22,7 @@ from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_proble
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.solve import is_feasible
-from dra_lab.planner.stages import Stage
+from dra_lab.planner.stages import Stage, Tie
 from dra_lab.planner.variables import Model
 from dra_lab.topology.locality import localities
 
@@ -163,14 +163,27 @@ def _meaning_all_of(before: NodeEligibility, after: NodeEligibility) -> NodeElig
 
 
 def count_replicas(feasible: Callable[[int], bool | None], most: int) -> Count:
-    """Return how many replicas fit, tried from `most` downwards; where a try is not decided, only bounds."""
-    if most > MOST_REPLICAS:
-        return 0, most
-    for count in range(most, 0, -1):
-        found = feasible(count)
+    """Return how many replicas fit, `most` being a bound that counting alone gives; where a try is undecided, bounds.
+
+    The bound and one less are tried first: as a rule one of them fits. That many do not fit is much harder to prove
+    than that few do not, so that from there the search goes upwards, doubling until too many are tried.
+    """
+    least = 0
+    for count in (most, most - 1) if most <= MOST_REPLICAS else ():
+        found = feasible(count) if count > 0 else True
         if found is not False:
-            return (count if found else 0), count
-    return 0, 0
+            return (max(count, 0) if found else 0), max(count, 0)
+        most = count - 1
+    count = 1
+    while least < most:
+        found = feasible(count)
+        if found is None:
+            return least, most
+        least, most = (count, most) if found else (least, count - 1)
+        if least >= MOST_REPLICAS:
+            return least, most
+        count = min(2 * least or 1, most, MOST_REPLICAS) if most > 2 * least else (least + most + 1) // 2
+    return least, most
 
 
 def most_replicas(problem: AllocationProblem) -> int:
@@ -198,9 +211,12 @@ def most_replicas(problem: AllocationProblem) -> int:
 
 
 def is_plain(problem: AllocationProblem) -> bool:
-    """Say whether every request has devices of its own, one way to be served, and no link or counter in its way."""
+    """Say whether every request has devices of its own, one way to be served, and no link or counter in its way.
+
+    A device with a node selector of several terms cannot be taken for itself alone (`Tie`), so that counting fails.
+    """
     several = any(ask.count > 1 for ask in problem.asks) and any(group.shareable for group in problem.groups)
-    alone = all(len(group.asks) == 1 and not group.draws for group in problem.groups)
+    alone = all(len(g.asks) == 1 and not g.draws and g.tie is not Tie.TERMS for g in problem.groups)
     single = all(len(indices) == 1 for indices in problem.requests)
     return alone and single and not (several or problem.links or any(ask.all_devices for ask in problem.asks))
 

@@ -7,16 +7,19 @@ import random
 
 import pytest
 from exhaustive_damage import ExhaustiveDamage
-from exhaustive_plans import CPU, GPU, random_cluster, random_fleet, random_sketch
+from exhaustive_plans import CPU, GPU, TAG, random_cluster, random_fleet, random_sketch, text
 from exhaustive_sharing import CORES
-from sharing_nodes import ask, node, planned
+from msgspec import structs
+from sharing_nodes import ask, counted, names, node, part, planned
 from small_nodes import a_slice, gpu
 
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest
 from dra_lab.model.device import CapacityRequestPolicy, Device, DeviceCapacity
+from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.plan import PlanStatus, goal_order
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import How, Link
 from dra_lab.planner import make_plan
 
 RELEASE = KubernetesRelease("1.36")
@@ -71,4 +74,36 @@ def test_what_is_used_up_still_counts_as_all():
         node(a_slice(CPU, *cpus), a_slice(GPU, gpu(0))), DeviceRequest(name="r", first_available=ways), ask("one", CPU)
     )
     assert {placement.device.device for placement in plan.placements} == {"a", "b"}
+    assert plan.goal("damage") == 1
+
+
+def test_a_bound_far_above_what_fits_is_no_end_of_the_count():
+    """Where devices alone would do for 16 pods and one fits, that one is found, and with it what it costs."""
+    cpus = [
+        Device(
+            name=name,
+            attributes={TAG: text(tag)},
+            capacity={CORES: DeviceCapacity(value=8)},
+            allow_multiple_allocations=True,
+        )
+        for name, tag in (("a", "x"), ("b", "x"))
+    ]
+    free = Device(name="free", attributes={TAG: text("y")}, allow_multiple_allocations=True)
+    pair = [ask("one", CPU), ask("two", CPU)]
+    tied = Link("tied", ("one", "two"), where=TAG, how=How.APART)
+    plan = planned(node(a_slice(CPU, *cpus, free)), *pair, links=(tied,))
+    assert plan.proven
+    assert plan.goal("damage") == 1
+
+
+def test_what_no_pod_can_take_by_itself_is_no_room():
+    """Devices with node selectors of several terms are given up at, and count for no replica."""
+    terms = [NodeSelectorRequirement(key="zone", operator="In", values=(zone,)) for zone in "ab"]
+    several = NodeSelector(tuple(NodeSelectorTerm(match_expressions=(term,)) for term in terms))
+    far = a_slice(GPU, gpu(1), gpu(2), node="far")
+    far = structs.replace(far, spec=structs.replace(far.spec, node_name=None, node_selector=several))
+    nodes = (Node(metadata=ObjectMeta(name="n1", labels={"zone": "a"})),)
+    parts = counted(part("p0", memory=3), part("p1", memory=3), memory=5)
+    plan = planned(node(*parts, far, nodes=nodes), ask("r"))
+    assert names(plan)[0] in ("p0", "p1")
     assert plan.goal("damage") == 1
