@@ -30,7 +30,10 @@ def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
         return printable(f"Not answered: {sentence(reason)}")
     if plan.status is PlanStatus.INFEASIBLE:
         return printable(" ".join(_misfit(plan)))
-    parts = [_where(plan, cluster), f"Best on {plan.node}: {', '.join(_values(plan, plan.goals, cluster))}, {_proof(plan)}."]
+    parts = [
+        _where(plan, cluster),
+        f"Best on {plan.node}: {', '.join(_values(plan, plan.goals, cluster))}, {_proof(plan)}.",
+    ]
     parts += _kube_scheduler(plan, cluster)
     return printable(" ".join(parts))
 
