@@ -10,6 +10,7 @@ from functools import cached_property
 from dra_lab.authoring.catalogue import Shape, catalogue, kind_of, lookup_of
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.cel.matching import Matching
+from dra_lab.checks.counters_left import without_counters
 from dra_lab.errors import CelError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
@@ -118,11 +119,13 @@ def is_tainted(cluster: Cluster, item: PoolDevice, release: KubernetesRelease) -
 
 
 def is_free(cluster: Cluster, item: PoolDevice, release: KubernetesRelease, capacity_key: str = "") -> bool:
-    """Say whether a device can still be given to somebody: not in use, not tainted.
+    """Say whether a device can still be given to somebody: not in use, not tainted, its counters not used up.
 
     A shareable device is free as long as something is left of `capacity_key` (of every capacity where it is "").
     """
     if is_tainted(cluster, item, release) or item.id in cluster.allocated.exclusive:
+        return False
+    if item.id in without_counters(cluster):
         return False
     if item.id not in cluster.allocated.shares:
         return True
@@ -157,7 +160,8 @@ def _taken(cluster: Cluster, release: KubernetesRelease, capacity_key: str) -> f
         shared = [by_id[id_] for id_ in cluster.allocated.shares if id_ in by_id]
         tainted = catalogue(cluster).devices if cluster.taint_rules else catalogue(cluster).tainted
         others = (item.id for item in (*shared, *tainted) if not is_free(cluster, item, release, capacity_key))
-        found = memo[key] = frozenset((by_id.keys() & cluster.allocated.exclusive.keys()).union(others))
+        gone = cluster.allocated.exclusive.keys() | without_counters(cluster).keys()
+        found = memo[key] = frozenset((by_id.keys() & gone).union(others))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.checks.counters_left import without_counters
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -157,7 +158,7 @@ def _value(place: Place | None) -> str | int | None:
 
 
 def _state(cluster: Cluster, item: PoolDevice) -> str:
-    if item.id in cluster.allocated.exclusive:
+    if item.id in cluster.allocated.exclusive or item.id in without_counters(cluster):
         return "in use"
     if any(t.effect in ("NoSchedule", "NoExecute") for t in cluster.taints_of(item.id, item.device)):
         return "tainted"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dra_lab.checks.counters_left import without_counters
 from dra_lab.checks.health import UNHEALTHY, device_health
 from dra_lab.checks.in_use import in_use_of
 from dra_lab.model.cluster import Cluster
@@ -119,7 +120,10 @@ def _basic(
     holder = cluster.allocated.exclusive.get(device_id)
     sharers = cluster.allocated.shares.get(device_id, ())
     taints = [t for t in cluster.taints_of(device_id, device, rules=rules) if t.effect in ("NoSchedule", "NoExecute")]
+    lacks = without_counters(cluster).get(device_id, "")
     why = []
+    if lacks:
+        why.append(f"partitions in use leave too little of {lacks}")
     if holder is not None:
         why.append(f"in use by {holder}")
     elif sharers:
@@ -132,7 +136,7 @@ def _basic(
         why.append(unfit[device_id])
     if taints:
         return State.TAINTED, tuple(why)
-    if holder is not None:
+    if holder is not None or lacks:
         return State.IN_USE, tuple(why)
     if device_id in unfit:
         return State.INELIGIBLE, tuple(why)

@@ -184,7 +184,7 @@ def _partitions(
     devices: list[tuple[DeviceID, Device, bool]],
     planned: Mapping[DeviceID, Mapping[str, Fraction]],
 ) -> Parts:
-    """Return the amounts of a pool's partitioned devices, each counter set being one device."""
+    """Return the amounts of a pool's partitioned devices, each counter set being one device (`_drawn`)."""
     sizes = {s.name: {key: parse_quantity(c.value) for key, c in s.counters.items()} for s in pool.counter_sets}
     draws: list[dict[str, dict[str, Fraction]]] = [defaultdict(lambda: defaultdict(Fraction)) for _ in range(2)]
     open_sets: set[str] = set()
@@ -200,13 +200,22 @@ def _partitions(
                     draws[0 if held else 1][use.counter_set][counter] += parse_quantity(amount.value)
     used = planned_part = free = blocked = Fraction()
     for name in drawn:
-        first = _largest(draws[0][name], sizes.get(name, {}))
-        second = min(1 - first, _largest(draws[1][name], sizes.get(name, {})))
+        first = _drawn(draws[0][name], sizes.get(name, {}))
+        second = min(1 - first, _drawn(draws[1][name], sizes.get(name, {})))
         used, planned_part = used + first, planned_part + second
         left = 1 - first - second
         free, blocked = (free + left, blocked) if name in open_sets else (free, blocked + left)
     return float(used), float(planned_part), float(free), float(blocked)
 
 
-def _largest(drawn: Mapping[str, Fraction], sizes: Mapping[str, Fraction]) -> Fraction:
-    return min(Fraction(1), max((amount / sizes[c] for c, amount in drawn.items() if sizes.get(c)), default=Fraction()))
+def _drawn(drawn: Mapping[str, Fraction], sizes: Mapping[str, Fraction]) -> Fraction:
+    """Return the part of a device that is drawn: the largest over its counters.
+
+    Counters of 1, such as NVIDIA's memory-slice-0 to 7, name single pieces: all of them together are one counter here,
+    as else the smallest partition, which takes one piece whole, would count as the whole device.
+    """
+    pieces = [c for c, size in sizes.items() if size == 1]
+    parts = [drawn[c] / size for c, size in sizes.items() if size not in (0, 1) and c in drawn]
+    if pieces:
+        parts.append(sum((drawn.get(c, Fraction()) for c in pieces), Fraction()) / len(pieces))
+    return min(_ONE, max(parts, default=Fraction()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.checks.counters_left import without_counters
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
@@ -75,7 +76,7 @@ def _rows(cluster: Cluster, node: str, plan: Plan | None) -> Iterator[dict[str, 
 def _state(cluster: Cluster, item: PoolDevice, taken: Mapping[DeviceID, str]) -> State:
     if item.id in taken:
         return PLANNED
-    if item.id in cluster.allocated.exclusive:
+    if item.id in cluster.allocated.exclusive or item.id in without_counters(cluster):
         return IN_USE
     if any(t.effect in ("NoSchedule", "NoExecute") for t in cluster.taints_of(item.id, item.device)):
         return BLOCKED

@@ -1,0 +1,66 @@
+"""Partitions that cannot be given although nobody holds them: those in use leave too little of a shared counter."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from dra_lab.checks.in_use import Amount, counters_in_use
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.quantity import format_quantity, parse_quantity
+from dra_lab.model.slices import ResourceSlice
+
+_MEMO = "_without_counters"
+_Book = Mapping[tuple[str, str], Amount]
+"""What there is of a pool's counters, by counter set and counter."""
+
+
+def without_counters(cluster: Cluster) -> Mapping[DeviceID, str]:
+    """Return the devices that nobody holds and nobody can be given, with the counter that they lack.
+
+    The values read `gpu-0/memory-slice-0: 0 of 1 left`. The usual one is a partition of a GPU beside one in use; a pool
+    of which a counter is overdrawn gives no device that draws on counters at all (dra-semantics 3.10 rule 58).
+    Remembered with the cluster.
+    """
+    found: dict[DeviceID, str] | None = cluster.__dict__.get(_MEMO)
+    if found is None:
+        books: dict[tuple[str, str], dict[tuple[str, str], Amount]] = defaultdict(dict)
+        for use in counters_in_use(cluster):
+            books[use.driver, use.pool][use.counter_set, use.counter] = use.amount
+        drawn_on = ((pool, book) for pool, book in books.items() if any(amount.used for amount in book.values()))
+        found = cluster.__dict__[_MEMO] = dict(row for pool, book in drawn_on for row in _pool(cluster, pool, book))
+    return found
+
+
+def _pool(cluster: Cluster, pool: tuple[str, str], book: _Book) -> Iterator[tuple[DeviceID, str]]:
+    overdrawn = next((_words(counter, amount) for counter, amount in book.items() if amount.left < 0), "")
+    held = cluster.allocated
+    for device in _devices(cluster.slices_by_pool[pool]):
+        name = DeviceID(*pool, device.name)
+        if device.consumes_counters and name not in held.exclusive and name not in held.shares:
+            lacks = overdrawn or _lacks(device, book)
+            if lacks:
+                yield name, lacks
+
+
+def _devices(slices: tuple[ResourceSlice, ...]) -> Iterator[Device]:
+    newest = max(item.spec.pool.generation for item in slices)
+    for item in slices:
+        if item.spec.pool.generation == newest:
+            yield from item.spec.devices or ()
+
+
+def _lacks(device: Device, book: _Book) -> str:
+    """Return the first counter of which less is left than the device draws, in words; "" for none."""
+    for use in device.consumes_counters:
+        for key, counter in use.counters.items():
+            amount = book.get((use.counter_set, key))
+            if amount is not None and amount.left < parse_quantity(counter.value):
+                return _words((use.counter_set, key), amount)
+    return ""
+
+
+def _words(counter: tuple[str, str], amount: Amount) -> str:
+    return f"{'/'.join(counter)}: {format_quantity(amount.left)} of {format_quantity(amount.total)} left"
