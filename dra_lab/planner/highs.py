@@ -148,6 +148,11 @@ def _run(engine: Any) -> None:
     with _SCHEDULER:
         # Somebody else in this process may have set HiGHS up with another number of threads.
         highspy.Highs.resetGlobalScheduler(True)
+    if engine.run() != highspy.HighsStatus.kError:
+        return
+    # HiGHS 1.15 gives up on rare models that it has made smaller, and solves them as they are.
+    engine.setOptionValue("presolve", "off")
+    engine.clearSolver()
     if engine.run() == highspy.HighsStatus.kError:
         text = engine.modelStatusToString(engine.getModelStatus())
         raise SolverError(f"HiGHS failed ({text}); try the solver CBC")

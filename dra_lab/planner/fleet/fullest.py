@@ -159,10 +159,11 @@ class _OnHardware:
                 self.least[todo] = np.maximum(self.least[todo], reached)
 
     def _amounts(self, site: Site, takes: Takes) -> Array:
-        stock = self.hardware.stock
+        stock, now_in = self.hardware.stock, self.hardware.now_in
         found = np.zeros(len(stock.keys), np.int64)
         for _, ask, group, count in takes:
-            for at, amount in stock.taken(ask, site.kept[group] if site.kept else group).items():
+            number = site.kept[group] if site.kept else group
+            for at, amount in stock.taken(ask, now_in[number] if now_in else number).items():
                 found[at] += count * amount
         return found
 

@@ -17,6 +17,7 @@ from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.worth import NO_LIMIT
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.states.coarse import coarse, coarse_state
 from dra_lab.planner.states.columns import Array, columns_of, joined
 from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.stock import Stock
@@ -95,13 +96,15 @@ def first_fit(free: Array, uses: Array, worth: Array, most: Array) -> Array:
 class Hardware:
     """One kind of hardware with its states: `sites` in the order of the stock's rows, and the kinds of pods.
 
-    Where `listed` the stock has every way of every pod, else none.
+    Where `listed` the stock has every way of every pod, else none. `now_in` is the group of the stock in which each
+    group of the hardware is, None where they are the same.
     """
 
     sites: tuple[Site, ...]
     stock: Stock
     parts: tuple[Part, ...]
     listed: bool
+    now_in: tuple[int, ...] | None = None
 
     @cached_property
     def endless(self) -> frozenset[int]:
@@ -214,10 +217,13 @@ def hardware_of(fleet: Fleet, sites: Iterable[Site], limits: Limits) -> tuple[li
         else:
             found.append(Hardware((site,), stock, site.parts, listed=True))
     for layout, mine in alike.items():
-        problem, parts = fleet.scan.layouts[layout].problem, mine[0].parts
+        # Here only numbers of pods count, and what they use of a kind.
+        problem, now_in = coarse(fleet.scan.layouts[layout].problem)
+        parts = mine[0].parts
         columns = [None if limits.reached else columns_of(problem, part, _ORDER) for part in parts]
         ways = [found for found in columns if found is not None]
         is_listed = len(ways) == len(parts)
-        states = [site.state for site in mine if site.state is not None]
-        found.append(Hardware(tuple(mine), Stock(problem, states, ways if is_listed else ()), parts, is_listed))
+        states = [coarse_state(site.state, now_in) for site in mine if site.state is not None]
+        stock = Stock(problem, states, ways if is_listed else ())
+        found.append(Hardware(tuple(mine), stock, parts, is_listed, now_in))
     return found, others

@@ -131,3 +131,8 @@ def _stranded(seed, cluster, draw, release, *, sharing, coupled):
 def test_cpus_are_counted_by_one_capacity_for_all_claims():
     """What CPUs are counted by does not depend on which of the claims stand on a node."""
     assert asked(_stranded, "room 188 True False", sharing=True, coupled=False)
+
+
+def test_a_model_that_the_solver_gives_up_when_made_smaller_is_solved_as_it_is():
+    """HiGHS 1.15 ends one of these models with an error in its presolve; the answer is that of trying everything."""
+    assert asked(_stranded, "room 148 True True", sharing=True, coupled=True)
