@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from msgspec.structs import replace as changed
 
+from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Stranded, StrandedKind, StrandedNodes, Workload
 from dra_lab.model.names import DeviceID
@@ -56,9 +57,11 @@ def stranded(
     for (the first by name, where they ask for several). Partitions count as one device each, and beside as
     `partitions`: shared counters need not last for all of them at once. Nodes that share devices are told together.
     `after` is a plan whose pods are counted as there. Numbers that a limit left open, or that are too many to be tried,
-    carry their bound. Raises as `plan_fleet` does.
+    carry their bound. Raises InputError without claims, and as `plan_fleet` does.
     """
     began = time.monotonic()
+    if not claims:
+        raise InputError("what is stranded depends on the claims that are to use it; give one at least")
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
     pods = [
         Workload(f"claim-{at}", (changed(claim, links=tuple(changed(link, must=True) for link in claim.links)),), _MOST)

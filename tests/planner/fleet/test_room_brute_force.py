@@ -12,6 +12,7 @@ from exhaustive_rooms import SO_MANY, fits_somewhere, most_pods, most_used, time
 from exhaustive_sharing import sharing_sketch
 from msgspec.structs import replace
 
+from dra_lab.errors import InputError
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
@@ -136,3 +137,10 @@ def test_cpus_are_counted_by_one_capacity_for_all_claims():
 def test_a_model_that_the_solver_gives_up_when_made_smaller_is_solved_as_it_is():
     """HiGHS 1.15 ends one of these models with an error in its presolve; the answer is that of trying everything."""
     assert asked(_stranded, "room 148 True True", sharing=True, coupled=True)
+
+
+def test_without_claims_nothing_can_be_said_to_be_stranded():
+    """The person is told to give a claim."""
+    cluster, _, release = small("room 1", sharing=False, coupled=False)
+    with pytest.raises(InputError, match="give one at least"):
+        stranded(cluster, [], release=release)
