@@ -13,6 +13,8 @@ from pathlib import Path
 from dra_lab.shipped import notebooks_dir
 
 TEMPLATE = "01_plan.ipynb"
+CONFIG = Path(__file__).resolve().parent / "jupyter_config"
+"""Defaults of JupyterLab for a start by `dra-lab`; what the person set comes first."""
 MISSING_JUPYTERLAB = """\
 dra-lab: JupyterLab is not installed in this Python environment. Install it, then run `dra-lab` again:
     pip install 'dra-lab[lab]'        (from a clone: pip install '.[lab]')"""
@@ -37,7 +39,17 @@ def open_lab(args: list[str], folder: Path) -> int:
     # JupyterLab refuses an option that is given twice; what the person gives is meant.
     given = {argument.split("=")[0] for argument in args}
     ours = [option for option in _options(notebook) if option.split("=")[0] not in given]
-    return _replace_by([sys.executable, "-m", "jupyterlab", *ours, *args])
+    quiet = {"JUPYTER_CONFIG_PATH": config_path(os.environ.get("JUPYTER_CONFIG_PATH", ""))}
+    return _replace_by([sys.executable, "-m", "jupyterlab", *ours, *args], {**os.environ, **quiet})
+
+
+def config_path(given: str) -> str:
+    """Return `JUPYTER_CONFIG_PATH` with our defaults behind what is given there.
+
+    `--LabApp.news_url=None` fetches no news, and JupyterLab asks all the same whether one would like some, over the
+    planner: that question can only be taken away by the default of a setting.
+    """
+    return os.pathsep.join([*([given] if given else []), str(CONFIG)])
 
 
 def planner_notebook(folder: Path) -> Path:
@@ -87,11 +99,11 @@ def _options(notebook: Path) -> list[str]:
     return options
 
 
-def _replace_by(command: list[str]) -> int:
+def _replace_by(command: list[str], environment: dict[str, str]) -> int:
     """Become the command, so that signals reach it; where a process cannot do that, wait for it."""
     if os.name != "nt":
-        os.execv(command[0], command)  # noqa: S606  no shell is meant
-    process = subprocess.Popen(command)
+        os.execve(command[0], command, environment)  # noqa: S606  no shell is meant
+    process = subprocess.Popen(command, env=environment)
     while True:
         try:
             return process.wait()

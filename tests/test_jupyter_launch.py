@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -88,9 +90,22 @@ def test_a_folder_that_cannot_be_written_is_an_answer(folder, capsys):
 def test_arguments_reach_jupyterlab_as_they_are(folder, monkeypatch):
     """Whatever follows `dra-lab lab` is JupyterLab's, and takes the place of our own option of that name."""
     started = []
-    monkeypatch.setattr(jupyter_launch, "_replace_by", lambda command: started.append(command) or 0)
+    monkeypatch.setattr(jupyter_launch, "_replace_by", lambda command, environment: started.append(command) or 0)
     assert jupyter_launch.open_lab(["--LabApp.news_url=x", "--port", "9999"], folder) == 0
     assert started[0][1:3] == ["-m", "jupyterlab"]
     assert started[0][-3:] == ["--LabApp.news_url=x", "--port", "9999"]
     assert "--LabApp.news_url=None" not in started[0]
     assert "--LabApp.default_url=/lab/tree/plan.ipynb" in started[0]
+
+
+def test_jupyterlab_asks_nothing_about_news_unless_a_person_wants_them(folder, monkeypatch, tmp_path):
+    """The default of its setting is "no" in the environment that JupyterLab gets; a person's own default is kept."""
+    config = pytest.importorskip("traitlets.config.manager", reason="needs traitlets, which comes with JupyterLab")
+    environments = []
+    monkeypatch.setattr(jupyter_launch, "_replace_by", lambda command, environment: environments.append(environment))
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path))
+    jupyter_launch.open_lab([], folder)
+    given, ours = environments[0]["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    manager = config.BaseJSONConfigManager(config_dir=str(Path(ours) / "labconfig"))
+    settings = manager.get("default_setting_overrides")["@jupyterlab/apputils-extension:notification"]
+    assert (given, settings["fetchNews"]) == (str(tmp_path), "false")

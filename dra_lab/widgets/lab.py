@@ -59,8 +59,9 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self.canvas = ClaimCanvas(self.session, height=0)
         self.hardware = HardwareView(self.session)
         self.plan_view = PlanView(self.session)
-        self._views: tuple[FollowingWidget, ...] = (self.bar, self.plan_view, self.canvas, self.hardware)
-        for view, name in zip(self._views, ("bar", "plan", "canvas", "hardware"), strict=True):
+        self._views: tuple[FollowingWidget, ...] = (self.bar, self.canvas, self.hardware, self.plan_view)
+        # The Tab key follows this order: the answer's tabs are at the bottom of the screen, so they come last.
+        for view, name in zip(self._views, ("bar", "canvas", "hardware", "plan"), strict=True):
             view.add_class(f"dra-lab-{name}")
         # Two boxes: the outer one is the container whose width decides, the inner one the grid.
         self._grid = ipywidgets.Box(self._views)

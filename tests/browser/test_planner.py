@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 import uuid
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,26 @@ class Planner:
         """Open a tab at the bottom and return its text."""
         self.page.locator(".dra-tab", has_text=name).click()
         return self.page.locator(".dra-panel:visible").text_content() or ""
+
+
+def pane(shown: Planner) -> str:
+    """The pane of the planner that has the focus; "INPUT" for the field of an opened panel, "" outside."""
+    return shown.page.evaluate("""() => {
+        const at = document.activeElement;
+        if (at.matches('.dra-popover input')) return at.tagName;
+        return [...at.closest('.dra-lab-grid > *')?.classList ?? []].find(name => name.startsWith('dra-lab-')) ?? '';
+    }""")
+
+
+def tab_to(shown: Planner, words: str) -> list[str]:
+    """Press Tab until something with these words has the focus; return the panes on the way, each once."""
+    panes = [pane(shown)]
+    for _ in range(60):
+        shown.page.keyboard.press("Tab")
+        panes.append(pane(shown))
+        if words in shown.page.evaluate("document.activeElement.innerText ?? ''"):
+            return [name for name, _ in groupby(panes)]
+    raise AssertionError(f"Tab does not come to {words!r}: {panes}")
 
 
 @pytest.fixture
@@ -145,19 +166,36 @@ def test_a_killed_kernel_loses_nothing(planner):
     shown.answered(before)
 
 
-def test_the_keyboard_alone_draws_and_reads_an_answer(planner):
-    """Add a request with Enter, count it up, delete it: every step reaches the kernel."""
+def test_the_keyboard_alone_goes_from_an_empty_drawing_to_manifests(planner, server):
+    """Tab goes through the panes as they stand on the screen; what is drawn, linked and written needs no mouse."""
     shown = planner("file=None")
-    shown.canvas.root.locator(".dra-chip").first.focus()
-    shown.page.keyboard.press("Enter")
-    until(lambda: shown.lab.eval("len(lab.sketch.requests)") == 3, "a third request")
+    keyboard, folder = shown.page.keyboard, uuid.uuid4().hex
+    shown.page.locator(".dra-bar-source").focus()
+    tab_to(shown, "Start empty")
+    keyboard.press("Enter")
+    until(lambda: shown.lab.eval("len(lab.sketch.requests)") == 0, "an empty drawing")
+    assert pane(shown), "the focus stays in the planner"
+    tab_to(shown, "A100")
+    keyboard.press("Enter")
     until(lambda: shown.canvas.focused().startswith("r:"), "the new box has the focus")
-    shown.page.keyboard.press("+")
-    until(lambda: shown.lab.eval("lab.sketch.requests[2].exactly.count") == 2, "two of them")
-    shown.page.keyboard.press("Delete")
-    until(lambda: shown.lab.eval("len(lab.sketch.requests)") == 2, "it is gone")
-    shown.page.keyboard.press("Control+z")
-    until(lambda: shown.lab.eval("len(lab.sketch.requests)") == 3, "and back")
+    keyboard.press("+")
+    until(lambda: shown.lab.eval("lab.sketch.requests[0].exactly.count") == 2, "two of them")
+    keyboard.press("Shift+Tab")
+    keyboard.press("ArrowDown")
+    keyboard.press("Enter")
+    until(lambda: shown.lab.eval("len(lab.sketch.requests)") == 2, "a second request")
+    until(lambda: shown.canvas.focused().startswith("r:"), "its box has the focus")
+    for key in ("l", "ArrowLeft", "Enter"):
+        keyboard.press(key)
+    until(lambda: shown.lab.eval("len(lab.sketch.links)") == 1, "a link")
+    shown.answered("Fits")
+    assert tab_to(shown, "Write to folder") == ["dra-lab-canvas", "dra-lab-hardware", "dra-lab-plan"]
+    keyboard.press("Enter")
+    until(lambda: pane(shown) == "INPUT", "the name of the folder")
+    keyboard.press("Control+a")
+    keyboard.type(folder)
+    keyboard.press("Enter")
+    until((server.root / folder / "resourceclaimtemplate.yaml").exists, "the file is there")
 
 
 def test_another_cluster_keeps_the_drawing_and_says_why_it_does_not_fit(planner):
