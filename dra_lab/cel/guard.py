@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from dra_lab.cel.selector import Selector, compile_selector
+from dra_lab.cel.selector import Selector, admit_selector, compile_selector
 from dra_lab.errors import CelError
 from dra_lab.model.device import Device
 
-_READ = r"""device\.(?:attributes|capacity)\[(?:"[^"\\\n]*"|'[^'\\\n]*')\]\.[A-Za-z_][A-Za-z0-9_]*"""
-_VALUE = r"""(?:"[^"\\\n]*"|'[^'\\\n]*'|[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\])"""
-_TEST = re.compile(rf"({_READ})(?:\.\w+\([^()]*\))?(?:\s*(?:==|!=|<=|>=|<|>|\bin\b)\s*{_VALUE})?")
+_TEXT = r"""(?:"[^"\\\n]*"|'[^'\\\n]*')"""
+_READ = rf"(device\.(?:attributes|capacity)\[{_TEXT}\])(?:\.([A-Za-z_][A-Za-z0-9_]*)|\[({_TEXT})\])"
+_VALUE = rf"(?:{_TEXT}|[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\])"
+_TEST = re.compile(rf"{_READ}(?:\.\w+\([^()]*\))?(?:\s*(?:==|!=|<=|>=|<|>|\bin\b)\s*{_VALUE})?")
 """One read, with a method called on it and a comparison behind it, as far as they are there."""
 
 
@@ -24,19 +25,25 @@ def guarded(
 ) -> str:
     """Return a selector that fails on none of `devices` (driver, device) and selects none of them.
 
-    What it reads is asked for with `has(...)`: at the front, or where it stands (of `a || b` the other half still
-    counts); else the driver of the devices is left out. On every one of `others` on which the selector does not fail
-    the result is that of the selector. "" where no such form is found.
+    What it reads is asked for with `has(...)` or `in`: at the front, or where it stands (of `a || b` the other half
+    still counts); else the driver of the devices is left out. On every one of `others` on which the selector does not
+    fail the result is that of the selector. The API server takes it as a new selector. "" where no such form is found.
     """
-    reads = dict.fromkeys(match[1] for match in _TEST.finditer(expression))
+    tests = dict.fromkeys(map(_there, _TEST.finditer(expression)))
     candidates = []
-    if reads:
-        candidates.append(" && ".join([*(f"has({read})" for read in reads), f"({expression})"]))
-        candidates.append(_TEST.sub(lambda match: f"(has({match[1]}) && {match[0]})", expression))
+    if tests:
+        candidates.append(" && ".join([*tests, f"({expression})"]))
+        candidates.append(_TEST.sub(lambda match: f"({_there(match)} && {match[0]})", expression))
     failing, rest = tuple(devices), tuple(others)
     drivers = {driver for driver, _ in failing}
     candidates += [f'device.driver != "{next(iter(drivers))}" && ({expression})'] if len(drivers) == 1 else []
     return next((text for text in candidates if _is_guard(text, expression, failing, rest, lists=lists)), "")
+
+
+def _there(read: re.Match[str]) -> str:
+    """Return the test whether what is read is there: `has(...)`, which is for members behind a dot only, or `in`."""
+    values, member, key = read[1], read[2], read[3]
+    return f"has({values}.{member})" if member else f"{key} in {values}"
 
 
 def _is_guard(
@@ -48,7 +55,7 @@ def _is_guard(
     lists: bool,
 ) -> bool:
     try:
-        guard = compile_selector(text, list_type_attributes=lists)
+        guard = admit_selector(text, list_type_attributes=lists)
         if any(guard.matches(driver, device) for driver, device in failing):
             return False
         plain = compile_selector(expression, list_type_attributes=lists)

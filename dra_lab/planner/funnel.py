@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.reasons import Funnel, Scarcity, SelectorFailure
 from dra_lab.model.sketch import Ask
@@ -29,32 +30,34 @@ def funnels(rows: Sequence[Figures]) -> tuple[Funnel, ...]:
 
 def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
     """Return the selectors that fail on devices when they are evaluated, each with its guarded form."""
-    from dra_lab.cel.guard import guarded
-    from dra_lab.cel.matching import knows_lists
-
     found: dict[tuple[str, str], list[DeviceID]] = {}
     messages: dict[tuple[str, str], str] = {}
     for reference, (device, expression, message) in failing_devices(scan):
         # The message names its device: that of the first stands for all.
         messages.setdefault((reference, expression), message)
         found.setdefault((reference, expression), []).append(device)
-    if not found:
-        return ()
-    wanted = {device for devices in found.values() for device in devices}
-    every = [item for view in scan.views.nodes.values() for item in view.devices]
-    published = {item.id: item.device for item in every if item.id in wanted}
-    others = [(item.driver, item.device) for item in every if item.id not in wanted]
-    lists = knows_lists(scan.release)
+    published = {item.id: item.device for view in scan.views.nodes.values() for item in view.devices} if found else {}
     return tuple(
         SelectorFailure(
             reference,
             expression,
             tuple(devices),
             messages[reference, expression],
-            guarded(expression, [(device.driver, published[device]) for device in devices], others, lists=lists),
+            _guarded(scan, expression, devices, published),
         )
         for (reference, expression), devices in found.items()
     )
+
+
+def _guarded(scan: Scan, expression: str, failing: Sequence[DeviceID], published: Mapping[DeviceID, Device]) -> str:
+    """Return the guarded form of a selector, held against every device of the cluster."""
+    from dra_lab.cel.guard import guarded
+    from dra_lab.cel.matching import knows_lists
+
+    wanted = set(failing)
+    others = ((item.driver, device) for item, device in published.items() if item not in wanted)
+    own = [(item.driver, published[item]) for item in failing]
+    return guarded(expression, own, others, lists=knows_lists(scan.release))
 
 
 def scarcity(scan: Scan, rows: Sequence[Figures]) -> tuple[Scarcity, ...]:

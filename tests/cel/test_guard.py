@@ -43,6 +43,7 @@ def decided(expression, driver, published):
         f'{TAG}.startsWith("a") || device.driver == "y.example"',
         f'!({TAG} == "a")',
         f'{TAG} in ["a", "c"] || {SPEED} == 1',
+        """device.attributes["x.example"]['tag'] == "a" || device.driver == "y.example\"""",
     ],
 )
 def test_guard_selects_the_same(expression):

@@ -6,8 +6,11 @@ import random
 from dataclasses import replace as changed
 
 import pytest
-from exhaustive_plans import Exhaustive, random_cluster, random_fleet, random_sketch
+from exhaustive_plans import GPU, Exhaustive, random_cluster, random_fleet, random_sketch, selector
 from msgspec.structs import replace
+from sharing_nodes import node, planned
+from small_nodes import a_slice
+from small_nodes import device as small
 
 from dra_lab.cel.guard import guarded
 from dra_lab.cel.selector import compile_selector
@@ -264,3 +267,16 @@ def test_what_is_tried_of_a_resource_claim_is_not_split():
     plan = make_plan(load_cluster("sample:two-sockets"), claim, release=RELEASE)
     assert plan.status is PlanStatus.INFEASIBLE
     assert {element.subject for conflict in plan.reasons.conflicts for element in conflict.elements} == {"cpu"}
+
+
+def test_a_guard_is_held_against_devices_on_which_another_selector_fails():
+    """Of two selectors that fail, each keeps its meaning on a device on which only the other one fails."""
+    speed, tag = f'device.attributes["{GPU}"].speed > 3', f'device.attributes["{GPU}"].tag == "a"'
+    on = node(a_slice(GPU, small("bare"), small("fast", {"speed": 9})))
+    texts = (f"{speed} || {tag}", tag)
+    parts = [ExactDeviceRequest(device_class_name=GPU, count=1, selectors=(selector(text),)) for text in texts]
+    plan = planned(on, *(DeviceRequest(name=f"r{n}", exactly=part) for n, part in enumerate(parts)))
+    (either, _) = plan.reasons.failures
+    assert [device.device for device in either.devices] == ["bare"]
+    fast = on.slices[0].spec.devices[1]
+    assert compile_selector(either.guarded).matches(GPU, fast)
