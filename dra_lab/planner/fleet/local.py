@@ -68,10 +68,11 @@ class LocalBound:
     def least(self, vectors: Sequence[Counts]) -> list[dict[Counts, Values]]:
         """Return, state by state, values that no way undercuts for each of the numbers."""
         most = tuple(max(counts[at] for counts in vectors) for at in range(len(vectors[0])))
-        every = list(product(*(range(count + 1) for count in most)))
+        every = np.array(list(product(*(range(count + 1) for count in most))), np.int64)
         base = [2 * count + 1 for count in most]
-        bit = {counts: _digits(counts, base) for counts in every}
-        allowed = sum(1 << at for at in bit.values())
+        bits = [_digits(counts, base) for counts in every.tolist()]
+        allowed = sum(1 << bit for bit in bits)
+        needs = every @ np.array(self.weights, np.int64).reshape(-1, len(most)).T
         places: dict[tuple[int, ...], tuple[int, ...]] = {}
         sums: dict[tuple[tuple[int, ...], ...], int] = {}
         known: dict[int, dict[Counts, Values]] = {}
@@ -81,34 +82,29 @@ class LocalBound:
             for limits in self.limits:
                 row = tuple(limits[state].tolist())
                 if row not in places:
-                    places[row] = tuple(bit[counts] for counts in every if self._holds(counts, row))
+                    holds = (needs <= limits[state]).all(axis=1)
+                    places[row] = tuple(bits[at] for at in np.flatnonzero(holds).tolist())
                 if len(places[row]) > 1:
                     key.append(places[row])
             whole = tuple(sorted(key))
             if whole not in sums:
                 sums[whole] = _summed(whole, allowed)
             if sums[whole] not in known:
-                known[sums[whole]] = self._values(sums[whole], bit, vectors)
+                reached = sums[whole]
+                inside = every[[bool(reached >> bit & 1) for bit in bits]]
+                known[reached] = self._values(inside, vectors)
             found.append(known[sums[whole]])
         return found
 
-    def _values(self, reached: int, bit: dict[Counts, int], vectors: Sequence[Counts]) -> dict[Counts, Values]:
-        """Return the bounds where all NUMA nodes together hold the numbers of pods in `reached`, a set of bits."""
-        inside = [counts for counts, at in bit.items() if reached >> at & 1]
-        found = {}
+    def _values(self, inside: Array, vectors: Sequence[Counts]) -> dict[Counts, Values]:
+        """Return the bounds where all NUMA nodes together hold the numbers of pods in `inside`, a row each."""
+        found, totals = {}, inside.sum(axis=1)
         for counts in vectors:
-            local = max(sum(x) for x in inside if all(a <= b for a, b in zip(x, counts, strict=True)))
+            local = int(totals[(inside <= np.array(counts)).all(axis=1)].max())
             values = (np.array(counts) @ self.floors).tolist()
             values[self.position] = max(values[self.position], 2 * sum(counts) - local)
             found[counts] = tuple(values)
         return found
-
-    def _holds(self, counts: Counts, limits: tuple[int, ...]) -> bool:
-        """Say whether counting lets one NUMA node hold some pods."""
-        return all(
-            sum(weight * count for weight, count in zip(weights, counts, strict=True)) <= limit
-            for weights, limit in zip(self.weights, limits, strict=True)
-        )
 
 
 def _on(problem: AllocationProblem, numa: object) -> Callable[[int], bool]:
