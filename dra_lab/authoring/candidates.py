@@ -36,6 +36,7 @@ __all__ = [
 
 _MATCHED = "_authoring_matched"
 _TAKEN = "_authoring_taken"
+_ALONE = "alone"
 _MOST_REMEMBERED = 64
 
 
@@ -160,8 +161,12 @@ def _taken(cluster: Cluster, release: KubernetesRelease, capacity_key: str) -> f
         shared = [by_id[id_] for id_ in cluster.allocated.shares if id_ in by_id]
         tainted = catalogue(cluster).devices if cluster.taint_rules else catalogue(cluster).tainted
         others = (item.id for item in (*shared, *tainted) if not is_free(cluster, item, release, capacity_key))
-        gone = cluster.allocated.exclusive.keys() | without_counters(cluster).keys()
-        found = memo[key] = frozenset((by_id.keys() & gone).union(others))
+        alone = memo.get(_ALONE)
+        if alone is None:
+            gone = cluster.allocated.exclusive.keys() | without_counters(cluster).keys()
+            alone = memo[_ALONE] = frozenset(by_id.keys() & gone)
+        more = frozenset(others) - alone
+        found = memo[key] = alone | more if more else alone
     return found
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from dra_lab.model.plan import DAMAGE, GoalValue, NodeClass, NodeFit
+from dra_lab.model.plan import DAMAGE, NodeClass, NodeFit
 from dra_lab.planner.patterns import Patterns
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.replicas import Count, Others, has_damage
@@ -202,8 +202,7 @@ def _fit(found: Solution, best: Solution | None, chosen: bool) -> NodeFit:  # no
 
 
 def _node_class(search: _Search, equal: EqualNodes, fit: NodeFit, found: Solution, whole: Solution) -> NodeClass:
-    goals = tuple(GoalValue(stage.goal, stage.value, stage.bound, stage.proven) for stage in whole.stages)
-    return NodeClass(equal.nodes, fit, _fits_idle(search, equal, found), goals)
+    return NodeClass(equal.nodes, fit, _fits_idle(search, equal, found), whole.goals)
 
 
 def _fits_idle(search: _Search, equal: EqualNodes, found: Solution) -> bool | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.errors import SolverError
-from dra_lab.model.plan import DAMAGE, GOALS
+from dra_lab.model.plan import DAMAGE, GOALS, GoalValue
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.engine import minimise
@@ -36,7 +37,7 @@ class StageResult:
     proven: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Solution:
     """What is known of one problem.
 
@@ -56,10 +57,15 @@ class Solution:
         """Say whether every goal is proven best."""
         return self.taken is not None and all(stage.proven for stage in self.stages)
 
-    @property
+    @cached_property
     def values(self) -> tuple[int, ...]:
         """Return the goals' values in order of importance."""
-        return tuple(stage.value for stage in self.stages)
+        return tuple([stage.value for stage in self.stages])
+
+    @cached_property
+    def goals(self) -> tuple[GoalValue, ...]:
+        """Return the goals as a plan tells them."""
+        return tuple([GoalValue(stage.goal, stage.value, stage.bound, stage.proven) for stage in self.stages])
 
 
 @dataclass

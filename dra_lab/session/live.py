@@ -42,6 +42,8 @@ class LiveCluster:
         self.end()
         with self._lock:
             self._follower = follower
+        # now, when nobody waits for a change yet: it takes half a second of a large cluster
+        self._collector.settle(cluster)
         follower.start()
         self._told()
 

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from dra_lab.errors import DraLabError, InputError
+from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
@@ -53,19 +54,21 @@ def check(cluster: Cluster) -> None:
     cluster.__dict__[_CHECKED] = True
 
 
-def prepare(cluster: Cluster, release: KubernetesRelease, *, checked: bool = False) -> None:
-    """Work out what every view asks of a new cluster; seconds for the first of 90,000 devices, else tenths of them.
+def checked_findings(cluster: Cluster, before: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return what is wrong with a cluster, and until that is known what was said `before`."""
+    from dra_lab.checks.cluster import check_cluster
 
-    `checked` adds what `check` does.
-    """
+    return check_cluster(cluster) if is_checked(cluster) else before
+
+
+def prepare(cluster: Cluster, release: KubernetesRelease) -> None:
+    """Work out what every view asks of a new cluster; seconds for the first of 90,000 devices, else tenths of them."""
     from dra_lab.authoring.palette import palette
 
     with suppress(DraLabError):  # a view that asks again tells it in its own place
         palette(cluster)
         summary(cluster, release)
     cluster.__dict__[_PREPARED] = True
-    if checked:
-        check(cluster)
 
 
 def count_matches(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> Mapping[str, Any]:

@@ -26,6 +26,7 @@ from dra_lab.session.opening import first_cluster, first_drawing
 from dra_lab.session.preparing import (
     check,
     check_node,
+    checked_findings,
     count_matches,
     is_checked,
     is_counted,
@@ -75,6 +76,7 @@ class Session:
         self.number = 0
         self.answered = 0
         self._searched: tuple[ClaimSketch, KubernetesRelease] | None = None
+        self._said_before: tuple[Finding, ...] = ()
         self._worker = Worker(owner=self)
         self._lock = threading.RLock()
         self._live = LiveCluster(self._take_live, lambda: self.stale, lambda: self.events.emit("following"))
@@ -119,9 +121,7 @@ class Session:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return what was noticed about the cluster, the answer and the manifest's search, errors first."""
-        from dra_lab.checks.cluster import check_cluster
-
-        checked = check_cluster(self.cluster) if is_checked(self.cluster) else ()
+        checked = checked_findings(self.cluster, self._said_before)
         answer = self.answer.findings if self.answer else ()
         return sort_findings((*self.cluster.findings, *checked, *answer, *self.manifest_findings))
 
@@ -258,8 +258,10 @@ class Session:
         return self.events.on(event, callback)
 
     def _take_live(self, cluster: Cluster) -> None:
-        prepare(cluster, KubernetesRelease(self.drawing.release or cluster.default_release), checked=True)
+        prepare(cluster, KubernetesRelease(self.drawing.release or cluster.default_release))
+        # it is checked after the answer, which a person waits for; until then what was said a moment before stays
         with self._lock:
+            self._said_before = checked_findings(self.cluster, self._said_before)
             self.cluster = cluster
             if self.drawing.node and self.drawing.node not in cluster.node_by_name:
                 self.problem = f"The node {self.drawing.node}, on which was planned, is gone; planning on all nodes"
@@ -270,7 +272,7 @@ class Session:
 
     def _take(self, cluster: Cluster) -> None:
         self._live.end()
-        self.cluster = cluster
+        self.cluster, self._said_before = cluster, ()
         self.drawing = msgspec.structs.replace(self.drawing, cluster=cluster.name, node="")
         self.problem = ""
         self._drawing_changed("cluster", "problem")

@@ -39,6 +39,7 @@ class LiveObjects:
         self._objects: dict[str, dict[Key, Any]] = {
             kind.name: {key_of(item): item for item in getattr(cluster, FIELDS[kind.name])} for kind in KINDS
         }
+        self._order: dict[str, list[Key]] = {kind: list(objects) for kind, objects in self._objects.items()}
         self._findings: dict[tuple[str, Key], tuple[Finding, ...]] = {}
         self._dirty: set[str] = set()
 
@@ -104,10 +105,7 @@ class LiveObjects:
         `extra` are findings about the following itself, which stand behind those of the objects.
         """
         with self._lock:
-            changes: dict[str, Any] = {
-                FIELDS[kind]: tuple(self._objects[kind][key] for key in sorted(self._objects[kind]))
-                for kind in self._dirty
-            }
+            changes: dict[str, Any] = {FIELDS[kind]: self._in_order(kind) for kind in self._dirty}
             self._dirty.clear()
             told = (*self._said, *(f for found in self._findings.values() for f in found), *extra)
             read_at = datetime.now().astimezone().isoformat(timespec="seconds")
@@ -116,6 +114,17 @@ class LiveObjects:
             _ = self._latest.allocated  # from which the next one is told by the claims that changed
             self._latest = self._latest.with_objects(**changes)
             return self._latest
+
+    def _in_order(self, kind: str) -> tuple[Any, ...]:
+        """Return the objects of a kind by namespace and name; the lock is held."""
+        objects, order = self._objects[kind], self._order[kind]
+        if len(order) != len(objects) or not all(map(objects.__contains__, order)):
+            known = set(order)
+            # what stays is in order already: sorting takes little more than a look at it
+            order[:] = [key for key in order if key in objects]
+            order += [key for key in objects if key not in known]
+        order.sort()
+        return tuple(map(objects.__getitem__, order))
 
     def _forget(self, kind: str, key: Key) -> None:
         """Drop what was said about an object, here and in the snapshot that all began with; the lock is held."""
