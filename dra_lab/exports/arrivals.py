@@ -47,7 +47,7 @@ class Taken:
     """What first fit takes for a pod on a node.
 
     `score` is kube-scheduler's for prioritised lists, before it is scaled; `goals` value the drawing as planned;
-    `cut_off` says that our own time was over, which says nothing about kube-scheduler; `broken` are must-links that the
+    `cut_off` says that the time for all searches was over, or somebody cancelled; `broken` are must-links that the
     devices do not keep, as the manifest could not say them.
     """
 
@@ -60,6 +60,11 @@ class Taken:
     message: str = ""
     cut_off: bool = False
     broken: tuple[str, ...] = ()
+
+    @property
+    def unknown(self) -> bool:
+        """Say whether the search ended for want of our own time: whether kube-scheduler ends it is not known."""
+        return self.cut_off or (self.status is FirstFitStatus.STOPPED and self.steps < replay.TOO_MANY_STEPS)
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -152,7 +157,7 @@ class Arrivals:
                 verdict.status,
                 steps=verdict.steps,
                 message=verdict.message,
-                cut_off=stopped and left < replay.NODE_LIMIT,
+                cut_off=stopped and (left < replay.NODE_LIMIT or self.over),
             )
         placements = tuple(_placements(pod, verdict.allocations))
         scale = self._scale(pod, node)

@@ -7,6 +7,7 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from dra_lab.exports import replay
 from dra_lab.exports.arrivals import Arrivals, History
 from dra_lab.exports.loop_result import Expected, Loop, Miss
 from dra_lab.exports.objects import Affinity
@@ -66,13 +67,19 @@ def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = S
         if worst is None or result[0] < worst[0]:
             worst = result
     left = len(plans) - sum(done.values())
-    not_run = f"{left} of {len(plans)} runs, no time was left" if left else ""
+    not_run = f"{left} of {len(plans)} runs, {_why_not(arrivals)}" if left else ""
     runs = ", ".join(f"{count} × {label}" if count > 1 else label for label, count in done.items())
     kept, misses = worst or (0, ())
     always = not left and kept == len(expected) and _always(arrivals, expected)
     if always:
         runs = f"every choice of nodes{' and every order' if len(arrivals.pods) > 1 else ''}"
     return Loop(len(expected), kept, misses, runs, always, not_run, arrivals.recorded, arrivals.most_steps)
+
+
+def _why_not(arrivals: Arrivals) -> str:
+    if arrivals.over:
+        return "no time was left"
+    return f"a search did not end within {replay.NODE_LIMIT:g} s here, so whether kube-scheduler places it is not known"
 
 
 def expected_of(

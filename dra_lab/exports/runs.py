@@ -22,7 +22,7 @@ _NOWHERE = Taken(FirstFitStatus.NONE, message="no admitted node has what it asks
 
 
 def run_pods(arrivals: Arrivals, order: Sequence[Expected], rng: random.Random | None) -> Served | None:
-    """Let pods arrive; without `rng` on the worst node each time. Return None where our own time was over."""
+    """Let pods arrive; without `rng` on the worst node each time. None: our own time was over, or that of a search."""
     states: dict[str, _State] = {name: (kind, ()) for kind, names in arrivals.kinds.items() for name in names}
     offers: dict[int, _Offers] = {}
     everything: History = ()
@@ -105,7 +105,7 @@ class _Offers:
         if taken is None:
             history = self._everything if self._arrivals.shared else state[1]
             taken = self._taken[state] = self._arrivals.taken(node, history, self._workload)
-        self.cut_off |= taken.cut_off
+        self.cut_off |= taken.unknown
         if taken.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED):
             self._failing[state] += 1
         elif taken.status is FirstFitStatus.ALLOCATED:

@@ -239,6 +239,16 @@ def test_what_our_own_time_cut_off_is_not_called_too_long(monkeypatch):
     assert [finding.rule for finding in replay_findings(pairs(6), on, R136)] == ["manifest-undecided"]
 
 
+def test_a_pod_whose_search_our_own_time_ended_is_not_called_given_up(monkeypatch):
+    """Where one admitted node is not searched to its end, it is not known whether kube-scheduler places the pod."""
+    on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(5)))
+    plan = make_plan(on, pairs(6), release=R136)
+    monkeypatch.setattr(replay, "NODE_LIMIT", 1e-6)
+    loop = close_loop(on, plan, R136, seeds=0)
+    assert (plan.fits, loop.kept, loop.misses, loop.runs) == (True, 0, (), "")
+    assert "not known" in loop.sentence
+
+
 @pytest.mark.parametrize(
     ("gpus", "nics", "kept"),
     [((0, 1), (0, 1), 2), ((0, 1), (1, 2), 1), ((0, 1), (2, 3), 0), ((0, 0), (0, 1), 1)],
