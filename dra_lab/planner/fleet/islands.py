@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -121,23 +121,21 @@ def islands_of(problem: AllocationProblem, parts: Sequence[Part]) -> tuple[Posit
         columns = columns_of(problem, part, ())
         if columns is None:
             return ()
-        rows.extend(_touched(problem, counters, columns))
+        rows.append(_touched(problem, counters, columns))
     if not rows:
         return ()
-    groups = (found[found < len(problem.groups)] for found in joined(np.array(rows)))
+    groups = (found[found < len(problem.groups)] for found in joined(np.concatenate(rows)))
     return tuple(tuple(found.tolist()) for found in groups)
 
 
-def _touched(problem: AllocationProblem, counters: Mapping[SharedCounter, int], columns: Columns) -> Iterator[Array]:
-    """Yield every set of groups that some way of a pod takes of, with the counters behind them."""
-    for row in np.unique(columns.takes > 0, axis=0):
-        touched = np.zeros(len(problem.groups) + len(counters), bool)
-        for at in np.flatnonzero(row).tolist():
-            group = columns.pairs[at][1]
-            touched[group] = True
-            for counter, _ in problem.groups[group].draws:
-                touched[len(problem.groups) + counters[counter]] = True
-        yield touched
+def _touched(problem: AllocationProblem, counters: Mapping[SharedCounter, int], columns: Columns) -> Array:
+    """Return every set of groups that some way of a pod takes of, with the counters behind them."""
+    behind = np.zeros((len(columns.pairs), len(problem.groups) + len(counters)), np.float32)
+    for at, (_, group) in enumerate(columns.pairs):
+        behind[
+            at, [group, *(len(problem.groups) + counters[counter] for counter, _ in problem.groups[group].draws)]
+        ] = 1
+    return (columns.takes > 0).astype(np.float32) @ behind > 0
 
 
 def _narrowed(problem: AllocationProblem, groups: Positions) -> AllocationProblem:

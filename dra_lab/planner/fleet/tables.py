@@ -11,6 +11,7 @@ from dra_lab.planner.fleet.exhaust import exhaust
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
 from dra_lab.planner.fleet.site_stock import stock_of
 from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.units import Known, WholeRow, unit_rows
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.stock import Stock
 
@@ -64,6 +65,7 @@ class Table:
     vectors: list[Counts] | None
     stock: Stock | None = None
     packed: dict[Counts, Packed] = field(default_factory=dict)
+    _units: tuple[WholeRow, ...] | None = None
     _barred: list[Counts] = field(default_factory=list)
 
     def lower(self, counts: Counts) -> Values | None:
@@ -93,6 +95,13 @@ class Table:
                 found = tuple(a + b for a, b in zip(rest.lower, single.lower, strict=True))
                 best = found if best is None else max(best, found)
         return tuple(whole) if best is None else max(best, tuple(whole))
+
+    def rows(self, known: Known) -> tuple[WholeRow, ...]:
+        """Return rows that numbers of replicas keep: what counting says, and the devices one by one (`unit_rows`)."""
+        if self._units is None:
+            self._units = unit_rows(self.site, known)
+        caps = ((_one(self.room.caps, at), cap) for at, cap in enumerate(self.room.caps))
+        return (*caps, *self.room.whole, *self._units)
 
     def is_barred(self, counts: Counts) -> bool:
         """Say whether the numbers contain some that are known to be impossible."""

@@ -63,9 +63,8 @@ def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[in
         most = MOST_ROWS if len(whole) == 1 else MOST_ROWS * 20
         if sum(_number(problem, ask, pairs) for ask in indices) * len(whole) > most:
             return None
-        rows = [row for ask in indices for row in _options(problem, ask, pairs)]
-        options = np.array(rows, np.int8).reshape(len(rows), len(pairs))
-        whole = (whole[:, None, :] + options[None, :, :]).reshape(len(whole) * len(rows), len(pairs))
+        options = np.concatenate([_options(problem, ask, pairs) for ask in indices] or [whole[:0]])
+        whole = (whole[:, None, :] + options[None, :, :]).reshape(len(whole) * len(options), len(pairs))
         for number, group in enumerate(problem.groups):
             mine = [at for at, pair in enumerate(pairs) if pair[1] == number]
             if not group.shareable and len(mine) > 1:
@@ -87,22 +86,21 @@ def _number(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, int
     return ways[-1]
 
 
-def _options(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
-    """Yield every way in which one ask takes its devices."""
+def _options(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, int]]) -> Array:
+    """Return every way in which one ask takes its devices, a row a way."""
     mine = [(at, problem.groups[group].size) for at, (other, group) in enumerate(pairs) if other == ask]
-
-    def spread(left: int, position: int, row: list[int]) -> Iterator[tuple[int, ...]]:
-        if not left:
-            yield tuple(row)
-        elif position < len(mine):
-            at, size = mine[position]
-            for count in range(min(left, size), -1, -1):
-                row[at] = count
-                yield from spread(left - count, position + 1, row)
-            row[at] = 0
-
-    if mine:
-        yield from spread(problem.asks[ask].count, 0, [0] * len(pairs))
+    rows = np.zeros((1, len(pairs)), np.int8)
+    left, behind = np.full(1, problem.asks[ask].count), sum(size for _, size in mine)
+    for at, size in mine:
+        # Of this group as many as are not too many, and no fewer than the groups behind it leave open.
+        behind -= size
+        most, least = np.minimum(left, size), np.maximum(left - behind, 0)
+        ways = np.maximum(most - least + 1, 0)
+        parent = np.repeat(np.arange(len(rows)), ways)
+        taken = most[parent] - (np.arange(len(parent)) - np.repeat(np.cumsum(ways) - ways, ways))
+        rows, left = rows[parent], left[parent] - taken
+        rows[:, at] = taken
+    return rows[left == 0] if mine else rows[:0]
 
 
 class _Judge:
@@ -221,7 +219,9 @@ class _Judge:
 
 def joined(used: Array) -> list[Array]:
     """Return the sets of columns that rows join, the columns that no row uses left out."""
-    together = used.T.astype(np.int64) @ used.astype(np.int64) > 0
+    # Floats are multiplied fast; of rows there are not so many that a sum of ones could not be told from none.
+    some = used.astype(np.float32)
+    together = some.T @ some > 0
     left = set(np.flatnonzero(together.any(axis=1)).tolist())
     found = []
     while left:
