@@ -141,6 +141,8 @@ def _texts(paths: Iterable[str | Path], findings: list[Finding]) -> Iterator[tup
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
+    if path.exists() and not path.is_dir():
+        raise SourceError(f"{str(path)!r} is a pipe, and manifests are read more than once; save them in a file")
     if not path.is_dir():
         raise SourceError(f"there is nothing at {str(path)!r}; give files, folders, or - for standard input")
     files = sorted(

@@ -14,10 +14,12 @@ from dra_lab.sources.assemble import KUBECTL, assemble
 from dra_lab.sources.drawings import read_claim, read_drawing, write_drawing, write_whole
 from dra_lab.sources.files import (
     folder_info,
+    is_pipe,
     merge,
     modified_at,
     read_archive_documents,
     read_documents,
+    read_pipe,
     read_standard_input,
 )
 from dra_lab.sources.foreign import make_cluster, read_inventory, with_overlay
@@ -56,7 +58,9 @@ __all__ = [
 
 
 def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Cluster:
-    """Return the cluster of `sample:NAME`, `context:NAME`, a file, a folder, its `.tar.gz`, or `-` (standard input).
+    """Return the cluster of `sample:NAME`, `context:NAME`, a file or pipe, a folder, its `.tar.gz`, or `-`.
+
+    `-` is standard input; a pipe is what a shell makes of `<(kubectl get ... -o json)`.
 
     A topology file (`nvidia-smi topo -m`, hwloc or NCCL XML) becomes a cluster of one node, made from it and marked so;
     `topo:FILE,FILE*8` joins files about one server and makes 8 equal nodes (`make_cluster` has more choices);
@@ -89,6 +93,8 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
     if made is not None:
         return made
     path = Path(source).expanduser()
+    if is_pipe(path):
+        return load_texts({str(source): read_pipe(path)})
     if is_archive(path) and path.is_file():
         documents, info = read_archive_documents(str(path), path)
     else:

@@ -72,6 +72,20 @@ def folder_info(path: Path) -> SnapshotInfo | None:
     return decode_info(_read(file), str(file)) if path.is_dir() and file.is_file() else None
 
 
+def is_pipe(path: Path) -> bool:
+    """Say whether a path is neither file nor folder: what a shell writes for `<(kubectl get ... -o json)`."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def read_pipe(path: Path) -> bytes:
+    """Return all that comes through a pipe. Raises SourceError beyond MAX_FILE_BYTES."""
+    with path.open("rb") as pipe:
+        data = pipe.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise SourceError(f"{str(path)!r} gives more than {MAX_FILE_BYTES:,} bytes, which is the limit")
+    return data
+
+
 def read_standard_input() -> Documents:
     """Return the documents on standard input (`kubectl get ... -o json | dra-lab plan - ...`)."""
     return decode_documents(sys.stdin.buffer.read(MAX_FILE_BYTES), "standard input")

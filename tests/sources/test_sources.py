@@ -1,10 +1,13 @@
 """Where clusters come from, and what is said of what is missing."""
 
 import json
+import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
+from topology_texts import TOPO
 
 from dra_lab.errors import SourceError
 from dra_lab.shipped import samples_dir
@@ -81,6 +84,19 @@ def test_a_broken_file_in_a_folder_is_told_and_the_others_are_read(tmp_path):
     cluster = load_cluster(tmp_path / "c")
     assert cluster.slices
     assert [finding.rule for finding in cluster.findings][:1] == ["file-broken"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+@pytest.mark.parametrize("text", [json.dumps({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}}), TOPO])
+def test_a_pipe_is_read_as_a_shell_gives_it(tmp_path, text):
+    """`dra-lab plan <(kubectl get ... -o json)`, and the same for a topology file."""
+    pipe = tmp_path / "63"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=pipe.write_text, args=(text,))
+    writing.start()
+    cluster = load_cluster(pipe)
+    writing.join()
+    assert len(cluster.node_names) == 1
 
 
 def test_the_later_of_two_differing_objects_is_used_and_told():
