@@ -38,7 +38,7 @@ def make_fleet_bundle(
     `guarded` is per workload. The same workloads and target give the same bytes of every manifest, as in `make_bundle`;
     a claim's name is its workload's, with the claim's own where a pod has several. A person's own workload
     (`Wanted.workload`) is patched where there is one workload of one claim. Raises InputError where it cannot be, for
-    shared claims (replicas need devices of their own), and for two claims of one name.
+    shared claims (replicas need devices of their own), and for two claims or examples of one name.
     """
     wanted = wanted or Wanted()
     if target.kind == "claim":
@@ -48,7 +48,7 @@ def make_fleet_bundle(
     texts: dict[str, str] = {}
     findings = [finding for part in (plan, loop, tightened) if part for finding in part.findings]
     findings += _unplaced(plan)
-    used = Names()
+    used, shown_names = Names(), Names()
     for number, workload in enumerate(plan.workloads):
         parts, affinity = _drawn(workload, number, tightened, guarded)
         notes = _notes(number, tightened)
@@ -63,6 +63,8 @@ def make_fleet_bundle(
         if wanted.example != "none":
             claims = [files.claim for files in made]
             name, more, replicas = object_name(workload.name), claims[1:], workload.replicas
+            if shown_names.one(name) != name:
+                raise InputError(f"two examples would be called {name!r}; give the workloads other names")
             shown = example(claims[0], wanted.example, affinity, more=more, replicas=replicas, name=name)
             texts[f"{wanted.example}-{name}.yaml"] = dump_yaml(shown)
     texts[KUSTOMIZATION] = kustomization(list(texts))

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
+from dra_lab.authoring.names import object_name
 from dra_lab.exports.arrivals import Arrivals
 from dra_lab.exports.loop import expected_of
 from dra_lab.exports.tightening import Tightened, tighten
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Replica, Workload
 from dra_lab.model.release import KubernetesRelease
+
+_MOST, _LEAST = 63, 16
+"""Characters of an object's name, and how many of a workload's are kept."""
 
 MOST_GROUPS = 16
 """Most templates that are written in place of those of a plan: each is a workload that a person must run."""
@@ -55,7 +59,7 @@ def groups_of(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> 
     kinds = Arrivals(cluster, pods, release).kind_of
     workloads: list[Workload] = []
     replicas: list[Replica] = []
-    taken = {workload.name for workload in plan.workloads}
+    taken = {object_name(workload.name) for workload in plan.workloads}
     for workload in plan.workloads:
         by_kind: dict[object, list[Replica]] = defaultdict(list)
         for replica in sorted((r for r in plan.replicas if r.workload == workload.name), key=lambda r: r.node):
@@ -66,14 +70,23 @@ def groups_of(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> 
             continue
         left = workload.replicas - sum(map(len, by_kind.values()))
         for number, own in enumerate(by_kind.values(), 1):
-            name = _free(f"{workload.name}-{number}", taken)
+            name = _free(workload, number, taken)
             workloads.append(Workload(name, workload.claims, len(own) + (left if number == 1 else 0)))
             replicas += [replace(replica, workload=name, number=n) for n, replica in enumerate(own)]
     return replace(plan, workloads=tuple(workloads), replicas=tuple(replicas), first_fit=None)
 
 
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name = f"{name}-x"
-    taken.add(name)
-    return name
+def _free(workload: Workload, number: int, taken: set[str]) -> str:
+    """Return the name of a group. Names of objects end after 63 characters: a long one is cut before its number.
+
+    So that what is written of two groups never has one name, there is also room for the name of a claim behind it.
+    """
+    behind = max(len(sketch.name) + 1 for sketch in workload.claims) if len(workload.claims) > 1 else 0
+    end = f"-{number}"
+    while True:
+        room = max(_MOST - len(end) - behind, _LEAST)
+        name = f"{workload.name[:room].rstrip('-')}{end}"
+        if object_name(name) not in taken:
+            taken.add(object_name(name))
+            return name
+        end = f"{end}-x"

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -83,6 +84,14 @@ def test_two_claims_of_one_name_are_refused():
     plan = planned(Workload("a", (ONE,), 1), Workload("A", (ONE,), 1))
     with pytest.raises(InputError, match="two claims would be called"):
         make_fleet_bundle(plan, nodes(), TARGET)
+
+
+def test_two_examples_of_one_name_are_refused():
+    """The claims of two pods differ, their workloads are called the same: neither example is lost silently."""
+    other = (replace(ONE, name="two"), replace(WIRE, name="three"))
+    plan = planned(Workload("a", (ONE, WIRE), 1), Workload("A", other, 1))
+    with pytest.raises(InputError, match="two examples would be called 'a'"):
+        make_fleet_bundle(plan, nodes(), TARGET, Wanted("deployment"))
 
 
 def test_the_command_line_writes_the_folder_of_several_claims(tmp_path, capsys):

@@ -8,6 +8,7 @@ import pytest
 from exhaustive_plans import random_fleet, random_sketch
 from small_claims import request
 
+from dra_lab.authoring.names import object_name
 from dra_lab.cli import main
 from dra_lab.exports.split import groups_of, tighten_in_groups
 from dra_lab.exports.tightening import tighten
@@ -20,10 +21,10 @@ from dra_lab.sources import load_cluster
 R136 = KubernetesRelease("1.36")
 
 
-def planned(seed):
+def planned(seed, name="w"):
     rng = random.Random(seed)
     on, sketch = random_fleet(rng), random_sketch(rng)
-    workloads = [Workload("w", (sketch,), rng.randint(2, 4))]
+    workloads = [Workload(name, (sketch,), rng.randint(2, 4))]
     return on, plan_fleet(on, workloads, release=R136, first_fit=False)
 
 
@@ -44,6 +45,13 @@ def test_groups_hold_every_replica_once_and_nothing_else_is_changed():
         assert held == sorted((r.node, tuple(p.device for p in r.placements)) for r in plan.replicas), seed
         assert sum(w.replicas for w in parts.workloads) == sum(w.replicas for w in plan.workloads), seed
         assert all(parts.placed[w.name] <= w.replicas for w in parts.workloads), seed
+
+
+def test_groups_of_a_long_name_keep_names_of_their_own():
+    """Objects have names of 63 characters at most: what tells the groups apart must not be cut off."""
+    on, plan = planned(10148, name="w" * 70)
+    names = [object_name(workload.name) for workload in groups_of(on, plan, R136).workloads]
+    assert names == ["w" * 61 + "-1", "w" * 61 + "-2"]
 
 
 def test_nothing_is_split_where_one_template_does():
