@@ -6,10 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 import yaml
+from msgspec.structs import replace
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
