@@ -1,4 +1,4 @@
-"""Names in the text of CEL selectors: replaced in string literals only, so that the expression stays what it is."""
+"""Names in the text of CEL selectors: replaced in literals only, so that the expression stays what it is."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 _LITERAL = re.compile(
     r"""//[^\n]*
-    |(?<![\w"'])(?P<prefix>[rRbB]{0,2})(?P<quote>\"\"\"|'''|"|')(?P<body>(?:\\.|(?!(?P=quote)).)*)(?P=quote)""",
+    |(?<![\w"'])(?P<prefix>[rRbB]{0,2})(?P<quote>\"\"\"|'''|"|')(?P<body>(?:\\.|(?!(?P=quote)).)*)(?P=quote)
+    |(?<![\w.])(?P<number>\d{6,})(?![\w.])""",
     re.VERBOSE | re.DOTALL,
 )
 
 
 def replace_in_cel(expression: str, scrub: Callable[[str], str]) -> str:
-    r"""Return a selector with `scrub` applied to the text of each string literal; comments are left out.
+    r"""Return a selector with `scrub` applied to each string literal and each long number; comments are left out.
 
     A pattern writes the dots of a name as `\.`: the name is looked for without the backslashes too.
     """
@@ -21,6 +22,9 @@ def replace_in_cel(expression: str, scrub: Callable[[str], str]) -> str:
 
 
 def _replaced(found: re.Match[str], scrub: Callable[[str], str]) -> str:
+    if found["number"] is not None:
+        new = scrub(found["number"])
+        return new if new.isdecimal() else found["number"]
     if found["quote"] is None:
         return ""
     body = found["body"]

@@ -20,7 +20,9 @@ _KEPT = re.compile(
 )
 """Identifiers of attributes whose values are models, places inside a machine, modes and versions, in lower case."""
 
-_IDENTIFYING = re.compile(r"uuid|guid|serial|(^|[^a-z])mac|ipv?[46]?(address)?$|hostname|instanceid|nodename|assettag")
+_IDENTIFYING = re.compile(
+    r"uuid|guid|serial|(^|[^a-z])mac|ipv?[46]?(address)?$|hostname|instanceid|nodename|assettag|project"
+)
 
 _PLACE = re.compile(r"(?:pci)?[0-9a-f]{4}:[0-9a-f]{2}(?::[0-9a-f]{2}\.[0-7])?", re.IGNORECASE)
 _PLAIN = re.compile(r"(?:true|false|yes|no|on|off|v?\d{1,5}(?:\.\d{1,4}){0,2})?", re.IGNORECASE)

@@ -121,6 +121,8 @@ class Names:
     def _new_literal(self, text: str, staying: str) -> str:
         """Return a literal under pseudonyms; one that stands so in a value that stays is left, as it selects it."""
         replaced = text in self._members or text in self._values
+        if text.isdecimal() and text in self.tables.get("number", {}):
+            return self.tables["number"][text]
         if text in staying and not replaced:
             return text
         new = self.scrub(text)

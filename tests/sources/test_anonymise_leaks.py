@@ -31,7 +31,7 @@ def world(
     host=HOST,
 ):
     """A node with one device, one class and one claim; each argument is a place for something that may tell."""
-    strings = {name: {"string": text} for name, text in dict(attributes).items()}
+    strings = {name: {"int" if isinstance(text, int) else "string": text} for name, text in dict(attributes).items()}
     taint = {"key": key, "value": value, "effect": "NoSchedule"}
     published = {"name": device, "attributes": strings, "taints": [taint]}
     pool = {"name": host, "generation": 1, "resourceSliceCount": 1}
@@ -111,6 +111,14 @@ def test_a_part_of_an_identifier_is_replaced(value, device, part):
     expression = f'device.attributes["{DRIVER}"].address.startsWith("{part}")'
     cluster = world({"address": value}, device=device, expression=expression)
     assert left(cluster, part, "8a10b6f7", "10-20-0") == []
+
+
+def test_the_number_of_a_project_is_replaced():
+    """DRANET publishes it of GKE's networks, as a number; a selector compares it, and selects as before."""
+    expression = f'device.attributes["{DRIVER}"].networkProjectNumber == 628944397724'
+    cluster = world({"networkProjectNumber": 628944397724}, expression=expression)
+    assert left(cluster, "628944397724") == []
+    assert changed_selectors(cluster, anonymise(cluster).cluster) == ()
 
 
 def test_words_in_taints_are_replaced_and_still_tolerated():
