@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
 
@@ -17,6 +18,7 @@ from dra_lab.planner.refuse import refuse_claim, refuse_devices
 from dra_lab.planner.scan import EqualNodes, Scan, node_shapes, scan_nodes
 from dra_lab.planner.solve import Solution, find_allocation
 from dra_lab.planner.views import views_of
+from dra_lab.planner.ways import fitting_nodes
 from dra_lab.topology.locality import localities
 
 _FEW_NODES = 50
@@ -81,8 +83,10 @@ class Trial:
             fits = self.fits_on(sketch, self.node)
             return Fitting(int(fits is True), 1, int(fits is None), self.node if fits else "")
         rules = self.rules(sketch)
-        if len(rules.nodes) > _FEW_NODES and self._is_hopeless(rules):
-            return Fitting(0, len(rules.nodes))
+        if len(rules.nodes) > _FEW_NODES:
+            found = self._of_many(rules)
+            if found is not None:
+                return found
         scan = scan_nodes(rules, self.limits, again=False)
         known = _Known(scan, self.limits, self.solver)
         nodes, undecided, example = 0, len(scan.unseen), ""
@@ -96,15 +100,23 @@ class Trial:
                 break
         return Fitting(nodes, len(rules.nodes), undecided, example)
 
-    def _is_hopeless(self, rules: Rules) -> bool:
-        """Say whether a drawing fits on no node even with nothing in use, which takes one look at each kind of node."""
-        if any(ask.all_devices for ask in rules.asks):
-            return False  # for all devices, less may be asked where some are in use
+    def _of_many(self, rules: Rules) -> Fitting | None:
+        """Count nodes of which each kind is looked at once, with nothing in use; None where that does not tell."""
         scan = Scan(rules, views_of(self.cluster, self.release))
         seen = node_shapes(scan, self.limits)
+        known = fitting_nodes(scan, seen, self.limits)
+        if known is None:
+            return Fitting(0, len(rules.nodes)) if self._is_hopeless(scan, seen) else None
+        fit = sorted(name for name, fits in known.items() if fits)
+        return Fitting(len(fit), len(rules.nodes), len(rules.nodes) - len(known), fit[0] if fit else "")
+
+    def _is_hopeless(self, scan: Scan, seen: Mapping[tuple[int, ...], Sequence[str]]) -> bool:
+        """Say whether a drawing fits on no node even with nothing in use."""
+        if any(ask.all_devices for ask in scan.rules.asks):
+            return False  # for all devices, less may be asked where some are in use
         idle = (scan.problem(nodes[0], idle=True) for nodes in seen.values())
         none = all(find_allocation(problem, self.limits, solver=self.solver).infeasible for problem in idle)
-        return none and sum(map(len, seen.values())) == len(rules.nodes)
+        return none and sum(map(len, seen.values())) == len(scan.rules.nodes)
 
 
 class _Known:

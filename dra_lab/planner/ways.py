@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dra_lab.model.names import DeviceID
@@ -64,8 +64,7 @@ class Ways:
 def list_ways(scan: Scan, order: tuple[str, ...], limits: Limits) -> Ways | None:
     """Look at every class of equal nodes; None where there are few, or where the claim's rules or ways forbid it."""
     rules = scan.rules
-    special = any(ask.all_devices or ask.admin_access for ask in rules.asks) or rules.cluster.network_slices
-    if special or len(scan.classes) <= FEW or any(scan.views.view(c.nodes[0]).counted for c in scan.classes):
+    if len(scan.classes) <= FEW or _forbidden(scan, [equal.nodes[0] for equal in scan.classes]):
         return None
     ways = Ways(scan, order)
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
@@ -83,6 +82,31 @@ def list_ways(scan: Scan, order: tuple[str, ...], limits: Limits) -> Ways | None
         if not _look(ways, number, names, limits):
             return None
     return ways
+
+
+def fitting_nodes(
+    scan: Scan, shapes: Mapping[tuple[int, ...], Sequence[str]], limits: Limits
+) -> Mapping[str, bool] | None:
+    """Say of each node whether the claim fits, `shapes` being the nodes by hardware (`scan.node_shapes`).
+
+    None where the claim's rules or ways forbid it; a node that time left open is not in it. Each node is only thinned
+    out by what is in use there, so that this takes a tenth of the time of `scan_nodes`.
+    """
+    if _forbidden(scan, [names[0] for names in shapes.values()]):
+        return None
+    ways = Ways(scan, ())
+    for number, names in enumerate(shapes.values()):
+        if limits.reached:
+            break
+        if not _look(ways, number, names, limits):
+            return None
+    return {name: not found.infeasible for name, found in ways.values.items()}
+
+
+def _forbidden(scan: Scan, names: Sequence[str]) -> bool:
+    """Say whether a device in use does more than to be missing, on one of some nodes."""
+    special = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks) or scan.rules.cluster.network_slices
+    return bool(special) or any(scan.views.view(name).counted for name in names)
 
 
 def _key(scan: Scan, name: str, order: tuple[str, ...]) -> Hashable:

@@ -29,7 +29,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner import make_plan
+from dra_lab.planner import fitting, make_plan
 from dra_lab.planner.conflict import only
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
@@ -280,3 +280,12 @@ def test_a_guard_is_held_against_devices_on_which_another_selector_fails():
     assert [device.device for device in either.devices] == ["bare"]
     fast = on.slices[0].spec.devices[1]
     assert compile_selector(either.guarded).matches(GPU, fast)
+
+
+def test_many_nodes_are_counted_as_few_are(fleets, monkeypatch):
+    """Above some number each kind of node is looked at once: what holds together and each gain are the same."""
+    monkeypatch.setattr(fitting, "_FEW_NODES", 0)
+    monkeypatch.setattr(fitting, "scan_nodes", None)  # not one of these claims needs it
+    for cluster, sketch, plan in (row for row in fleets if not has_all(row[1])):
+        again = make_plan(cluster, sketch, release=RELEASE).reasons
+        assert (again.conflicts, again.relaxations) == (plan.reasons.conflicts, plan.reasons.relaxations)
