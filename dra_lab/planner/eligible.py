@@ -162,8 +162,11 @@ def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
     stages: dict[DeviceID, Stage] = {}
     uses: dict[DeviceID, Amounts] = {}
     errors: list[tuple[DeviceID, str, str]] = []
+    driver, match_of = "", rules.matching.matcher(ask, "")
     for item in state.devices:
-        match = rules.matching.match(ask, item.driver, item.device)
+        if item.driver != driver:
+            driver, match_of = item.driver, rules.matching.matcher(ask, item.driver)
+        match = match_of(item.device)
         if match.stage == "error":
             errors.append((item.id, match.expression, match.error))
         if match.stage != "match":

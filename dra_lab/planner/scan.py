@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _TELL_EVERY = 500
 
+_KEPT = 500
+"""Problems of nodes with counters that are kept at most: of one with 200 partitions it takes some hundred kilobytes."""
+
 _KINDS = 0.6
 """The share of the time for looking that may pass before the first state of a node is looked at."""
 
@@ -52,7 +55,8 @@ class Scan:
     `classes` are in the order of their first nodes; `idle_nodes` maps an idle fingerprint to a node that has it;
     `paired` says whether the claim asks for both GPUs and NICs; `complete` is False when the scan was ended early;
     `states` holds the layout of each node and what is free of its groups, where a layout tells that (else -1, ());
-    `exact` what a node's problem depends on besides its hardware, and `solutions` what was proven of such problems.
+    `exact` what a node's problem depends on besides its hardware, and `solutions` what was proven of such problems;
+    `looked_at` are problems of nodes that were made on the way, as they are now.
     """
 
     rules: Rules
@@ -67,6 +71,7 @@ class Scan:
     states: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     exact: dict[str, Hashable] = field(default_factory=dict)
     solutions: dict[Hashable, Solution] = field(default_factory=dict)
+    looked_at: dict[str, AllocationProblem] = field(default_factory=dict)
 
     @property
     def cluster(self) -> Cluster:
@@ -221,7 +226,7 @@ class _Sorter:
             # With All, admin access or counters a device in use does more than to be missing: every state for itself.
             left = tuple(sorted(left_of(self.scan.cluster, counted, held).items()))
             exact = (shape, alone, shared, left)
-            now = self._print(("each", exact), lambda: self.scan.problem(name))
+            now = self._print(("each", exact), lambda: self._kept(name))
             return NodeState(shape, exact, now, idle, -1, ())
         layout = self.known.layout_of.get((shape, shared))
         if layout is None:
@@ -230,6 +235,13 @@ class _Sorter:
         free = thinned(laid, alone)
         now = self._thinned_print(laid, layout, free)
         return NodeState(shape, (shape, alone, shared), now, idle, layout, free)
+
+    def _kept(self, name: str) -> AllocationProblem:
+        """Return a node's problem and leave it for who plans on the node."""
+        found = self.scan.problem(name)
+        if len(self.scan.looked_at) < _KEPT:
+            self.scan.looked_at[name] = found
+        return found
 
     def _print(self, key: Hashable, problem: Callable[[], AllocationProblem]) -> Print:
         found = self.known.prints.get(key)

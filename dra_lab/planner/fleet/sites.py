@@ -182,7 +182,8 @@ def each_alone(fleet: Fleet, sites: Iterable[Site]) -> Iterator[Site]:
 
 def table(fleet: Fleet, node: str) -> AllocationProblem:
     """Return a node's problem with its groups in the order of their fingerprint."""
-    problem = _told_apart(fleet.scan.problem(node))
+    looked_at = fleet.scan.looked_at.pop(node, None)
+    problem = _told_apart(fleet.scan.problem(node) if looked_at is None else looked_at)
     order = canonical(problem, None, fleet.scan.rules.replicas)[1]
     if any(group.tie is Tie.TERMS for group in problem.groups):
         # The order of devices counts there, and stands in the fingerprint.
@@ -206,7 +207,8 @@ def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, Sequence[Dev
     if site.devices is not None:
         return site.devices(node)
     if site.state is None:
-        return {at: group.devices for at, group in enumerate(table(fleet, node).groups)}
+        problem = site.problem if node == site.members[0] else table(fleet, node)
+        return {at: group.devices for at, group in enumerate(problem.groups)}
     state = fleet.survey.states[node]
     kept = site.kept if state == site.state else _ordered(fleet, state)[2]
     found = fleet.survey.devices(node)

@@ -49,7 +49,7 @@ def columns_of(problem: AllocationProblem, part: Part, order: Sequence[str]) -> 
     judge = _Judge(problem, part, pairs, takes)
     kept = judge.kept()
     judge = _Judge(problem, part, pairs, takes[kept])
-    goals = judge.goals()
+    goals = judge.goals() if order else {}
     values = np.stack([goals[goal] for goal in order], axis=1) if order else np.zeros((len(judge.takes), 0), int)
     rank = np.lexsort([*reversed(judge.takes.T), *reversed(values.T)]) if len(values) else np.zeros(0, int)
     return Columns(pairs, judge.takes[rank], values[rank])
