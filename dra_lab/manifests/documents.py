@@ -20,9 +20,10 @@ from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTempla
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.nodes import Node
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.topologies import Topology, is_topology
 from dra_lab.model.workloads import Pod
 
-Object = ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod
+Object = ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod | Topology
 
 KINDS: dict[str, tuple[str, type[Any]]] = {
     "ResourceSlice": (RESOURCE_V1, ResourceSlice),
@@ -32,6 +33,7 @@ KINDS: dict[str, tuple[str, type[Any]]] = {
     "DeviceTaintRule": (RESOURCE_V1, DeviceTaintRule),
     "Node": ("v1", Node),
     "Pod": ("v1", Pod),
+    "Topology": ("kueue.x-k8s.io/v1beta1", Topology),
 }
 """The kinds that are read, with the version in which their objects are understood."""
 
@@ -75,7 +77,7 @@ class _Reader:
         self._object(value, kind, origin)
 
     def _object(self, value: dict[str, Any], kind: str, origin: Origin) -> None:
-        if kind not in KINDS:
+        if kind not in KINDS or _is_anothers(kind, value.get("apiVersion")):
             self.ignored[kind] += 1
             return
         model = KINDS[kind][1]
@@ -154,12 +156,19 @@ def is_read(kind: str, api_version: object) -> bool:
     """Say whether objects of a kind are read in a version of the API."""
     if kind in KIND_VERSIONS:
         return bool(short_version(api_version, kind))
+    if kind == "Topology":
+        return is_topology(kind, api_version)
     return kind in KINDS and api_version == KINDS[kind][0]
 
 
 def hub_document(value: dict[str, Any], kind: str) -> dict[str, Any]:
     """Return a document of a version that is read as a document of the version in which it is understood."""
-    return value if value.get("apiVersion") == KINDS[kind][0] else upgrade(value)
+    return value if kind == "Topology" or value.get("apiVersion") == KINDS[kind][0] else upgrade(value)
+
+
+def _is_anothers(kind: str, api_version: object) -> bool:
+    """Say whether an object has the name of a kind that is read and is of another API: many call theirs Topology."""
+    return kind == "Topology" and not is_topology(kind, api_version)
 
 
 def encode(item: Object, version: str = "") -> dict[str, Any]:
@@ -213,7 +222,7 @@ def _decode_list(data: bytes, source: str) -> Documents | None:
         ignored: Counter[str] = Counter()
         for index, raw in enumerate(items.items):
             head = _HEAD.decode(raw)
-            if head.kind not in KINDS:
+            if head.kind not in KINDS or _is_anothers(head.kind, head.api_version):
                 ignored[head.kind] += 1
                 continue
             if not is_read(head.kind, head.api_version):
@@ -226,7 +235,7 @@ def _decode_list(data: bytes, source: str) -> Documents | None:
 
 
 def _decode_raw(raw: msgspec.Raw, head: _Head) -> Any:
-    if head.api_version == KINDS[head.kind][0]:
+    if head.kind == "Topology" or head.api_version == KINDS[head.kind][0]:
         return _DECODERS[head.kind].decode(raw)
     return msgspec.convert(upgrade(msgspec.json.decode(raw)), KINDS[head.kind][1])
 

@@ -18,6 +18,7 @@ from dra_lab.model.overlay import Overlay
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease, release_of_kubelet
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.topologies import Topology
 from dra_lab.model.workloads import Pod
 
 
@@ -86,6 +87,7 @@ class Cluster:
     `read_as` is the user of the kubeconfig who read it, "" for files and samples; `resource_versions` says from where a
     watch of each kind (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster.
     `overlays` gives, by node, places of devices that a file tells and no slice publishes; kube-scheduler sees none.
+    `topologies` name the labels of nodes that are levels of the fabric; they are read once, also where it is followed.
     """
 
     slices: tuple[ResourceSlice, ...] = ()
@@ -101,6 +103,7 @@ class Cluster:
     read_as: str = ""
     resource_versions: Mapping[str, str] = field(default_factory=dict)
     overlays: Mapping[str, Overlay] = field(default_factory=dict)
+    topologies: tuple[Topology, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel between processes without what was worked out: that is much, and some of it goes by identity."""

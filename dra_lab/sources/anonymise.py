@@ -17,6 +17,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import full_name
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule
+from dra_lab.model.topologies import Topology
 from dra_lab.sources.anonymise_cel import replace_in_cel
 from dra_lab.sources.anonymise_devices import Replacing, device_names
 from dra_lab.sources.anonymise_names import Names
@@ -44,8 +45,9 @@ class Anonymised:
 def anonymise(cluster: Cluster) -> Anonymised:
     """Return a cluster whose names and identifiers are pseudonyms, alike for equal texts and in the same order.
 
-    Replaced: names of nodes, hosts, pools, slices, namespaces, claims, pods, containers and taint rules; UIDs, UUIDs,
-    serials, MACs, GUIDs, IP addresses and instance ids wherever they stand; values of attributes and labels that are
+    Replaced: names of nodes, hosts, pools, slices, namespaces, claims, pods, containers, taint rules and topologies;
+    UIDs, UUIDs, serials, MACs, GUIDs, IP addresses and instance ids wherever they stand; values of attributes and
+    labels that are
     no model, mode, version or place inside a machine; keys of labels that few clusters have. Kept: names of drivers,
     classes, attributes, capacities, counters and requests, PCI addresses, quantities. Selectors are rewritten alike.
     Only what `snapshots_kept` keeps is in the result.
@@ -105,6 +107,7 @@ def _replace_all(cluster: Cluster, replacing: Replacing) -> Cluster:
         claims=tuple(_claim(item, replacing) for item in cluster.claims),
         taint_rules=tuple(_rule(item, replacing) for item in cluster.taint_rules),
         pods=tuple(replace_pod(item, replacing) for item in cluster.pods),
+        topologies=tuple(_topology(item, replacing) for item in cluster.topologies),
         findings=cluster.findings,
     )
 
@@ -251,3 +254,9 @@ def _rule(item: DeviceTaintRule, replacing: Replacing) -> DeviceTaintRule:
         )
     spec = structs.replace(item.spec, taint=replacing.taint(item.spec.taint), device_selector=wanted)
     return structs.replace(item, metadata=ObjectMeta(name=names.of("rule", item.metadata.name)), spec=spec)
+
+
+def _topology(item: Topology, replacing: Replacing) -> Topology:
+    levels = tuple(structs.replace(one, node_label=replacing.label_key(one.node_label)) for one in item.spec.levels)
+    metadata = ObjectMeta(name=replacing.names.of("topology", item.metadata.name))
+    return structs.replace(item, metadata=metadata, spec=structs.replace(item.spec, levels=levels))

@@ -14,6 +14,7 @@ from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.topologies import Topology
 from dra_lab.model.workloads import Pod
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, check_age, findings_of
@@ -58,6 +59,7 @@ def assemble(documents: Documents, name: str, *, read_at: str = "", info: Snapsh
         known,
         tuple(pod for pod in _of(kept, Pod) if pod.uses_claims),
         overlays=overlays_of(info.overlays) if info is not None else {},
+        topologies=_of(kept, Topology),
     )
 
 
@@ -69,7 +71,12 @@ def _latest(documents: Documents, findings: list[Finding]) -> list[Any]:
     seen: dict[tuple[str, str, str], tuple[Any, Origin]] = {}
     for item, origin in documents.objects:
         kind = type(item).__name__
-        key = (kind, item.metadata.namespace, item.metadata.name)
+        # one name may be there in two groups
+        key = (
+            f"{kind} {item.group}" if isinstance(item, Topology) else kind,
+            item.metadata.namespace,
+            item.metadata.name,
+        )
         before = seen.pop(key, None)
         seen[key] = (item, origin)
         if before is not None and before[0] != item:

@@ -27,6 +27,7 @@ FILES = {
     "Pod": "pods.json",
     "ResourceClaim": "resourceclaims.json",
     "ResourceSlice": "resourceslices.json",
+    "Topology": "topologies.json",
 }
 """The files of a snapshot beside its description, one a kind, each a `kind: List`."""
 
@@ -57,6 +58,8 @@ def make_snapshot(cluster: Cluster, *, replaced: Mapping[str, int] | None = None
         "ResourceClaim": kept.claims,
         "ResourceSlice": kept.slices,
     }
+    if kept.topologies:
+        parts["Topology"] = kept.topologies
     counts = {kind: len(items) for kind, items in parts.items()}
     counts["Device"] = sum(len(item.spec.devices or ()) for item in kept.slices)
     info = SnapshotInfo(
@@ -95,6 +98,8 @@ def write_snapshot(snapshot: Snapshot, out: Path | str) -> None:
 def _list(kind: str, items: tuple[Any, ...]) -> bytes:
     # one object a line: as small as JSON is, and a change of one object is a change of one line
     head = b'{"apiVersion":"%b","kind":"%b",' % (KINDS[kind][0].encode(), kind.encode())
+    if kind == "Topology":  # of several groups: they say themselves of which
+        head = b'{"kind":"Topology",'
     return _LIST_HEAD + b",\n".join(head + msgspec.json.encode(item)[1:] for item in items) + _LIST_TAIL
 
 

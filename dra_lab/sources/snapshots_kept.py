@@ -16,6 +16,7 @@ from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.topologies import Topology
 from dra_lab.model.workloads import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
 
 _STATUS_KEYS = ("driver", "pool", "device", "shareID", "conditions")
@@ -37,6 +38,7 @@ def portable(cluster: Cluster) -> tuple[Cluster, dict[str, int]]:
         claims=tuple(_claim(item, left_out) for item in cluster.claims),
         taint_rules=tuple(_rule(item, left_out) for item in cluster.taint_rules),
         pods=tuple(_pod(item, left_out) for item in cluster.pods if item.uses_claims),
+        topologies=tuple(_topology(item, left_out) for item in cluster.topologies),
     )
     return kept, dict(sorted((name, count) for name, count in left_out.items() if count))
 
@@ -103,6 +105,10 @@ def _device_status(entry: dict[str, object], left_out: Counter[str]) -> dict[str
 
 def _rule(item: DeviceTaintRule, left_out: Counter[str]) -> DeviceTaintRule:
     return DeviceTaintRule(metadata=_meta(item.metadata, left_out), spec=item.spec)
+
+
+def _topology(item: Topology, left_out: Counter[str]) -> Topology:
+    return structs.replace(item, metadata=_meta(item.metadata, left_out))
 
 
 def _pod(item: Pod, left_out: Counter[str]) -> Pod:

@@ -11,6 +11,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_qualified
 from dra_lab.topology.fabric_labels import ATTRIBUTES, LEVEL_WORDS, FabricLabel, fabric_label
+from dra_lab.topology.fabric_named import given_label, in_order, named_levels
 from dra_lab.topology.tree import natural_order
 
 Values = Mapping[str, Mapping[str, str]]
@@ -81,21 +82,24 @@ class FabricRow:
 def fabric_tree(cluster: Cluster, *, levels: Sequence[str] = ()) -> FabricTree:
     """Return the tree of the levels that the nodes' labels tell, the widest first; the nodes hang at its ends.
 
-    Known are the labels of Kubernetes, Kueue, KAI, Topograph, GKE, EKS, OKE and NVIDIA (`fabric_labels`), and what
-    DRANET publishes of GKE, AKS and OKE as attributes of its devices. `levels` names labels instead, from wide to near,
-    as a Topology object of Kueue or KAI does. An NVLink domain stands above what it spans and below what spans it.
+    Known are the labels of Kubernetes, Kueue, KAI, Topograph, GKE, EKS, OKE and NVIDIA (`fabric_labels`), what DRANET
+    publishes of GKE, AKS and OKE as attributes of its devices, and what Topology objects of Kueue and KAI name: those
+    keep the order that the object gives them. `levels` names labels instead, from wide to near. An NVLink domain
+    stands above what it spans and below what spans it.
     A node without a label hangs at the last place that is known of it. Findings tell labels that only some nodes
     have, values that stand in several places, and devices of one node that disagree.
     """
     findings: list[Finding] = []
     if levels:
-        labels = [fabric_label(name) or FabricLabel(name, "block", "given", unique=False) for name in levels]
+        labels = [fabric_label(name) or given_label(name, "given") for name in levels]
         values: Values = {name: _of_label(cluster, name) for name in levels}
     else:
-        found = _of_labels(cluster)
+        named = named_levels(cluster)
+        found = _of_labels(cluster, named)
         values = found | _of_attributes(cluster, found, findings)
-        known = [fabric_label(name) or ATTRIBUTES[name] for name in values]
+        known = [fabric_label(name) or named.get(name) or ATTRIBUTES[name] for name in values]
         labels = sorted(known, key=lambda label: (_RANK[label.level], label.order, label.name))
+        labels = in_order(labels, cluster)
     labels, same = _without_repetitions([label for label in labels if values[label.name]], values)
     if not levels:
         labels = _nvlink_in_place(labels, values)
@@ -137,11 +141,11 @@ def _of_label(cluster: Cluster, name: str) -> Mapping[str, str]:
     return {node.name: value for node in cluster.nodes if (value := node.metadata.labels.get(name, ""))}
 
 
-def _of_labels(cluster: Cluster) -> dict[str, dict[str, str]]:
+def _of_labels(cluster: Cluster, named: Mapping[str, FabricLabel]) -> dict[str, dict[str, str]]:
     values: dict[str, dict[str, str]] = {}
     for node in cluster.nodes:
         for name, value in node.metadata.labels.items():
-            if value and fabric_label(name) is not None:
+            if value and (name in named or fabric_label(name) is not None):
                 values.setdefault(name, {})[node.name] = value
     return values
 

@@ -39,6 +39,7 @@ class ApiServer:
 
     `versions` are those of resource.k8s.io, `tokens` map a bearer token to a user, `denied` holds (user, verb, plural),
     `granted` (user, namespace) where the user may do what is denied elsewhere.
+    `custom` holds the answers (a Refused is raised) of paths of other groups, which custom resources have.
     `requests` lists (method, path with query) of everything that was asked.
     """
 
@@ -52,6 +53,7 @@ class ApiServer:
         self.tokens = {"good-token": "admin"}
         self.denied: set[tuple[str, str, str]] = set()
         self.granted: set[tuple[str, str]] = set()
+        self.custom: dict[str, bytes | Refused] = {}
         self.faults = Faults()
         self.requests: list[tuple[str, str]] = []
         self.users: list[str] = []
@@ -210,6 +212,11 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(403, "Forbidden", message, {})
         if (body := discovery(path, api.versions)) is not None:
             self._send(200, body, fault=fault)
+            return
+        if (answer := api.custom.get(path)) is not None:
+            if isinstance(answer, Refused):
+                raise answer
+            self._send(200, answer, fault=fault)
             return
         plural, version, namespace = self._resource(path)
         verb = "watch" if query.get("watch") in ("true", "1") else "list"

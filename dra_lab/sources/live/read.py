@@ -16,6 +16,7 @@ import msgspec
 from dra_lab.errors import Cancelled, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.topologies import Topology
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.contexts import Context, find_context
@@ -33,6 +34,7 @@ from dra_lab.sources.live.missing import (
 from dra_lab.sources.live.pages import Key, Listed, list_kind
 from dra_lab.sources.live.progress import OnProgress, Tally, bar
 from dra_lab.sources.live.refusals import Refusal
+from dra_lab.sources.live.topologies import read_topologies
 
 THREADS = 4
 _NAMESPACE = re.compile("[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")  # a DNS label (RFC 1123), as the API server asks for
@@ -48,6 +50,7 @@ class Reading:
     served: tuple[Served, ...] = ()
     listed: dict[tuple[str, str], Listed] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    topologies: tuple[Topology, ...] = ()
     read_at: str = ""
 
     def objects(self, kind: str) -> dict[Key, Any]:
@@ -96,6 +99,7 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
             f"{kind}/{space}" if space else kind: found.resource_version
             for (kind, space), found in reading.listed.items()
         },
+        topologies=reading.topologies,
     )
 
 
@@ -191,9 +195,12 @@ def _read_kinds(client: ReadingClient, reading: Reading, told: _Told) -> None:
     jobs = [(served, space) for served in reading.served for space in reading.spaces(served)]
     with _threads(client) as pool:
         futures = {pool.submit(_list, client, reading, job, told.tally): job for job in jobs}
-        _wait(client, futures, told)
+        levels = pool.submit(read_topologies, client, reading.context)
+        _wait(client, (*futures, levels), told)
         for future, (served, space) in futures.items():
             _take(reading, served, space, future)
+        reading.topologies, unread = levels.result()
+        reading.findings += unread
 
 
 @contextmanager

@@ -1,0 +1,138 @@
+"""Topology objects of Kueue and KAI: from files, through captures and under pseudonyms, and of a running cluster."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from api_server.answers import Refused
+
+from dra_lab.findings import Severity
+from dra_lab.sources import load_cluster, load_texts
+from dra_lab.sources.anonymise import anonymise
+from dra_lab.sources.snapshots import make_snapshot, write_snapshot
+from dra_lab.topology.fabric import fabric_rows, fabric_tree
+
+LEVELS = ("example.com/hall", "example.com/rack")
+
+
+def node(number):
+    """A node with a place at both levels."""
+    labels = {LEVELS[0]: f"hall-{number // 4}", LEVELS[1]: f"rack-{number // 2}"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{number}", "labels": labels}}
+
+
+def topology(version="kueue.x-k8s.io/v1beta1", name="default"):
+    """A Topology as `kubectl get -o json` gives it."""
+    levels = [{"nodeLabel": label} for label in (*LEVELS, "kubernetes.io/hostname")]
+    meta = {
+        "name": name,
+        "uid": "8c0b4f3e-6a0c-4c1b-9d3a-1f2e3d4c5b6a",
+        "finalizers": ["kueue.x-k8s.io/resource-in-use"],
+    }
+    return {"apiVersion": version, "kind": "Topology", "metadata": meta, "spec": {"levels": levels}}
+
+
+def read(*documents):
+    """The cluster of eight nodes and these documents in one file."""
+    items = [*(node(number) for number in range(8)), *documents]
+    return load_texts({"c.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items})})
+
+
+def places(cluster):
+    """How many places each level has, from wide to near."""
+    return [row.places for row in fabric_rows(fabric_tree(cluster))]
+
+
+@pytest.mark.parametrize(
+    "version",
+    ["kueue.x-k8s.io/v1alpha1", "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2", "kai.scheduler/v1alpha1"],
+)
+def test_a_file_tells_the_levels(version):
+    """Of both groups, in each version there was."""
+    assert places(read(topology(version))) == [2, 4]
+
+
+def test_another_kind_of_the_same_name_is_left_alone():
+    """Many APIs call something a Topology: it is counted with what is not used, and is no error."""
+    found = read(topology("topology.example.com/v1"))
+    assert (found.topologies, [finding.rule for finding in found.findings]) == ((), ["kind-ignored"])
+
+
+def test_a_topology_without_labels_is_told_and_the_rest_is_read():
+    """A level has to name a label."""
+    broken = topology()
+    broken["spec"]["levels"] = [{"label": "rack"}]
+    found = read(broken)
+    assert (len(found.nodes), [str(finding.rule) for finding in found.findings]) == (8, ["document-broken"])
+
+
+def test_a_capture_keeps_the_levels(tmp_path):
+    """Objects of one name in two groups too."""
+    before = read(topology(), topology("kai.scheduler/v1alpha1"))
+    write_snapshot(make_snapshot(before), tmp_path / "out")
+    after = load_cluster(tmp_path / "out")
+    assert [one.api_version for one in after.topologies] == ["kueue.x-k8s.io/v1beta1", "kai.scheduler/v1alpha1"]
+    assert places(after) == [2, 4]
+
+
+def test_pseudonyms_keep_the_levels_and_hide_their_names():
+    """Keys that few clusters have are replaced on nodes and in the object alike."""
+    hidden = anonymise(read(topology(name="acme-halls"))).cluster
+    text = b"".join(make_snapshot(hidden).files.values())
+    assert places(hidden) == [2, 4]
+    assert not any(word in text for word in (b"acme", b"example.com", b"hall-"))
+
+
+def serve(server, version, *items):
+    """Let a server have the group and version of Topology, with these objects."""
+    group, short = version.split("/")
+    known = {"kind": "APIGroup", "name": group, "versions": [{"groupVersion": version, "version": short}]}
+    listed = {"apiVersion": version, "kind": "TopologyList", "metadata": {"resourceVersion": "7"}, "items": list(items)}
+    server.custom[f"/apis/{group}"] = json.dumps(known).encode()
+    server.custom[f"/apis/{version}/topologies"] = json.dumps(listed).encode()
+
+
+@pytest.mark.parametrize("version", ["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1alpha1", "kai.scheduler/v1alpha1"])
+def test_a_running_cluster_tells_the_levels(server, config, version):
+    """The version is the one that the server has; nothing but the levels is kept."""
+    serve(server, version, topology(version))
+    cluster = load_cluster("context:test")
+    [found] = cluster.topologies
+    assert (found.labels, found.api_version) == ((*LEVELS, "kubernetes.io/hostname"), version)
+    assert cluster.findings == ()
+
+
+def test_without_the_groups_nothing_is_told(server, config):
+    """Most clusters have neither Kueue nor KAI: two questions, no finding."""
+    cluster = load_cluster("context:test")
+    assert (cluster.topologies, cluster.findings) == ((), ())
+    assert len(server.asked("kueue")) == len(server.asked("kai.scheduler")) == 1
+
+
+def refused():
+    """The 403 of a user who may not list them."""
+    return Refused(403, "Forbidden", 'topologies.kueue.x-k8s.io is forbidden: User "test-user" cannot list resource')
+
+
+def test_a_right_that_is_missing_is_a_note(server, config):
+    """The levels are unknown, and all else is read."""
+    serve(server, "kueue.x-k8s.io/v1beta1")
+    server.custom["/apis/kueue.x-k8s.io/v1beta1/topologies"] = refused()
+    [finding] = load_cluster("context:test").findings
+    assert (finding.rule, finding.severity) == ("right-missing", Severity.NOTE)
+    assert "kubectl auth can-i list topologies.kueue.x-k8s.io --context test" in finding.advice
+
+
+def test_a_group_that_may_not_be_looked_for_is_nothing_to_tell(server, config):
+    """It may well not be there."""
+    server.custom["/apis/kueue.x-k8s.io"] = refused()
+    assert load_cluster("context:test").findings == ()
+
+
+def test_garbage_in_their_place_is_told_and_the_rest_is_read(server, config):
+    """A broken custom resource takes nothing else with it."""
+    serve(server, "kueue.x-k8s.io/v1beta1", {"metadata": {"name": "x"}, "spec": {"levels": [{"nodeLabel": 7}]}})
+    cluster = load_cluster("context:test")
+    assert [finding.rule for finding in cluster.findings] == ["kind-not-read"]
+    assert cluster.slices
