@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.session.preparing import prepare
+from dra_lab.session.preparing import check, prepare
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.live import PREFIX, Progress, load_context
 
@@ -74,7 +74,8 @@ class Loading:
             cluster = read(stop, progress)
             if not stop.is_set():
                 # Here, and not where the kernel waits; the cluster keeps it.
-                prepare(cluster, KubernetesRelease(cluster.default_release), checked=True)
+                prepare(cluster, KubernetesRelease(cluster.default_release))
+                check(cluster)
         except Cancelled:
             return
         except DraLabError as error:
