@@ -7,6 +7,7 @@ from dra_lab.model.names import full_name
 from dra_lab.model.release import KubernetesRelease
 
 _MEMO = "_summary"
+_FABRIC = "_fabric_words"
 _RDMA = full_name("rdma", "dra.net")
 _NAMES = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices", "other": "other devices"}
 
@@ -20,6 +21,22 @@ def summary(cluster: Cluster, release: KubernetesRelease) -> str:
     return found
 
 
+def fabric(cluster: Cluster, *, known: bool = False) -> str:
+    """Return `1 zone · 2 racks of 4 nodes`, "" where nothing tells of racks and the like; remembered with the nodes.
+
+    `known` returns "" where nobody has looked yet: for 5,000 nodes it takes a tenth of a second.
+    """
+    from dra_lab.topology import fabric_tree, fabric_words
+
+    named = getattr(cluster, "topologies", ())
+    found: tuple[object, str] | None = cluster.hardware.get(_FABRIC)
+    if found is None or found[0] != named:
+        if known:
+            return ""
+        found = cluster.hardware[_FABRIC] = (named, fabric_words(fabric_tree(cluster)))
+    return found[1]
+
+
 def first_words(cluster: Cluster) -> str:
     """Return `5,000 nodes · 3 drivers`: what is known before the devices were looked at."""
     return f"{_counted(len(cluster.node_names), 'node')} · {_counted(len(cluster.drivers), 'driver')}"
@@ -28,6 +45,7 @@ def first_words(cluster: Cluster) -> str:
 def _summary(cluster: Cluster, release: KubernetesRelease) -> str:
     from dra_lab.authoring.candidates import free_by_kind
 
+    fabric(cluster)  # where the summary is made there is time for it
     parts = [first_words(cluster)]
     counts = free_by_kind(cluster, release)
     for kind in (kind for kind in _NAMES if kind in counts):

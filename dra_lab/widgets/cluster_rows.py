@@ -8,6 +8,7 @@ from datetime import datetime
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.session.summary import fabric
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
 from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, SourceRow
@@ -49,6 +50,7 @@ def detail_rows(cluster: Cluster, summary: str) -> tuple[DetailRow, ...]:
         ("Cluster", cluster.name),
         ("In short", summary),
         ("Read", ", ".join(f"{count:,} {_plural(word, count)}" for word, count in kinds if count)),
+        ("Fabric", fabric(cluster, known=True)),
         ("At", _read_on(cluster)),
         ("As", cluster.read_as),
     ]
