@@ -4,7 +4,9 @@ import subprocess
 import sys
 import threading
 
+from dra_lab.errors import Cancelled
 from dra_lab.model.sketch import ClaimSketch, Drawing
+from dra_lab.session import Session
 from dra_lab.session.drawing_file import DrawingFile
 from dra_lab.session.history import MAX_STEPS, History
 from dra_lab.session.worker import Worker
@@ -105,3 +107,27 @@ def test_leaving_python_in_the_middle_of_a_solve_is_quiet():
     code = "from dra_lab.session import Session\nSession('sample:dgx-h100')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_question_that_the_worker_does_not_have_yet_is_waited_for():
+    """Another thread may have asked it a moment ago, as a followed cluster does: that is no cancelled plan."""
+    session, found = Session(), []
+    session.wait(30)
+
+    def ask() -> None:
+        try:
+            found.append(session.plan())
+        except Cancelled as error:
+            found.append(error)
+
+    waiting = threading.Thread(target=ask)
+
+    def while_it_is_asked() -> None:
+        waiting.start()
+        waiting.join(0.3)
+
+    session.on("solving", while_it_is_asked)
+    session.pin("")
+    waiting.join(30)
+    session.close()
+    assert [getattr(answer, "fits", answer) for answer in found] == [True]
