@@ -125,6 +125,7 @@ def test_nccl_that_lies_names_line_and_element(change, words):
         (("NIC2\tSYS\tSYS\tPHB\tSYS\tSYS\t X \n", ""), "a column but no row for NIC2"),
         (("SYS\tSYS\t X \n", "SYS\n"), "topo.txt:7: the row NIC2 has 4 of 6 cells"),
         (("\tPXB\tSYS\t0-55", "\tABC\tSYS\t0-55"), "'ABC' in the row GPU1 is none of"),
+        (("GPU0\t X ", "GPU0\t0"), "another tool's table; of AMD's GPUs give lstopo topology.xml"),
         (("GPU0\t X ", "GPU0\tSYS"), "the row GPU0 has SYS in the column GPU0"),
         (("168-223\t1\t", "168-223\tnode1\t"), "'node1' is no list of NUMA nodes"),
         (("GPU1\tNV18\t X ", "GPU0\tNV18\t X "), "the row GPU0 is there twice"),

@@ -23,6 +23,8 @@ _LETTERS = (*SAME_NODE, "SYS", "SOC", "X")
 NVLINK = re.compile(r"NV\d+")
 # the escape itself is often lost in copies, or spelt ^[
 _ESCAPES = re.compile(r"(?:\x1b|\^\[)?\[[0-9;]{0,8}m|\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f]")
+_GPU_TABLE = re.compile(r"\d+|XGMI|PCIE|True|False").fullmatch
+"""Cells of `rocm-smi --showtopo`: weights, hops, link types, access."""
 _TAIL = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 _LEGEND_ROW = re.compile(r"\s*(NIC\d+)\s*:\s*(\S+)")
 
@@ -114,7 +116,10 @@ def _row(matrix: Matrix, cells: Sequence[str], line: int) -> None:
         matrix.refuse(f"the row {name} has {len(letters)} of {len(matrix.names)} cells", line)
     wrong = next((cell for cell in letters if not _is_letter(cell)), None)
     if wrong is not None:
-        matrix.refuse(f"{wrong[:40]!r} in the row {name} is none of NV#, {', '.join(_LETTERS)}", line)
+        what = f"{wrong[:40]!r} in the row {name} is none of NV#, {', '.join(_LETTERS)}"
+        # rocm-smi --showtopo has rows of the same names
+        other = ", so this is another tool's table; of AMD's GPUs give lstopo topology.xml" if _GPU_TABLE(wrong) else ""
+        matrix.refuse(what + other, line)
     if len(rest) > len(matrix.tail):
         matrix.refuse(f"the row {name} has more cells than the header has columns", line)
     matrix.rows[name] = letters
