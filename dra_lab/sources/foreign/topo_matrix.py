@@ -23,6 +23,7 @@ _LETTERS = (*SAME_NODE, "SYS", "SOC", "X")
 NVLINK = re.compile(r"NV\d+")
 # the escape itself is often lost in copies, or spelt ^[
 _ESCAPES = re.compile(r"(?:\x1b|\^\[)?\[[0-9;]{0,8}m|\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f]")
+_ADVICE = "save it anew with: nvidia-smi topo -m > topo.txt"
 _GPU_TABLE = re.compile(r"\d+|XGMI|PCIE|True|False").fullmatch
 """Cells of `rocm-smi --showtopo`: weights, hops, link types, access."""
 _TAIL = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
@@ -51,9 +52,8 @@ class Matrix:
         """Return the place of a row, or of its cell in a column."""
         return Origin(self.source, object=f"row {row}", path=f"column {column}" if column else "", line=self.lines[row])
 
-    def refuse(self, what: str, line: int) -> NoReturn:
+    def refuse(self, what: str, line: int, advice: str = _ADVICE) -> NoReturn:
         """Raise SourceError with the line."""
-        advice = "save it anew with: nvidia-smi topo -m > topo.txt"
         raise SourceError(f"{what}; {advice}", origin=Origin(self.source, line=line))
 
 
@@ -118,8 +118,10 @@ def _row(matrix: Matrix, cells: Sequence[str], line: int) -> None:
     if wrong is not None:
         what = f"{wrong[:40]!r} in the row {name} is none of NV#, {', '.join(_LETTERS)}"
         # rocm-smi --showtopo has rows of the same names
-        other = ", so this is another tool's table; of AMD's GPUs give lstopo topology.xml" if _GPU_TABLE(wrong) else ""
-        matrix.refuse(what + other, line)
+        advice = (
+            "this is another tool's table; of AMD's GPUs give lstopo topology.xml" if _GPU_TABLE(wrong) else _ADVICE
+        )
+        matrix.refuse(what, line, advice)
     if len(rest) > len(matrix.tail):
         matrix.refuse(f"the row {name} has more cells than the header has columns", line)
     matrix.rows[name] = letters
