@@ -37,6 +37,7 @@ __all__ = [
 _MATCHED = "_authoring_matched"
 _TAKEN = "_authoring_taken"
 _ALONE = "alone"
+_TAINTED = "_authoring_tainted"
 _MOST_REMEMBERED = 64
 
 
@@ -159,14 +160,24 @@ def _taken(cluster: Cluster, release: KubernetesRelease, capacity_key: str) -> f
         # only what somebody holds or taints is looked at: of a followed cluster this is asked again with every claim
         by_id = catalogue(cluster).by_id
         shared = [by_id[id_] for id_ in cluster.allocated.shares if id_ in by_id]
-        tainted = catalogue(cluster).devices if cluster.taint_rules else catalogue(cluster).tainted
-        others = (item.id for item in (*shared, *tainted) if not is_free(cluster, item, release, capacity_key))
+        full = (item.id for item in shared if not is_free(cluster, item, release, capacity_key))
         alone = memo.get(_ALONE)
         if alone is None:
             gone = cluster.allocated.exclusive.keys() | without_counters(cluster).keys()
             alone = memo[_ALONE] = frozenset(by_id.keys() & gone)
-        more = frozenset(others) - alone
+        more = _tainted(cluster, release).union(full) - alone
         found = memo[key] = alone | more if more else alone
+    return found
+
+
+def _tainted(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
+    """Return the devices that `is_tainted`; remembered as long as hardware and taint rules stay."""
+    memo: dict[str, tuple[object, frozenset[DeviceID]]] = cluster.hardware.setdefault(_TAINTED, {})
+    rules, found = memo.get(str(release), (None, frozenset()))
+    if rules is not cluster.taint_rules:
+        items = catalogue(cluster).devices if cluster.taint_rules else catalogue(cluster).tainted
+        found = frozenset(item.id for item in items if is_tainted(cluster, item, release))
+        memo[str(release)] = cluster.taint_rules, found
     return found
 
 

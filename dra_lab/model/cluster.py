@@ -55,6 +55,8 @@ class AllocatedDevices:
         }
 
 
+_Numbered = tuple[int, DeviceTaint]
+
 _WORKED_OUT_FROM: Mapping[str, tuple[str, ...]] = {
     "class_by_name": ("classes",),
     "node_by_name": ("nodes", "slices"),
@@ -67,6 +69,7 @@ _WORKED_OUT_FROM: Mapping[str, tuple[str, ...]] = {
     "allocated": ("claims",),
     "default_release": ("nodes",),
     "rules_taint": ("nodes",),
+    "_rules_by_device": ("taint_rules",),
     "pod_keys": ("pods",),
     "telling_pods": ("pods",),
     "partitioned": ("slices",),
@@ -240,13 +243,25 @@ class Cluster:
         """
         if not self.taint_rules or not (self.rules_taint if rules is None else rules):
             return device.taints
-        extra = []
-        for rule in self.taint_rules:
+        extra: list[_Numbered] = []
+        for named, taints in self._rules_by_device.items():
+            asked = tuple(part if wanted else None for part, wanted in zip(device_id, named, strict=True))
+            extra += taints.get(asked, ())
+        return (*device.taints, *(taint for _, taint in sorted(extra, key=lambda found: found[0])))
+
+    @cached_property
+    def _rules_by_device(self) -> Mapping[tuple[bool, ...], Mapping[tuple[str | None, ...], list[_Numbered]]]:
+        """Return the taints of rules with their places, by which of driver, pool and device is named, and by these.
+
+        A large cluster may have a rule for each of many devices, and each device is asked about.
+        """
+        found: dict[tuple[bool, ...], dict[tuple[str | None, ...], list[_Numbered]]] = {}
+        for number, rule in enumerate(self.taint_rules):
             wanted = rule.spec.device_selector
             asked = (wanted.driver, wanted.pool, wanted.device) if wanted else (None, None, None)
-            if all(want is None or want == have for want, have in zip(asked, device_id, strict=True)):
-                extra.append(rule.spec.taint)
-        return (*device.taints, *extra)
+            named = tuple(part is not None for part in asked)
+            found.setdefault(named, {}).setdefault(asked, []).append((number, rule.spec.taint))
+        return found
 
 
 def allocated_devices(claims: tuple[ResourceClaim, ...]) -> AllocatedDevices:
