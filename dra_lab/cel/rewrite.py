@@ -7,6 +7,7 @@ from typing import Any
 from dra_lab.cel.environment import DEFAULTED
 from dra_lab.cel.functions.declare import TIMES
 from dra_lab.cel.tree import Tree, children, type_name
+from dra_lab.cel.values import whole_text
 
 _OPTIONALS = frozenset(("validate", "format.named"))
 _INSERT = "cel.@mapInsert"
@@ -43,7 +44,7 @@ def prepare(tree: Tree) -> bytes:
     `version == "1.2.0"` fails at run time, as in Kubernetes, where the left side decides what equality is;
     `validate` and `format.named` are wrapped in `optional.ofNonZeroValue`, which turns an empty list of problems and
     an unknown format into `none`; `string` of what may be an address goes through `@text`; and `transformMap` collects
-    its entries in a list, of which `@map_of` makes a map.
+    its entries in a list, of which `@map_of` makes a map. NUL in texts is written as in `values.whole_text`.
     """
     ids = [max((*tree.references, *tree.types, 0))]
     _rewrite(tree, tree.root, ids, published=False)
@@ -56,6 +57,8 @@ def _rewrite(tree: Tree, node: Any, ids: list[int], *, published: bool) -> None:
         tree.references[node.id].name = DEFAULTED[variable]
         node.ident.name = DEFAULTED[variable]
         return
+    if node.HasField("const") and node.const.HasField("string"):
+        node.const.string = whole_text(node.const.string)
     if node.HasField("comprehension"):
         _collect_entries(tree, node.comprehension, ids)
     call = node.call if node.HasField("call") else None

@@ -17,7 +17,7 @@ from dra_lab.cel.reads import Reads, reads, told_by_driver
 from dra_lab.cel.rewrite import hidden, prepare
 from dra_lab.cel.spelling import Spelling, respell
 from dra_lab.cel.tree import Tree, type_name
-from dra_lab.cel.values import quantity, semver
+from dra_lab.cel.values import quantity, semver, whole_text
 from dra_lab.cel.whole_device import inline
 from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError
 from dra_lab.model.device import Device, DeviceAttribute
@@ -46,7 +46,9 @@ def _attribute_value(attribute: DeviceAttribute) -> Any:
     value = attribute.value
     if value is None:
         raise CelRuntimeError("unsupported attribute value: an attribute of the device has no value")
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [whole_text(item) if isinstance(item, str) else item for item in value]
+    return whole_text(value) if isinstance(value, str) else value
 
 
 def has_lists(device: Device) -> bool:
@@ -177,7 +179,7 @@ class Selector:
         for key, amount in device.capacity.items():
             domain, identifier = split_qualified(key, driver)
             capacity.setdefault(domain, {})[identifier] = quantity(amount.value)
-        domains = (*self._reads.literals, driver)
+        domains = (*map(whole_text, self._reads.literals), driver)
         return {
             DEVICE: {},
             DRIVER: driver,

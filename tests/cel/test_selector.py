@@ -184,3 +184,22 @@ def test_the_front_door_does_not_load_the_engine():
     """`import dra_lab` leaves the 50 MB of the engine alone."""
     code = "import sys, dra_lab; raise SystemExit('cel_expr_python' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        ('{} == "a"', False),
+        ('{} == "a\\u0000b"', True),
+        ('{} == "a\0b"', True),
+        ("{}.size() == 3", True),
+        ('{}.endsWith("b") && {} < "aa"', True),
+        ('{}.lowerAscii() == "a"', False),
+        ('"a\\u0000B".lowerAscii() == {}', True),
+    ],
+)
+def test_text_does_not_end_at_a_nul(expression, wanted):
+    """The API server looks at the length of an attribute's text only: NUL is a character as any other."""
+    device = Device(name="d", attributes={"s": DeviceAttribute(string="a\0b")})
+    selector = compile_selector(expression.replace("{}", 'device.attributes["gpu.example.com"].s'))
+    assert selector.matches("gpu.example.com", device) is wanted
