@@ -99,7 +99,7 @@ class Table:
     def rows(self, known: Known) -> tuple[WholeRow, ...]:
         """Return rows that numbers of replicas keep: what counting says, and the devices one by one (`unit_rows`)."""
         if self._units is None:
-            self._units = unit_rows(self.site, known)
+            self._units = () if self.stock is not None else unit_rows(self.site, known)
         caps = ((_one(self.room.caps, at), cap) for at, cap in enumerate(self.room.caps))
         return (*caps, *self.room.whole, *self._units)
 
@@ -200,11 +200,14 @@ class Table:
 
 def tables_of(sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ...], solver: str) -> list[Table]:
     """Return a table for every site with what counting alone says; `order` names the goals of devices."""
-    tables = []
+    tables, known = [], Known()
     for site in sites:
         room = room_of(site, demand)
         vectors = room.vectors(MOST_VECTORS)
         stock = stock_of(site, order) if site.homes or vectors is None or len(vectors) > LISTED else None
+        if stock is not None and not site.homes:
+            room = room.within(unit_rows(site, known))
+            vectors = room.vectors(MOST_VECTORS)
         table = Table(site, room, order, solver, vectors, stock)
         table.learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
         tables.append(table)
