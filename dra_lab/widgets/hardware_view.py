@@ -50,11 +50,12 @@ class HardwareView(FollowingWidget):
 
     def _follow(self, session: Session) -> None:
         self._looked = ""
+        self._looked_for: tuple[object, ...] = ()
         self._examples: tuple[Example, ...] = ()
         self.observe(self._on_highlight, "highlight")
         self.observe(lambda _change: self._show_node(), "show")
         self._when(session, self._show_fleet, "cluster", "plan")
-        # A new answer shows itself: looking at another node ends with the next change of the drawing.
+        # The answer to another drawing shows itself: looking at another node ends with the next change of that.
         self._when(session, self._show_answer, "cluster", "plan")
         self._when(session, self._show_stale, "plan")
         self._when(session, self._soon(self._show_stale), "solving")
@@ -68,7 +69,12 @@ class HardwareView(FollowingWidget):
             )
 
     def _show_answer(self) -> None:
-        self._looked = ""
+        if (session := self._session) is not None:
+            # not with each answer: those of a cluster that is followed come every second
+            drawing = session.drawing
+            asked = session.sketch, session.release, drawing.node, drawing.goals, session.cluster.name
+            if asked != self._looked_for:
+                self._looked, self._looked_for = "", asked
         self._show_node()
 
     def _show_stale(self) -> None:

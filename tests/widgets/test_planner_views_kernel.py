@@ -43,6 +43,16 @@ def test_a_click_looks_at_a_node_until_the_next_answer(session):
     assert view.node == session.answer.node
 
 
+def test_a_look_at_a_node_outlasts_the_answers_of_a_cluster_that_is_followed(session):
+    """They come every second; nobody could look at another node than the plan's."""
+    view = HardwareView(session)
+    other = session.cluster.node_names[-1]
+    say(view, type="node", name=other)
+    session._take_live(session.cluster.with_objects(claims=session.cluster.claims[1:]))
+    answered(session)
+    assert view.node == other
+
+
 def test_the_picture_of_a_refusal_is_of_the_node_that_it_names(session):
     """Where nothing fits, the node of the first reason is drawn, so that words and picture speak of the same."""
     view = HardwareView(session)
