@@ -1,4 +1,4 @@
-"""The best allocation against trying every subset of devices."""
+"""The best allocation against trying every subset of devices; with all rules mixed in `test_all_rules_mixed`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
 
 RELEASE = KubernetesRelease("1.36")
-CASES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "360"))
+CASES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "90"))
 ORDERS = ((), ("roots", "unpaired", "numa"), ("unpaired",))
 
 
@@ -38,7 +38,7 @@ def test_optimum_is_brute_force(start):
 
 def test_preference_never_stops():
     """A claim that fits without its preferred links fits with them."""
-    for seed in range(1000, 1060):
+    for seed in range(1000, 1030):
         rng = random.Random(seed)
         cluster, sketch = random_cluster(rng), random_sketch(rng)
         preferred = replace(sketch, links=tuple(replace(link, must=False) for link in sketch.links))
@@ -46,7 +46,7 @@ def test_preference_never_stops():
         assert make_plan(cluster, preferred, release=RELEASE).fits == without.fits, f"seed {seed}"
 
 
-@pytest.mark.parametrize("start", range(0, CASES // 6, 15))
+@pytest.mark.parametrize("start", range(0, CASES // 3, 15))
 def test_every_node_is_decided_rightly(start):
     """Which nodes fit, as well as the best or worse, now and idle, is what trying all subsets on each node says."""
     for seed in range(start, start + 15):

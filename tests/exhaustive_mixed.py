@@ -1,0 +1,345 @@
+"""The best allocation of a pod on one node by trying everything, every rule of DRA as it is written: no solver.
+
+Each rule can be left out by its name, which tells whether it decided a case. Rules: dra-semantics 3.2, 3.5 to 3.12.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import combinations
+from math import comb, prod
+
+from exhaustive_plans import COUNTED, CPU, GPU, NIC, NUMA, ROOT, TAG, Exhaustive
+from literal_pools import Books, Gathered
+from mixed_clusters import CLASSES, TELLS
+
+from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.device import DeviceTaint
+from dra_lab.model.names import DeviceID
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
+from dra_lab.topology.locality import localities
+
+RULES = (
+    "exclusive devices",
+    "selectors",
+    "counts",
+    "All",
+    "alternatives",
+    "match",
+    "distinct",
+    "pairwise",
+    "lists",
+    "counters",
+    "capacity",
+    "request policies",
+    "device taints",
+    "taint rules",
+    "tolerations",
+    "admin access",
+    "several claims",
+    "in use",
+    "limit of 32",
+    "network pools",
+    "node selectors",
+    "several terms",
+    "broken pools",
+    "extended resources",
+)
+"""The rules that a case can be decided by; `EXTENDED` names the claim of the last one."""
+
+LIMIT, EXTENDED, MOST = 32, "extended-resources", 3000
+
+
+class TooLarge(Exception):
+    """There is too much to try."""
+
+
+class Mixed(Exhaustive):
+    """Every allocation of the claims of one pod on one node; `without` names the rules that are left out."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        claims: dict[str, ClaimSketch],
+        node: str,
+        release: KubernetesRelease,
+        *,
+        without: frozenset[str] = frozenset(),
+        paired: bool | None = None,
+    ) -> None:
+        self.without = frozenset(without)
+        if "extended resources" in self.without:
+            claims = {name: sketch for name, sketch in claims.items() if name != EXTENDED}
+        self.cluster, self.node, self.release, self.version = cluster, node, release, release.version
+        self.order = list(claims)
+        self.requests = [(name, request) for name, sketch in claims.items() for request in sketch.requests]
+        self.links = [(name, link) for name, sketch in claims.items() for link in sketch.links]
+        self.gathered = Gathered(cluster, node, release.version, self.without)
+        self.devices = self.gathered.devices
+        self.places = localities(cluster, node)
+        self.held = AllocatedDevices() if "in use" in self.without else cluster.allocated
+        self.paired = may_pair(cluster, claims, release) if paired is None else paired
+
+    # ------------------------------------------------------------ what one device is for one request
+
+    def match(self, ask, device: DeviceID) -> bool | None:
+        """Say whether class and selectors select a device, None where one fails."""
+        driver, texts = CLASSES[ask.device_class_name]
+        if driver != device.driver:
+            return False
+        own = () if "selectors" in self.without else ask.selectors
+        for expression in (*texts, *own):
+            told = TELLS[expression](self.devices[device])
+            if not told:
+                return told
+        return True
+
+    def tolerates(self, ask, taint: DeviceTaint) -> bool:
+        if taint.effect not in ("NoSchedule", "NoExecute"):
+            return True
+        return "tolerations" not in self.without and any(
+            t.key in ("", taint.key)
+            and t.effect in ("", taint.effect)
+            and (t.operator == "Exists" or t.value == taint.value)
+            for t in ask.tolerations
+        )
+
+    def tainted(self, ask, device: DeviceID) -> bool:
+        taints = [] if "device taints" in self.without else list(self.devices[device].taints)
+        if self.release.enabled("DRADeviceTaintRules") and "taint rules" not in self.without:
+            for rule in self.cluster.taint_rules:
+                wanted = rule.spec.device_selector
+                named = (wanted.driver, wanted.pool, wanted.device) if wanted else (None, None, None)
+                if all(w in (None, h) for w, h in zip(named, device, strict=True)):
+                    taints.append(rule.spec.taint)
+        return not all(self.tolerates(ask, taint) for taint in taints)
+
+    def shareable(self, device: DeviceID) -> bool:
+        return bool(self.devices[device].allow_multiple_allocations)
+
+    def uses(self, ask, device: DeviceID) -> dict[str, int] | None:
+        """Return what an ask takes of each capacity, None where it cannot be served (3.11)."""
+        published = self.devices[device].capacity
+        if set(ask.capacity) - set(published):
+            return None
+        found = {key: self.use(ask.capacity.get(key), capacity) for key, capacity in published.items()}
+        return None if None in found.values() else found
+
+    def use(self, asked, capacity) -> int | None:
+        policy = None if "request policies" in self.without else capacity.request_policy
+        asked = None if asked is None else int(parse_quantity(asked))
+        if asked is None:
+            return int(capacity.value if policy is None else policy.default)
+        if policy is None:
+            return asked
+        if policy.valid_values:
+            return next((value for value in policy.valid_values if value >= asked), None)
+        if policy.valid_range is None:
+            return asked
+        low, high, step = policy.valid_range.min, policy.valid_range.max, policy.valid_range.step
+        value = max(asked, low)
+        while step is not None and (value - low) % step:
+            value += 1
+        return value if high is None or value <= high else None
+
+    def room(self, device: DeviceID, *, now: bool = True) -> dict[str, int]:
+        taken = self.held.consumed.get(device, {}) if now else {}
+        return {key: int(c.value) - int(taken.get(key, 0)) for key, c in self.devices[device].capacity.items()}
+
+    def fits(self, ask, device: DeviceID, *, now: bool = True) -> bool:
+        uses = self.uses(ask, device)
+        if uses is None or "capacity" in self.without:
+            return uses is not None
+        return all(uses[key] <= left for key, left in self.room(device, now=now).items())
+
+    def admin(self, ask) -> bool:
+        return ask.admin_access and "admin access" not in self.without
+
+    def free(self, ask, device: DeviceID) -> bool:
+        held = device in self.held.exclusive and not self.admin(ask)
+        return not held and not self.tainted(ask, device) and self.fits(ask, device)
+
+    # ------------------------------------------------------------ what a request may take
+
+    def ways_of(self, request):
+        found = asks(request)
+        return found[:1] if "alternatives" in self.without else found
+
+    def choices(self, request) -> Iterator[tuple[object, tuple[DeviceID, ...]]]:
+        for ask in self.ways_of(request):
+            told = {device: self.match(ask, device) for device in self.devices}
+            matching = [device for device, found in told.items() if found]
+            if not ask.all_devices or "All" in self.without:
+                able = [device for device in matching if self.free(ask, device)]
+                count = 1 if ask.all_devices or "counts" in self.without else ask.count
+                if comb(len(able), count) > MOST:
+                    raise TooLarge
+                yield from ((ask, taken) for taken in combinations(able, count))
+                continue
+            listed = tuple(device for device in matching if self.fits(ask, device, now=self.version != "1.37"))
+            stuck = self.gathered.broken or None in told.values()
+            if listed and not stuck and all(self.free(ask, device) for device in listed):
+                yield ask, listed
+
+    def allocations(self) -> Iterator[list[tuple[int, object, tuple[DeviceID, ...]]]]:
+        """Yield (position of the claim, ask, devices) of every request, for every allocation."""
+        found = [(self.order.index(name), list(self.choices(request))) for name, request in self.requests]
+        if prod(max(1, len(choices)) for _, choices in found) > MOST:
+            raise TooLarge
+        yield from self._extend([], found) if self.requests else ()
+
+    def _extend(self, picked, found):
+        if len(picked) == len(found):
+            if self.kept(picked):
+                yield list(picked)
+            return
+        claim, choices = found[len(picked)]
+        for ask, taken in choices:
+            if all(self.side_by_side(entry, (claim, ask, taken)) for entry in picked):
+                picked.append((claim, ask, taken))
+                yield from self._extend(picked, found)
+                picked.pop()
+
+    def side_by_side(self, early, late) -> bool:
+        """Say whether two requests may take these: nothing twice, but shares, and what a later claim's admin takes."""
+        apart = early[0] != late[0] and "several claims" in self.without
+        if apart or "exclusive devices" in self.without:
+            return True
+        if all(self.shareable(device) for device in set(early[2]) & set(late[2])):
+            return True
+        return early[0] != late[0] and self.admin(late[1])
+
+    # ------------------------------------------------------------ what all of them take together
+
+    def kept(self, picked) -> bool:
+        return self.limited(picked) and self.tied_rightly(picked) and self.room_for(picked) and self.must_hold(picked)
+
+    def limited(self, picked) -> bool:
+        sizes = Counter()
+        for claim, _, taken in picked:
+            sizes[claim] += len(taken)
+        return "limit of 32" in self.without or max(sizes.values()) <= LIMIT
+
+    def tied_rightly(self, picked) -> bool:
+        """Say whether no claim comes to a node selector of several terms before a device that ties it to the node."""
+        position = {device: at for at, device in enumerate(self.devices)}
+        for claim in () if "several terms" in self.without else {claim for claim, _, _ in picked}:
+            for device in (d for c, _, taken in picked if c == claim for d in sorted(taken, key=position.get)):
+                spec = self.gathered.slice_of[device]
+                own = self.devices[device] if spec.per_device_node_selection else spec
+                if own.node_name is not None or self.devices[device].binds_to_node:
+                    break
+                if own.node_selector is not None and len(own.node_selector.node_selector_terms) > 1:
+                    return False
+        return True
+
+    def room_for(self, picked) -> bool:
+        """Say whether capacity and counters last; shareable devices pay counters once, those with shares have."""
+        books, payers = self.books, []
+        apart = "several claims" in self.without
+        for device in {device for _, _, taken in picked for device in taken}:
+            asked = [(claim, self.uses(ask, device)) for claim, ask, taken in picked if device in taken]
+            for key, left in self.room(device).items() if "capacity" not in self.without else ():
+                amounts = [use[key] for claim, use in asked if not apart or claim == asked[0][0]]
+                if (sum(amounts) if self.shareable(device) else max(amounts)) > left:
+                    return False
+            if self.shareable(device):
+                payers += [device] * (device not in self.held.shares)
+            else:
+                payers += [device] * len(asked)
+        return books.last_for(payers) if "counters" not in self.without else True
+
+    @cached_property
+    def books(self) -> Books:
+        return Books(self.cluster, self.held)
+
+    def must_hold(self, picked) -> bool:
+        return all(self.keeps(name, link, picked) for name, link in self.links if link.must)
+
+    def keeps(self, name: str, link: Link, picked) -> bool:
+        if {How.TOGETHER: "match", How.APART: "distinct", How.PAIRWISE: "pairwise"}[link.how] in self.without:
+            return True
+        known = all(self.values(d, link.where) for _, _, taken in self.ends(name, link, picked) for d in taken)
+        return known and not self.broken_by(name, link, picked)
+
+    def ends(self, name: str, link: Link, picked):
+        claim = self.order.index(name)
+        return [e for e in picked if e[0] == claim and any(covers(reference, e[1]) for reference in link.requests)]
+
+    def values(self, device: DeviceID, where: str) -> set:
+        """Return the values at a link's place: all of a list where lists count, with their type."""
+        published = self.devices[device].attributes.get({"pcieRoot": ROOT}.get(where, where))
+        if published is not None and published.is_list:
+            return set() if "lists" in self.without else {("string", value) for value in published.strings}
+        if where == TAG:
+            return set() if published is None else {(published.kind, published.value)}
+        value = self.value(device, where)
+        return set() if value is None else {("string" if isinstance(value, str) else "int", value)}
+
+    def value(self, device: DeviceID, where: str):
+        if device in self.places:
+            return super().value(device, where)
+        # seen only because a rule is left out, so that nobody has worked out where it sits
+        told = self.devices[device].attributes.get({"pcieRoot": ROOT, "numaNode": NUMA}.get(where, where))
+        return None if told is None or told.is_list else told.value
+
+    def broken_by(self, name: str, link: Link, picked) -> int:
+        parts = [taken for _, _, taken in self.ends(name, link, picked)]
+        if link.how is How.PAIRWISE:
+            return self.groups_lost(link, parts)
+        values = [self.values(device, link.where) for taken in parts for device in taken]
+        if not all(values):
+            return 1
+        if link.how is How.APART:
+            return int(any(a & b for a, b in combinations(values, 2)))
+        return int(bool(values) and not set.intersection(*values))
+
+    # ------------------------------------------------------------ what it is worth
+
+    def goals(self, picked) -> dict[str, int]:
+        chosen = {device for _, _, taken in picked for device in taken}
+        numa = [self.value(d, "numaNode") for d in chosen if d.driver in (GPU, NIC, CPU)]
+        gpus = [self.value(d, "pcieRoot") for d in chosen if d.driver == GPU]
+        nics = [self.value(d, "pcieRoot") for d in chosen if d.driver == NIC]
+        known = {root for root in gpus if root is not None}
+        alone = sum(max(0, gpus.count(root) - nics.count(root)) for root in known) + gpus.count(None)
+        return {
+            "alternatives": sum(ask.rank for _, ask, _ in picked),
+            "preferences": sum(self.broken_by(name, link, picked) for name, link in self.links if not link.must),
+            "numa": len({n for n in numa if n is not None}) + numa.count(None),
+            "unpaired": alone if self.paired else 0,
+            "roots": len({r for r in gpus + nics if r is not None}) + (gpus + nics).count(None),
+        }
+
+    @cached_property
+    def found(self) -> list[tuple[dict[str, int], list]]:
+        """Return every allocation with its values."""
+        return [(self.goals(picked), picked) for picked in self.allocations()]
+
+    def values_in(self, order) -> tuple[int, ...] | None:
+        """Return the least values of the goals in an order, None where the pod does not fit."""
+        order = tuple(goal for goal in order if goal in COUNTED)
+        return min((tuple(values[goal] for goal in order) for values, _ in self.found), default=None)
+
+    def decides(self, order) -> set[str]:
+        """Return the goals that choose among what is equally good for the goals before."""
+        left, told = [values for values, _ in self.found], set()
+        for goal in order if left else ():
+            least = min(values[goal] for values in left)
+            told |= {goal} if any(values[goal] > least for values in left) else set()
+            left = [values for values in left if values[goal] == least]
+        return told
+
+
+def may_pair(cluster: Cluster, claims: dict[str, ClaimSketch], release: KubernetesRelease) -> bool:
+    """Say whether some request may take a GPU and some a NIC, on any node."""
+    kinds = set()
+    for node in cluster.node_names:
+        model = Mixed(cluster, claims, node, release, paired=False)
+        for _, request in model.requests:
+            kinds |= {d.driver for ask in asks(request) for d in model.devices if model.match(ask, d)}
+    return {GPU, NIC} <= kinds

@@ -1,0 +1,206 @@
+"""Pods beside one another, every rule mixed: the best plan for a small fleet, and `damage`, by trying everything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+
+from exhaustive_mixed import Mixed, TooLarge, may_pair
+from exhaustive_plans import FABRIC
+from msgspec.structs import replace
+
+from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.plan import DAMAGE
+
+STEPS = 10_000
+
+
+class Kept:
+    """What pods keep of devices: alone, as shares with their amounts, and who pays counters how often."""
+
+    def __init__(self, alone=frozenset(), shares=(), touched=frozenset(), paid=()) -> None:
+        self.alone, self.shares, self.touched, self.paid = alone, Counter(shares), touched, Counter(paid)
+
+    @property
+    def key(self):
+        return self.alone, frozenset(self.shares.items()), self.touched, frozenset(self.paid.items())
+
+    def plus(self, other: Kept) -> Kept:
+        shares, paid = Counter(self.shares), Counter(self.paid)
+        shares.update(other.shares)
+        paid.update(other.paid)
+        return Kept(self.alone | other.alone, shares, self.touched | other.touched, paid)
+
+    def take(self, model: Mixed, ask, device) -> None:
+        if model.shareable(device):
+            self.touched |= {device}
+            for key, amount in model.uses(ask, device).items():
+                self.shares[device, key] += amount
+        else:
+            # A device is kept by one pod, and pays each time that somebody takes it.
+            self.alone |= {device}
+            self.paid[device] += 1
+
+    def far(self) -> Kept:
+        """Return the part that is of devices which several nodes may see."""
+        return Kept(
+            frozenset(d for d in self.alone if d.pool == FABRIC),
+            {key: amount for key, amount in self.shares.items() if key[0].pool == FABRIC},
+            frozenset(d for d in self.touched if d.pool == FABRIC),
+            {d: times for d, times in self.paid.items() if d.pool == FABRIC},
+        )
+
+
+NOTHING = Kept().key
+
+
+class Way:
+    """One allocation for one pod: what it keeps, what it looks into (admin access), what it is worth."""
+
+    def __init__(self, model: Mixed, picked, order: tuple[str, ...]) -> None:
+        values = model.goals(picked)
+        self.value = tuple(values[goal] for goal in order)
+        self.kept, self.seen = Kept(), Kept()
+        for _, ask, taken in picked:
+            for device in taken:
+                (self.seen if model.admin(ask) else self.kept).take(model, ask, device)
+        self.key = (self.kept.key, self.seen.key)
+
+
+def ways_of(model: Mixed, order: tuple[str, ...]) -> list[Way]:
+    """Return the ways to place a pod on a node, of those that take the same the best."""
+    best: dict = {}
+    for _, picked in model.found:
+        way = Way(model, picked, order)
+        if way.key not in best or way.value < best[way.key].value:
+            best[way.key] = way
+    return list(best.values())
+
+
+class Stock:
+    """What is left of capacity and counters of every device of a cluster, whoever sees it."""
+
+    def __init__(self, models: list[Mixed]) -> None:
+        self.held, self.books = models[0].held, models[0].books
+        self.room = {device: model.room(device) for model in models for device in model.devices}
+
+    def lasts_for(self, kept: Kept) -> bool:
+        if any(amount > self.room[device][key] for (device, key), amount in kept.shares.items()):
+            return False
+        payers = [*kept.paid.elements(), *(d for d in kept.touched if d not in self.held.shares)]
+        return self.books.last_for(payers)
+
+
+class NodeOfFleet:
+    """The least values of every combination of pods on one node, for each use of devices that others see."""
+
+    def __init__(self, ways: list[list[Way]], replicas: list[int], goals: int, stock: Stock, steps: int) -> None:
+        self.ways, self.replicas, self.stock, self.steps = ways, replicas, stock, steps
+        self.best: dict = {}
+        self._extend([], Kept(), [0] * len(ways), 0, 0, (0,) * goals)
+
+    def _extend(self, pods, kept, counts, workload, first, value) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise TooLarge
+        far, looks = kept.far(), [pod.seen.far() for pod in pods if pod.seen.far().key != NOTHING]
+        key = (tuple(counts), far.key, frozenset(look.key for look in looks))
+        if key not in self.best or value < self.best[key][0]:
+            self.best[key] = (value, far, looks)
+        for w in range(workload, len(self.ways)):
+            for at in range(first if w == workload else 0, len(self.ways[w]) if counts[w] < self.replicas[w] else 0):
+                way = self.ways[w][at]
+                if way.kept.alone & kept.alone:
+                    continue
+                following, others = kept.plus(way.kept), [*pods, way]
+                # Each pod has room for what it looks into beside what all keep, in whichever order they come.
+                if all(self.stock.lasts_for(following.plus(pod.seen)) for pod in others):
+                    counts[w] += 1
+                    summed = tuple(a + b for a, b in zip(value, way.value, strict=True))
+                    self._extend(others, following, counts, w, at, summed)
+                    counts[w] -= 1
+
+
+def fleet_models(cluster, pods, release, without=frozenset()):
+    """Return a model of every pod on every node: `pods` are claims by name."""
+    pairs = [may_pair(cluster, claims, release) for claims in pods]
+    return [
+        [
+            Mixed(cluster, claims, node, release, without=without, paired=pair)
+            for claims, pair in zip(pods, pairs, strict=True)
+        ]
+        for node in cluster.node_names
+    ]
+
+
+def best_mixed_fleet(cluster, pods, replicas, order, release, *, all_placed=False, without=frozenset(), steps=STEPS):
+    """Return the least values of all goals in `order`, None where no plan places anything (or all, where asked)."""
+    device = tuple(goal for goal in order if goal not in (UNPLACED, NODES))
+    models = fleet_models(cluster, pods, release, without)
+    stock = Stock([model for row in models for model in row])
+    ways = [[ways_of(model, device) for model in row] for row in models]
+    nodes = [NodeOfFleet(each, replicas, len(device), stock, steps) for each in ways]
+    # Node by node: of equal numbers of pods and nodes so far only the best values can lead to the best plan.
+    reached: dict = {((0,) * len(pods), 0, NOTHING, frozenset()): ((0,) * len(device), Kept(), [])}
+    for node in nodes:
+        following: dict = {}
+        if len(reached) * len(node.best) > 10 * steps:
+            raise TooLarge
+        for ((counts, used, *_), (value, far, looks)), ((more, *_), (added, farther, further)) in product(
+            reached.items(), node.best.items()
+        ):
+            summed = tuple(a + b for a, b in zip(counts, more, strict=True))
+            if any(have > want for have, want in zip(summed, replicas, strict=True)) or far.alone & farther.alone:
+                continue
+            both, every = far.plus(farther), [*looks, *further]
+            if both.key != NOTHING and not all(stock.lasts_for(both.plus(look)) for look in [Kept(), *every]):
+                continue
+            new = (summed, used + any(more), both.key, frozenset(look.key for look in every))
+            total = tuple(a + b for a, b in zip(value, added, strict=True))
+            if new not in following or total < following[new][0]:
+                following[new] = (total, both, every)
+        reached = following
+    plans = []
+    for (counts, used, *_), (value, *_) in reached.items():
+        values = dict(zip(device, value, strict=True)) | {UNPLACED: sum(replicas) - sum(counts), NODES: used}
+        if any(counts) and not (all_placed and values[UNPLACED]):
+            plans.append(tuple(values[goal] for goal in order))
+    return min(plans, default=None)
+
+
+class Damage:
+    """How many further pods of the same claims fit on a node beside one, every preferred link of theirs kept."""
+
+    def __init__(self, model: Mixed, claims) -> None:
+        self.model, self.stock = model, Stock([model])
+        strict = {
+            name: replace(sketch, links=tuple(replace(link, must=True) for link in sketch.links))
+            for name, sketch in claims.items()
+        }
+        others = Mixed(model.cluster, strict, model.node, model.release, paired=False)
+        self.ways = [way.kept for way in ways_of(others, ())]
+        self.counted: dict = {}
+        self.endless = any(not way.alone and not any(way.shares.values()) for way in self.ways)
+
+    def most(self, kept: Kept) -> int:
+        """Return how many pods fit beside what is kept."""
+        if kept.key not in self.counted:
+            if len(self.counted) > STEPS // 10:
+                raise TooLarge
+            beside = (kept.plus(way) for way in self.ways if not way.alone & kept.alone)
+            self.counted[kept.key] = max(
+                (1 + self.most(both) for both in beside if self.stock.lasts_for(both)), default=0
+            )
+        return self.counted[kept.key]
+
+    def values_in(self, order) -> tuple[int, ...] | None:
+        """Return the least values of all goals in an order, `damage` where it stands in it."""
+        if self.endless:
+            raise TooLarge
+        head = tuple(goal for goal in order[: order.index(DAMAGE)])
+        least, values = self.model.values_in(head), []
+        for told, picked in self.model.found:
+            if tuple(told[goal] for goal in head) == least:
+                lost = self.most(Kept()) - self.most(Way(self.model, picked, ()).kept)
+                values.append(tuple({**told, DAMAGE: lost}[goal] for goal in order))
+        return min(values, default=None)
