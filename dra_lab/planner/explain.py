@@ -24,6 +24,8 @@ _RULES = (
     ("capacity", Stage.FREE, "of them have the capacity"),
 )
 
+_CAN_HOLD = f"the {MAX_DEVICES} that a claim can hold"
+
 _TESTS = {rule: number for number, (rule, *_) in enumerate(_RULES)}
 _LAST = len(_RULES)
 
@@ -60,11 +62,12 @@ def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
     if part.blocked:
         return shortfall_of(_blocked_rule(part), ask.reference, f"request {ask.reference}: {part.blocked}", 1, 0, node)
     if ask.all_devices and len(part.listed) > MAX_DEVICES:
-        text = f"all {len(part.listed)} devices that match are more than the {MAX_DEVICES} that a claim can hold"
+        text = f"request {ask.reference}: all {len(part.listed)} devices that match are more than {_CAN_HOLD}"
         return shortfall_of("limit", ask.reference, text, len(part.listed), MAX_DEVICES, node)
     if ask.count > MAX_DEVICES:
-        text = f"{ask.count} devices are more than the {MAX_DEVICES} that a claim can hold"
-        return shortfall_of("limit", ask.reference, text, ask.count, MAX_DEVICES, node)
+        # The claim decides this, not the hardware: no node is named.
+        text = f"request {ask.reference} asks for {ask.count:,} devices, more than {_CAN_HOLD}"
+        return shortfall_of("limit", ask.reference, text, ask.count, MAX_DEVICES, "")
     for rule, stage, _ in _RULES:
         have = part.count(stage)
         if have < max(1, ask.count):
@@ -131,7 +134,7 @@ def _too_many(case: NodeCase) -> tuple[Shortfall, ...]:
             f"the requests need {least} devices together, a claim can hold {MAX_DEVICES}",
             least,
             MAX_DEVICES,
-            case.eligible.node,
+            case.eligible.node if any(ask.all_devices for ask in case.problem.asks) else "",
         )
         for claim, least in needed.items()
         if least > MAX_DEVICES

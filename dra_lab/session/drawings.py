@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dra_lab.errors import ManifestError
+from dra_lab.findings import Severity
+from dra_lab.model.release import RELEASES, KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing
 from dra_lab.sources import read_claim
 
@@ -14,7 +17,16 @@ def read_sketch(source: str | Path) -> ClaimSketch:
 
     Raises SourceError, ManifestError or SketchError with file, line and path.
     """
-    return read_claim(source, drawing_of).sketch
+    return read_claim(source, drawing_of, refuse_claim).sketch
+
+
+def refuse_claim(text: str, source: str, document: int) -> None:
+    """Raise ManifestError, with file, line and path, for a claim that the API server of no release would take."""
+    from dra_lab.checks.documents import check_text
+
+    for finding in check_text(text, source, KubernetesRelease(RELEASES[-1])):
+        if finding.severity is Severity.ERROR and finding.origin is not None and finding.origin.document == document:
+            raise ManifestError(finding.message, origin=finding.origin)
 
 
 def drawing_of(spec: Any, name: str) -> Drawing:

@@ -53,14 +53,24 @@ def write_whole(path: Path, text: str, *, private: bool = False) -> None:
         raise ExportError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
 
 
-def read_claim(source: str | Path, from_spec: Callable[[ResourceClaimSpec, str], Drawing]) -> Drawing:
+def _unchecked(text: str, source: str, document: int) -> None:
+    """Take a claim as it is."""
+
+
+def read_claim(
+    source: str | Path,
+    from_spec: Callable[[ResourceClaimSpec, str], Drawing],
+    check: Callable[[str, str, int], None] = _unchecked,
+) -> Drawing:
     """Return what a file asks for: a drawing as it is, a ResourceClaim or ResourceClaimTemplate through `from_spec`.
 
+    `check` is given the text, the file's name and the number of a claim's document, and raises what is wrong with it.
     `source` may be `sample:NAME/EXAMPLE`. Raises SourceError, ManifestError or SketchError with file, line and path;
     a field that the API does not know is an error, as a person wrote it.
     """
     path = example_path(source) if isinstance(source, str) and source.startswith(PREFIX) else Path(source)
-    documents = list(load_yaml(_text(path), str(path)))
+    text = _text(path)
+    documents = list(load_yaml(text, str(path)))
     for document in documents:
         value = document.value
         if is_drawing(value):
@@ -79,6 +89,7 @@ def read_claim(source: str | Path, from_spec: Callable[[ResourceClaimSpec, str],
             place = error.origin or origin
             where = Origin(place.source, place.document, place.object, place.path, document.line(place.path))
             raise ManifestError(error.message, origin=where) from None
+        check(text, str(path), document.number)
         spec = claim.spec if kind == "ResourceClaim" else claim.spec.spec
         return from_spec(spec, claim.metadata.name or "claim")
     message = "there is no ResourceClaim, ResourceClaimTemplate or drawing in it"

@@ -99,3 +99,10 @@ def test_of_a_cluster_without_nodes_nothing_else_is_said():
     plan = planned(Cluster(name="empty"), ask("x", GPU))
     assert [reason.message for reason in plan.shortfalls] == ["The cluster has no node"]
     assert plan.reasons == Reasons()
+
+
+def test_more_than_a_claim_can_hold_is_said_of_the_claim_and_of_no_node():
+    """No other node would hold more; the request is named."""
+    (reason,) = planned(node(gpus(2)), ask("x", GPU, 100_000)).shortfalls
+    assert (reason.rule, reason.subject, reason.node) == ("limit", "x", "")
+    assert reason.message == "Request x asks for 100,000 devices, more than the 32 that a claim can hold"

@@ -4,9 +4,11 @@ import subprocess
 import sys
 import threading
 
-from dra_lab.errors import Cancelled
+import pytest
+
+from dra_lab.errors import Cancelled, ManifestError
 from dra_lab.model.sketch import ClaimSketch, Drawing
-from dra_lab.session import Session
+from dra_lab.session import Session, read_sketch
 from dra_lab.session.drawing_file import DrawingFile
 from dra_lab.session.history import MAX_STEPS, History
 from dra_lab.session.worker import Worker
@@ -131,3 +133,15 @@ def test_a_question_that_the_worker_does_not_have_yet_is_waited_for():
     waiting.join(30)
     session.close()
     assert [getattr(answer, "fits", answer) for answer in found] == [True]
+
+
+def test_a_claim_that_no_api_server_takes_is_refused_where_it_stands(tmp_path):
+    """A constraint that names no request of its claim: file, line and path, as for a field that is not known."""
+    path = tmp_path / "claim.yaml"
+    path.write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec:\n  devices:\n"
+        "    requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]\n"
+        "    constraints:\n    - requests: [nic]\n      matchAttribute: resource.kubernetes.io/pcieRoot\n"
+    )
+    with pytest.raises(ManifestError, match=r"claim\.yaml:8, .*constraints\[0\]\.requests\[0\]: 'nic'"):
+        read_sketch(path)
