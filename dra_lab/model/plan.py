@@ -34,8 +34,14 @@ FIXED_GOALS = ("alternatives", "preferences")
 DAMAGE = "damage"
 
 
+def named_goals(goals: Sequence[str]) -> tuple[str, ...]:
+    """Return goals one by one; a single text is read as on the command line, `roots,numa`."""
+    return tuple(filter(None, map(str.strip, goals.split(",")))) if isinstance(goals, str) else tuple(goals)
+
+
 def goal_order(goals: Sequence[str]) -> tuple[str, ...]:
     """Return all goals in order of importance: FIXED_GOALS, those given, the rest. Raises InputError for others."""
+    goals = named_goals(goals)
     for goal in goals:
         if goal not in GOALS:
             raise InputError(f"goal {goal!r} is not known; use {', '.join(g for g in GOALS if g not in FIXED_GOALS)}")

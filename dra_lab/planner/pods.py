@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -73,8 +74,10 @@ def read_claims(given: Planned) -> PodClaims:
 
     Claims get their own names, numbered where two have the same; a ResourceClaim that is there twice (namespace and
     name) counts once, as it is allocated once. Raises SketchError for an inconsistent drawing,
-    InputError for a name that cannot stand before a request's.
+    InputError for what is no claim, and for a name that cannot stand before a request's.
     """
+    if given is None or isinstance(given, str | Path):
+        raise _no_claim(given)
     if isinstance(given, PodClaims):
         return given
     if isinstance(given, (ClaimSketch, ResourceClaim)):
@@ -86,7 +89,17 @@ def read_claims(given: Planned) -> PodClaims:
     return _collect([(_name(claim), claim) for claim in given])
 
 
+def _no_claim(given: object) -> InputError:
+    what = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+    return InputError(
+        f"{what} is no claim to be planned: give a drawing, a ResourceClaim, or those of a pod; "
+        "dra_lab.read_sketch(FILE) reads a drawing, a claim, or sample:NAME/EXAMPLE"
+    )
+
+
 def _name(claim: OneClaim) -> str:
+    if not isinstance(claim, (ClaimSketch, ResourceClaim)):
+        raise _no_claim(claim)
     return claim.name if isinstance(claim, ClaimSketch) else claim.metadata.name
 
 
@@ -96,6 +109,8 @@ def _collect(named: Iterable[tuple[str, OneClaim]]) -> PodClaims:
     allocated: list[ResourceClaim] = []
     seen: dict[tuple[str, str], bool] = {}
     for name, claim in named:
+        if not isinstance(claim, (ClaimSketch, ResourceClaim)):
+            raise _no_claim(claim)
         if isinstance(claim, ResourceClaim) and claim.metadata.name:
             key = (claim.metadata.namespace, claim.metadata.name)
             seen[key] = key in seen

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import goal_order
+from dra_lab.model.plan import goal_order, named_goals
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
 from dra_lab.session.drawings import drawing_of
@@ -38,7 +38,7 @@ def first_drawing(
         check_sketch(sketch)
         drawing = replace(drawing, sketch=sketch)
     goal_order(goals)
-    given = {"release": release and KubernetesRelease(release).version, "node": node, "goals": tuple(goals)}
+    given = {"release": release and KubernetesRelease(release).version, "node": node, "goals": named_goals(goals)}
     return replace(drawing, **{name: value for name, value in given.items() if value}), example
 
 

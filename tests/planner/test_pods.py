@@ -162,6 +162,20 @@ def test_names_that_stand_between_names_are_refused():
         make_plan(node(a_slice(GPU, gpu(0))), {"a:b": gpus(1), "c": gpus(1)}, release=RELEASE)
 
 
+@pytest.mark.parametrize("given", [None, "claim.yaml", ["claim.yaml"], {"a": None}], ids=str)
+def test_what_is_no_claim_is_refused_with_how_to_read_one(given):
+    """A person gives the name of a file where its drawing is wanted."""
+    with pytest.raises(InputError, match="read_sketch"):
+        make_plan(node(a_slice(GPU, gpu(0))), given, release=RELEASE)
+
+
+@pytest.mark.parametrize("goals", ["roots", "roots, numa", ["roots"]])
+def test_goals_may_be_one_text(goals):
+    """As on the command line."""
+    plan = make_plan(node(a_slice(GPU, gpu(0))), gpus(1), release=RELEASE, goals=goals)
+    assert [goal.goal for goal in plan.goals][2] == "roots"
+
+
 def test_a_resource_claim_is_served_as_it_stands():
     """A ResourceClaim may be given among drawings; its constraints are at exactly their attributes."""
     claim = ResourceClaim(metadata=ObjectMeta(name="own"), spec=ResourceClaimSpec())
