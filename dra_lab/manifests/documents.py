@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.encodings import as_utf8
 from dra_lab.manifests.nulls import without_nulls
-from dra_lab.manifests.typed import convert, convert_dropping_unknown
+from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
@@ -113,7 +113,25 @@ class _Reader:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.ignored.items()))
             message = f"objects of other kinds are not used: {kinds}"
             self.findings.append(Finding("kind-ignored", Severity.NOTE, self.source, message, "", Origin(self.source)))
-        return Documents(tuple(self.objects), tuple(self.findings))
+        return Documents(tuple(self.objects), _gathered(self.findings))
+
+
+def _gathered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings with one for all objects of a kind that have the same unknown field, where the first stood."""
+    groups: dict[tuple[str, str] | int, list[Finding]] = defaultdict(list)
+    for number, finding in enumerate(findings):
+        place = finding.origin if finding.rule == "unknown-field" else None
+        groups[(place.object.partition("/")[0], pattern_of(place.path)) if place else number].append(finding)
+    found = []
+    for key, group in groups.items():
+        first = group[0]
+        if len(group) > 1 and not isinstance(key, int) and first.origin is not None:
+            kind, path = key
+            message = f"the field {path} of {len(group):,} {kind} objects is unknown and not used"
+            advice = "Kubernetes or a driver is newer than this dra-lab; a later one may know it."
+            first = Finding(first.rule, first.severity, kind, message, advice, Origin(first.origin.source))
+        found.append(first)
+    return tuple(found)
 
 
 def decode_documents(text: str | bytes, source: str = "") -> Documents:

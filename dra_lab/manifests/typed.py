@@ -17,6 +17,7 @@ MAX_UNKNOWN = 1000
 ANY_KEY = "..."
 _PATH = re.compile(r"^(?P<what>.*?) - at `\$(?P<path>.*)`$", re.DOTALL)
 _STEP = re.compile(r"\[(\d+)\]|\.?\[?([^.\[\]]+|\.\.\.)\]?")
+_NUMBER = re.compile(r"\[\d+\]")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<field>.*)`$", re.DOTALL)
 
 
@@ -36,12 +37,9 @@ def convert(value: Any, kind: type[T], origin: Origin) -> T:
 def convert_dropping_unknown(value: Any, kind: type[T], origin: Origin) -> tuple[T, tuple[str, ...]]:
     """Return a plain value as a model value and the paths of the unknown fields that were left out.
 
+    A field that several entries of a list or map have is told once, without their numbers (`spec.devices[].new`).
     Raises ManifestError for everything that is wrong apart from unknown fields.
     """
-    try:
-        return msgspec.convert(value, kind), ()
-    except msgspec.ValidationError:
-        pass
     dropped: list[str] = []
     while len(dropped) < MAX_UNKNOWN:
         try:
@@ -49,12 +47,18 @@ def convert_dropping_unknown(value: Any, kind: type[T], origin: Origin) -> tuple
         except msgspec.ValidationError as error:
             what, steps = _split(str(error))
             unknown = _UNKNOWN.match(what)
-            if unknown is None:
+            places: list[Path] = []
+            if unknown is not None:
+                value = _without(value, steps, unknown["field"], places)
+            if unknown is None or not places:
                 raise _explain(error, value, kind, origin) from None
-            steps = _fill_keys(steps, value, kind, what)
-            value = _without(value, steps, unknown["field"])
-            dropped.append(print_path((*steps, unknown["field"])))
+            dropped.append(print_path(places[0]) if len(places) == 1 else _pattern((*steps, unknown["field"])))
     raise ManifestError(f"more than {MAX_UNKNOWN} fields are unknown; is this of the right kind?", origin=origin)
+
+
+def pattern_of(path: str) -> str:
+    """Return a printed path without the numbers in it: `spec.devices[].name` for `spec.devices[3].name`."""
+    return _NUMBER.sub("[]", path)
 
 
 def print_path(steps: Path) -> str:
@@ -66,6 +70,10 @@ def print_path(steps: Path) -> str:
         else:
             text += f".{step}" if step.isidentifier() else f'["{step}"]'
     return text.lstrip(".")
+
+
+def _pattern(steps: Path) -> str:
+    return pattern_of(print_path(tuple(0 if step == ANY_KEY else step for step in steps)))
 
 
 def _explain(error: msgspec.ValidationError, value: Any, kind: type[Any], origin: Origin) -> ManifestError:
@@ -125,5 +133,18 @@ def _replaced(value: Any, steps: Path, new: Any) -> Any:
     return copy
 
 
-def _without(value: Any, steps: Path, field: str) -> Any:
-    return _replaced(value, steps, {k: v for k, v in _at(value, steps).items() if k != field})
+def _without(value: Any, steps: Path, field: str, places: list[Path], here: Path = ()) -> Any:
+    """Return a value without a field at these steps, in every entry of the lists and maps on the way: one type all."""
+    if not steps:
+        if not isinstance(value, dict) or field not in value:
+            return value
+        places.append((*here, field))
+        return {name: entry for name, entry in value.items() if name != field}
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, int) and isinstance(value, list | tuple):
+        return [_without(entry, rest, field, places, (*here, index)) for index, entry in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    names = value if step == ANY_KEY else (step,)
+    changed = {name: _without(value[name], rest, field, places, (*here, name)) for name in names if name in value}
+    return {**value, **changed}

@@ -77,6 +77,23 @@ def test_an_unknown_field_of_a_slice_is_told_and_the_rest_is_used():
     assert documents.of(ResourceSlice)[0].spec.devices[0].name == "gpu-0"
 
 
+def test_a_field_that_every_device_has_is_told_once_and_hides_none():
+    """A newer Kubernetes writes it into all of 128 devices with 32 attributes each, in every slice."""
+    attributes = {f"a{n}": {"int": n, "later": True} for n in range(32)}
+    devices = [{"name": f"d{n}", "later": n, "attributes": attributes} for n in range(128)]
+    slices = [
+        changed(["spec", "devices"], devices),
+        {**changed(["spec", "devices"], devices), "metadata": {"name": "b"}},
+    ]
+    documents = decode_documents(json.dumps({"kind": "List", "apiVersion": "v1", "items": slices}), "f")
+    assert [len(item.spec.devices) for item in documents.of(ResourceSlice)] == [128, 128]
+    told = [finding.message for finding in documents.findings]
+    assert told == [
+        "the field spec.devices[].later of 2 ResourceSlice objects is unknown and not used",
+        "the field spec.devices[].attributes[].later of 2 ResourceSlice objects is unknown and not used",
+    ]
+
+
 @pytest.mark.parametrize(
     ("value", "rule"),
     [

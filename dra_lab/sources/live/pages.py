@@ -11,8 +11,9 @@ import msgspec
 from msgspec.structs import replace
 
 from dra_lab.errors import ManifestError, SourceError
-from dra_lab.findings import Finding
+from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import decode_documents
+from dra_lab.manifests.typed import convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import upgrade
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.workloads import Container, Pod
@@ -78,7 +79,7 @@ def _pages(client: ReadingClient, served: Served, path: str, count: OnCount, sou
         seen += page.seen
         count(seen, page.meta.remaining_item_count)
         if not page.meta.continue_:
-            return Listed(objects, page.meta.resource_version, tuple(findings))
+            return Listed(objects, page.meta.resource_version, tuple(dict.fromkeys(findings)))
         query = {"limit": limit, "continue": page.meta.continue_}
 
 
@@ -177,7 +178,21 @@ def decode_item(raw: bytes, served: Served, source: str) -> tuple[Any | None, tu
         plain = {**msgspec.json.decode(raw), "kind": kind.name, "apiVersion": served.api_version}
         return msgspec.convert(upgrade(plain), kind.model), ()
     except (msgspec.MsgspecError, ManifestError, TypeError, RecursionError):
+        pass
+    try:
+        plain = {**msgspec.json.decode(raw), "kind": kind.name, "apiVersion": served.api_version}
+        hub = plain if _is_v1(served) else upgrade(plain)
+        item, unknown = convert_dropping_unknown(hub, kind.model, Origin(source))
+        return item, tuple(_newer(kind, path, source) for path in unknown)
+    except (msgspec.MsgspecError, ManifestError, TypeError, RecursionError):
         return _closer_look(raw, kind, served.api_version, source)
+
+
+def _newer(kind: Kind, path: str, source: str) -> Finding:
+    """Return the finding about an unknown field, alike for all objects: a newer server writes it into every one."""
+    message = f"the field {pattern_of(path)} of {kind.plural} is unknown and not used"
+    advice = "Kubernetes or a driver is newer than this dra-lab; a later one may know it."
+    return Finding("unknown-field", Severity.WARNING, kind.name, message, advice, Origin(source))
 
 
 def _closer_look(raw: bytes, kind: Kind, api_version: str, source: str) -> tuple[Any | None, tuple[Finding, ...]]:
