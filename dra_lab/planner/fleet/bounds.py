@@ -15,7 +15,6 @@ from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, homes_of
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.tables import AnyTable, Table
-from dra_lab.planner.fleet.units import Known
 from dra_lab.planner.progress import Limits
 
 _SHARE = 0.5
@@ -88,11 +87,11 @@ def least_racks(tables: Sequence[AnyTable]) -> Racked:
     A site of which there are too many patterns to list stands as room for single replicas, as many as counting allows.
     """
     alike: dict[_Patterns, list[AnyTable]] = {}
-    singles, units = Racked(), Known()
+    singles = Racked()
     for table in tables:
         least = table.least()
         if least is None:
-            _add_singles(singles, table, units)
+            _add_singles(singles, table)
         else:
             alike.setdefault(_patterns(table, least, least=True), []).append(table)
     racked = _racked(alike)
@@ -116,7 +115,7 @@ def _racked(alike: dict[_Patterns, list[AnyTable]]) -> Racked:
     return racked
 
 
-def _add_singles(racked: Racked, known: AnyTable, units: Known) -> None:
+def _add_singles(racked: Racked, known: AnyTable) -> None:
     table = known.whole if isinstance(known, DealtTable) else known
     assert isinstance(table, Table)
     caps = table.room.caps
@@ -124,7 +123,7 @@ def _add_singles(racked: Racked, known: AnyTable, units: Known) -> None:
     lower = {one: table.lower(one) for one, cap in zip(ones, caps, strict=True) if cap}
     patterns = {one: values for one, values in lower.items() if values is not None}
     if patterns:
-        racked.racks.append(Rack(table.site.count, patterns, {}, 0, table.rows(units)))
+        racked.racks.append(Rack(table.site.count, patterns, {}, 0, table.rows))
         racked.tables.append([known])
 
 

@@ -65,7 +65,6 @@ class Table:
     vectors: list[Counts] | None
     stock: Stock | None = None
     packed: dict[Counts, Packed] = field(default_factory=dict)
-    _units: tuple[WholeRow, ...] | None = None
     _barred: list[Counts] = field(default_factory=list)
 
     def lower(self, counts: Counts) -> Values | None:
@@ -96,12 +95,11 @@ class Table:
                 best = found if best is None else max(best, found)
         return tuple(whole) if best is None else max(best, tuple(whole))
 
-    def rows(self, known: Known) -> tuple[WholeRow, ...]:
-        """Return rows that numbers of replicas keep: what counting says, and the devices one by one (`unit_rows`)."""
-        if self._units is None:
-            self._units = () if self.stock is not None else unit_rows(self.site, known)
+    @property
+    def rows(self) -> tuple[WholeRow, ...]:
+        """Return rows that numbers of replicas keep, by what counting says."""
         caps = ((_one(self.room.caps, at), cap) for at, cap in enumerate(self.room.caps))
-        return (*caps, *self.room.whole, *self._units)
+        return (*caps, *self.room.whole)
 
     def is_barred(self, counts: Counts) -> bool:
         """Say whether the numbers contain some that are known to be impossible."""
@@ -205,7 +203,7 @@ def tables_of(sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ..
         room = room_of(site, demand)
         vectors = room.vectors(MOST_VECTORS)
         stock = stock_of(site, order) if site.homes or vectors is None or len(vectors) > LISTED else None
-        if stock is not None and not site.homes:
+        if stock is not None and (vectors is None or not site.homes):
             room = room.within(unit_rows(site, known))
             vectors = room.vectors(MOST_VECTORS)
         table = Table(site, room, order, solver, vectors, stock)
