@@ -30,7 +30,8 @@ def right_missing(
         f"Ask for the right to {verb} {kind.resource}{where}, which this shows: {can_i(context, kind, namespace, verb)}"
     )
     if kind.name == "ResourceClaim" and not namespace and verb == "list":
-        advice += ". Those of the namespaces that you may list are read with --read-namespace (namespaces in Python)"
+        name = context.namespace or "NAME"
+        advice += f". Those of a namespace that you may list are read with --read-namespace {name} (namespaces in Python)"
     if error.detail:
         advice += f". The server says: {error.detail}"
     rank = _RANKS.get(kind.name, Severity.WARNING)
