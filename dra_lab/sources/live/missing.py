@@ -31,7 +31,7 @@ def right_missing(
     )
     if kind.name == "ResourceClaim" and not namespace and verb == "list":
         name = context.namespace or "NAME"
-        advice += f". Those of a namespace that you may list are read with --read-namespace {name} (namespaces in Python)"
+        advice += f". Those of a namespace that you may list: --read-namespace {name} (in Python namespaces=)"
     if error.detail:
         advice += f". The server says: {error.detail}"
     rank = _RANKS.get(kind.name, Severity.WARNING)
