@@ -8,11 +8,35 @@ from typing import Any
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.constraints import takers_at_once
+from dra_lab.planner.engine import minimise
+from dra_lab.planner.highs import Outcome
 from dra_lab.planner.modelling import pulp
-from dra_lab.planner.variables import Model
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.variables import Expression, Model, total
 
 Taken = tuple[tuple[int, DeviceID], ...]
 """(index of the ask, device) in the claim's order."""
+
+
+def minimise_exactly(
+    model: Model, expression: Expression, solver: str, limits: Limits, have: int | None = None
+) -> Outcome:
+    """Minimise, and cut off what only rounding inside the solver allowed.
+
+    Afterwards the variables hold what was found; where that is nothing, or worse than `have`, what they held before.
+    """
+    kept = {variable: variable.varValue for variable in model.lp.variables()}
+    while True:
+        outcome = minimise(model.lp, expression, solver, limits)
+        if outcome.value is None or (have is not None and outcome.value > have):
+            for variable in model.lp.variables():
+                variable.varValue = kept.get(variable)
+            return outcome
+        excess = overbooked(model)
+        if not excess:
+            return outcome
+        for taken in excess:
+            model.require(total(taken) <= len(taken) - 1, "capacity", "rounding")
 
 
 def overbooked(model: Model) -> list[list[Any]]:

@@ -6,19 +6,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dra_lab.errors import SolverError
 from dra_lab.model.plan import DAMAGE, GOALS, GoalValue
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.constraints import build_model
-from dra_lab.planner.engine import minimise
 from dra_lab.planner.highs import Outcome
 from dra_lab.planner.objectives import Objective, objectives
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
-from dra_lab.planner.recount import Taken, overbooked, read_taken
-from dra_lab.planner.variables import Model, total
+from dra_lab.planner.recount import Taken, minimise_exactly, read_taken
+from dra_lab.planner.variables import Expression, Model, total
 from dra_lab.planner.worth_of_way import worth_of
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ def find_allocation(problem: AllocationProblem, limits: Limits, *, solver: str =
     if hopeless(problem):
         return Solution(infeasible=True)
     run = _Run(problem, build_model(Model(problem)), (), solver, limits, None)
-    outcome = _minimise(run, 0, "feasibility")
+    outcome = _minimise(run, 0)
     return Solution(run.have if outcome.value is not None else None, infeasible=outcome.infeasible)
 
 
@@ -166,7 +165,7 @@ def _first(run: _Run) -> Outcome:
     weighted = total(
         _SEARCH_WEIGHT ** (len(run.goals) - position) * goal.expression for position, goal in enumerate(run.goals)
     )
-    return _minimise(run, weighted, run.goals[0].goal)
+    return _minimise(run, weighted)
 
 
 def _stage(run: _Run, position: int, objective: Objective) -> bool:
@@ -177,7 +176,7 @@ def _stage(run: _Run, position: int, objective: Objective) -> bool:
         floor = max(floor, run.least[position])
     bound: int | None = floor
     if value > floor:
-        outcome = _minimise(run, objective.expression, objective.goal, value)
+        outcome = _minimise(run, objective.expression, value)
         if outcome.infeasible:
             raise SolverError(f"the solver lost its own solution at goal {objective.goal!r}; try the solver CBC")
         bound = max(floor, outcome.bound) if outcome.bound is not None else floor
@@ -227,7 +226,7 @@ def _beside(run: _Run, count: int) -> Outcome:
         if goal.goal in reached:
             model.require(goal.expression == reached[goal.goal], "goal", goal.goal)
     trial = replace(run, model=model, goals=goals, mine=len(own.problem.asks), limits=run.others.bounded)
-    outcome = _minimise(trial, 0, DAMAGE)
+    outcome = _minimise(trial, 0)
     if outcome.value is not None:
         run.model, run.goals, run.have, run.mine = model, goals, trial.have, trial.mine
     return outcome
@@ -237,21 +236,12 @@ def _say(value: int, bound: int | None, *, proven: bool) -> str:
     return f"best {value}, proven" if proven else f"best {value}, bound {'unknown' if bound is None else bound}"
 
 
-def _minimise(run: _Run, expression: Any, goal: str, have: int | None = None) -> Outcome:
-    """Minimise, keep the better allocation, and cut off what only rounding inside the solver allowed."""
-    kept = {variable: variable.varValue for variable in run.model.lp.variables()}
-    while True:
-        outcome = minimise(run.model.lp, expression, run.solver, run.limits)
-        if outcome.value is None or (have is not None and outcome.value > have):
-            for variable in run.model.lp.variables():
-                variable.varValue = kept.get(variable)
-            return outcome
-        excess = overbooked(run.model)
-        if not excess:
-            run.have = tuple(row for row in read_taken(run.model) if run.mine is None or row[0] < run.mine)
-            return outcome
-        for variables in excess:
-            run.model.require(total(variables) <= len(variables) - 1, "capacity", goal)
+def _minimise(run: _Run, expression: Expression, have: int | None = None) -> Outcome:
+    """Minimise, and keep the better allocation."""
+    outcome = minimise_exactly(run.model, expression, run.solver, run.limits, have)
+    if outcome.value is not None and (have is None or outcome.value <= have):
+        run.have = tuple(row for row in read_taken(run.model) if run.mine is None or row[0] < run.mine)
+    return outcome
 
 
 def _values(run: _Run) -> dict[str, int]:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.constraints import build_model
-from dra_lab.planner.engine import minimise
-from dra_lab.planner.highs import Outcome
 from dra_lab.planner.objectives import objectives
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
-from dra_lab.planner.recount import overbooked
+from dra_lab.planner.recount import minimise_exactly
 from dra_lab.planner.solve import hopeless
 from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
 from dra_lab.planner.variables import Expression, Model, total
@@ -86,7 +84,7 @@ def pack(
         return Packed(None)
     stage = _model(copies, order, limits, solver)
     weighted = total(_SEARCH_WEIGHT ** (len(order) - at) * goal for at, goal in enumerate(stage.goals))
-    outcome = _minimise(stage, 0 if decide_only else weighted)
+    outcome = minimise_exactly(stage.model, 0 if decide_only else weighted, stage.solver, stage.limits)
     if outcome.infeasible:
         return Packed(None)
     if outcome.value is None:
@@ -130,7 +128,7 @@ def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
             floor = max(floor, least[at])
         bound: int | None = floor
         if value > floor:
-            outcome = _minimise(stage, goal, value)
+            outcome = minimise_exactly(stage.model, goal, stage.solver, stage.limits, value)
             if outcome.infeasible:
                 raise SolverError("the solver lost its own solution while packing a node; try the solver CBC")
             bound = max(floor, outcome.bound) if outcome.bound is not None else floor
@@ -142,23 +140,6 @@ def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
         if at + 1 < len(stage.goals) and not isinstance(goal, int):
             stage.model.require(goal <= value, "goal", str(at))
     return Packed(tuple(proven), tuple(proven), _takes(stage.model, copies))
-
-
-def _minimise(stage: _Stage, expression: Expression, have: int | None = None) -> Outcome:
-    """Minimise, keep the better way, and cut off what only rounding inside the solver allowed."""
-    variables = stage.model.lp.variables()
-    kept = {variable: variable.varValue for variable in variables}
-    while True:
-        outcome = minimise(stage.model.lp, expression, stage.solver, stage.limits)
-        if outcome.value is None or (have is not None and outcome.value > have):
-            for variable in stage.model.lp.variables():
-                variable.varValue = kept.get(variable)
-            return outcome
-        excess = overbooked(stage.model)
-        if not excess:
-            return outcome
-        for taken in excess:
-            stage.model.require(total(taken) <= len(taken) - 1, "capacity", "rounding")
 
 
 def _values(stage: _Stage) -> Values:
