@@ -8,12 +8,20 @@ from itertools import count
 
 import pytest
 from exhaustive_fleets import a_coupled_fleet, a_fleet, random_workloads
+from exhaustive_plans import GPU
+from msgspec.structs import replace
+from sharing_nodes import ask, node
+from small_nodes import a_slice
 
 from dra_lab.checks.fleets import check_fleet
-from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.device import Counter, Device, DeviceCounterConsumption
+from dra_lab.model.fleet import UNPLACED, Workload
+from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.slices import CounterSet
+from dra_lab.planner.fleet import islands, plan_fleet
 
 RELEASE = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
 LIMITS = (*range(0, 60, 6), *range(60, 600, 60))
@@ -45,3 +53,43 @@ def test_every_moment(seed):
                 assert not mine.proven or mine.value == known.value, (limit, mine)
                 if mine.value != known.value:
                     break
+
+
+def test_nodes_that_nobody_looked_at_bound_nothing(monkeypatch):
+    """Of islands as of whole nodes: where the time ended before the node that holds all pods, one node is enough."""
+    monkeypatch.setattr(islands, "most_vectors", lambda _: -1)
+    monkeypatch.setattr(islands, "COUNTED", -1)
+    sizes = {f"n{number:02}": 2 for number in range(50)} | {"z": 6}
+    slices = [s for name, sets in sizes.items() for s in partitions(name, sets)]
+    fleet = [Workload("w", (ClaimSketch("claim", (ask("r"),)),), 6)]
+    used = set()
+    for limit in (30, 50, 60, 80, 400):
+        ticks = count()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time, "monotonic", lambda ticks=ticks: next(ticks))
+            plan = plan_fleet(node(*slices), fleet, release=RELEASE, goals=("nodes",), time_limit=limit)
+        if plan.replicas:
+            nodes = plan.goal("nodes")
+            assert nodes.bound is None or nodes.bound <= 1, limit
+            assert not nodes.proven or nodes.value == 1, limit
+            used.add((len(plan.replicas), nodes.value))
+    assert (6, 3) in used, "no time ended before the node that holds all was looked at"
+    assert (6, 1) in used
+
+
+def partitions(name: str, sets: int):
+    """Return the slices of a node of some GPUs, each of two partitions that draw on its one slot."""
+    slots = {"slot": Counter(value=1)}
+    own = a_slice(
+        GPU,
+        *(
+            Device(name=f"{n}-{half}", consumes_counters=(DeviceCounterConsumption(f"set-{n}", slots),))
+            for n in range(sets)
+            for half in "ab"
+        ),
+        node=name,
+        count=2,
+    )
+    told = tuple(CounterSet(name=f"set-{n}", counters=slots) for n in range(sets))
+    spec = replace(own.spec, devices=None, shared_counters=told)
+    return own, replace(own, metadata=ObjectMeta(name=f"{name}-counters"), spec=spec)
