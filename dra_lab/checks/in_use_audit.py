@@ -58,6 +58,7 @@ def audit_claims(cluster: Cluster) -> tuple[AuditRow, ...]:
 class _Audited:
     """What the latest audit found of claims that share no device with another, by their place in memory."""
 
+    release: KubernetesRelease = field(default_factory=KubernetesRelease)
     taint_rules: tuple[DeviceTaintRule, ...] = ()
     known: dict[int, tuple[ResourceClaim, tuple[AuditRow, ...]]] = field(default_factory=dict)
 
@@ -68,7 +69,8 @@ def _all_rows(held: Held) -> Iterator[AuditRow]:
     A followed cluster is audited with every change of a claim.
     """
     before: _Audited = held.cluster.hardware.get(_MEMO) or _Audited()
-    known = before.known if before.taint_rules is held.cluster.taint_rules else {}
+    same = before.taint_rules is held.cluster.taint_rules and before.release == held.release
+    known = before.known if same else {}
     kept: dict[int, tuple[ResourceClaim, tuple[AuditRow, ...]]] = {}
     in_use = held.cluster.allocated
     meeting = in_use.contested or bool(in_use.shares)
@@ -86,7 +88,7 @@ def _all_rows(held: Held) -> Iterator[AuditRow]:
         if not meets:
             # the claim is kept with it, so that no other one can come to stand at its place
             kept[id(claim)] = last
-    held.cluster.hardware[_MEMO] = _Audited(held.cluster.taint_rules, kept)
+    held.cluster.hardware[_MEMO] = _Audited(held.release, held.cluster.taint_rules, kept)
 
 
 def _tell_holders(held: Held, claims: Iterable[ResourceClaim]) -> None:

@@ -60,7 +60,7 @@ _Numbered = tuple[int, DeviceTaint]
 _WORKED_OUT_FROM: Mapping[str, tuple[str, ...]] = {
     "class_by_name": ("classes",),
     "node_by_name": ("nodes", "slices"),
-    "node_names": ("nodes", "slices"),
+    "node_names": ("labels", "slices"),
     "slices_by_node": ("slices",),
     "network_slices": ("slices",),
     "counter_slices": ("slices",),
@@ -73,11 +73,11 @@ _WORKED_OUT_FROM: Mapping[str, tuple[str, ...]] = {
     "pod_keys": ("pods",),
     "telling_pods": ("pods",),
     "partitioned": ("slices",),
-    "gathered": ("slices", "nodes"),
-    "located": ("slices", "nodes", "overlays"),
-    "hardware": ("slices", "nodes", "classes", "overlays"),
+    "gathered": ("slices", "labels"),
+    "located": ("slices", "labels", "overlays"),
+    "hardware": ("slices", "labels", "classes", "overlays"),
 }
-"""What is remembered of a Cluster, and the fields that it depends on."""
+"""What is remembered of a Cluster, and the fields that it depends on; `labels` are names and labels of the nodes."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Cluster:
 
     @cached_property
     def hardware(self) -> dict[str, Any]:
-        """Return where other rooms remember what depends on slices, nodes, classes and overlays alone, by room.
+        """Return where other rooms remember what depends on slices, labels of nodes, classes and overlays alone.
 
         It goes on with `with_objects` while these stay, so nothing in it may hold the Cluster itself.
         """
@@ -222,6 +222,8 @@ class Cluster:
         # made now, so that both write into one
         _ = self.gathered, self.located, self.hardware
         changed = {name for name, value in changes.items() if value is not getattr(self, name)}
+        if "nodes" in changed and not _same_labels(self.nodes, made.nodes):
+            changed.add("labels")
         for name, sources in _WORKED_OUT_FROM.items():
             if name in self.__dict__ and changed.isdisjoint(sources):
                 made.__dict__[name] = self.__dict__[name]
@@ -262,6 +264,14 @@ class Cluster:
             named = tuple(part is not None for part in asked)
             found.setdefault(named, {}).setdefault(asked, []).append((number, rule.spec.taint))
         return found
+
+
+def _same_labels(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:
+    """Say whether nodes differ in nothing that places devices: a node that is cordoned or tainted changes nothing."""
+    return len(before) == len(after) and all(
+        old is new or (old.name == new.name and old.metadata.labels == new.metadata.labels)
+        for old, new in zip(before, after, strict=True)
+    )
 
 
 def allocated_devices(claims: tuple[ResourceClaim, ...]) -> AllocatedDevices:

@@ -127,6 +127,13 @@ def test_taints_count_as_in_the_clusters_release(release, taints, rules, expecte
     assert reasons(found) == expected
 
 
+def test_a_cluster_that_was_upgraded_is_audited_anew():
+    """What was found of its claims before is not taken over."""
+    before = held_by(a_claim(result()), taint_rules=(RULE,), nodes=nodes_of("1.36"))
+    assert reasons(before) == []
+    assert reasons(before.with_objects(nodes=nodes_of("1.37"))) == ["taint-not-tolerated"]
+
+
 @pytest.mark.parametrize(
     ("device_class", "own", "expected"),
     [
