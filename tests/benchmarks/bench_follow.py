@@ -25,6 +25,8 @@ NODES = 5000
 SECONDS = float(os.environ.get("DRA_LAB_FOLLOW_SECONDS", "60"))
 EVENTS = float(os.environ.get("DRA_LAB_FOLLOW_EVENTS", "20"))
 _BEAT = 0.01
+_BEGUN = 20.0
+"""Seconds after which the first answers to changes were shown, and memory is looked at for the first time."""
 
 
 class Watcher:
@@ -109,7 +111,9 @@ def _tell(watcher: Watcher, computed: float, found: list[float], left: list[str]
     print(f"  from a change until its answer is shown: {_three(found)}   (target 2 s)")
     print(f"  the loop waits: {_three(watcher.waits[: watcher.beats])}   (target 0.1 s)")
     print(f"  in processor time of this process: {_three(watcher.computed[: watcher.beats])}")
-    print(f"  memory: {memory[0][1]:.0f} MB at first, {half[0][1]:.0f} MB half-way, {memory[-1][1]:.0f} MB at the end")
+    begun = next((size for at, size in memory if at >= _BEGUN), memory[0][1])
+    sizes = f"{begun:.0f} MB after {_BEGUN:g} s, {half[0][1]:.0f} MB half-way, {memory[-1][1]:.0f} MB at the end"
+    print(f"  memory: {sizes}: {memory[-1][1] / begun - 1:+.1%}   (target: no more than noise, 2 %)")
     told = ", ".join(f"{size:.0f}" for _, size in memory[:: max(1, len(memory) // 10)])
     print(f"  in tenths of the time: {told} MB")
     print(f"  growth in the second half: {growth:.2f} +- {error:.2f} MB a minute; threads left: {len(left)}")
