@@ -51,7 +51,8 @@ class PlanView(FollowingWidget):
     All traits but `highlight` (a request's name or a device id, either side) are written by Python. `yaml_marks` maps a
     line's number from 1 to the letter of its request, `badges` a request to its letter and colours, `chosen` a device
     id to its request. `written` are the files of the last export to `folder`. `goals_changed` says that a person has
-    put the goals in another order. `claim_text` is the claim's document alone, for its editor. The browser sends
+    put the goals in another order. `claim_text` is the claim's document alone, for its editor; `claim_number`
+    is that of the edit that it shows, 0 where the drawing was changed elsewhere since. The browser sends
     `{type: "cancel"}`, `{type: "write", folder}`, `{type: "edit-claim", text, number}` (answered in `claim_answer`),
     `{type: "apply-suggestion", id}` and `{type: "order-goals", goals}` (none: the usual order).
     """
@@ -62,6 +63,7 @@ class PlanView(FollowingWidget):
     answer = traitlets.Dict().tag(sync=True, value=AnswerRow)
     yaml = traitlets.Unicode("").tag(sync=True)
     claim_text = traitlets.Unicode("").tag(sync=True)
+    claim_number = traitlets.Int(0).tag(sync=True)
     claim_answer = traitlets.Dict().tag(sync=True, value=ClaimAnswer)
     yaml_marks = traitlets.Dict().tag(sync=True, value=dict[str, str])
     badges = traitlets.Dict().tag(sync=True, value=dict[str, BadgeRow])
@@ -81,6 +83,7 @@ class PlanView(FollowingWidget):
     def _follow(self, session: Session) -> None:
         self._shown: Cluster | None = None
         self._unwritten = False
+        self._edited: tuple[int, ClaimSketch] | None = None
         self._written_for: tuple[ClaimSketch, KubernetesRelease, Cluster] | None = None
         self.observe(self._on_highlight, "highlight")
         self._when(session, self._show_answer, "plan")
@@ -152,7 +155,9 @@ class PlanView(FollowingWidget):
             return
         letter = {name: badge.letter for name, badge in badges.items()}
         marks = {str(line): letter.get(key, key) for key, lines in made.lines.items() for line in lines}
-        self._tell(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=claim_document(made.text))
+        number = self._edited[0] if self._edited is not None and self._edited[1] == session.sketch else 0
+        text = claim_document(made.text)
+        self._tell(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=text, claim_number=number)
         self._written_for = about
 
     def _show_late_manifest(self) -> None:
@@ -199,6 +204,7 @@ class PlanView(FollowingWidget):
         number, told = int(message.get("number", 0)), ClaimAnswer()
         try:
             edit_claim(self._session, str(message.get("text", "")))
+            self._edited = (number, self._session.sketch)
         except DraLabError as error:
             told = ClaimAnswer(message=error.message, line=error.origin.line if error.origin else 0)
         self._tell(claim_answer=msgspec.structs.replace(told, number=number))

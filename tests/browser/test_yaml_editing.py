@@ -51,3 +51,20 @@ def test_a_request_written_as_text_appears_on_the_canvas(planner):
     area.fill(area.input_value().replace("requests:", new, 1))
     until(lambda: "extra" in planner.lab.eval("[r.name for r in lab.sketch.requests]"), "the drawing follows")
     planner.page.locator(".dra-canvas, .react-flow").first.get_by_text("extra").first.wait_for()
+
+
+def test_what_is_drawn_meanwhile_is_in_the_text_that_is_typed_on(planner):
+    """An open editor takes over what changes elsewhere, with its caret in place: no later key takes the change back."""
+    planner.button("Edit", planner.tabs).click()
+    area = _replace(planner, "name: gpu-nic-pairs", "name: by-hand")
+    until(lambda: planner.lab.eval("lab.sketch.name") == "by-hand", "the drawing follows")
+    assert "name: by-hand" in area.input_value()
+    caret = area.evaluate("node => node.selectionStart")
+    planner.lab.run("lab.session.undo()")
+    until(lambda: "name: gpu-nic-pairs" in area.input_value(), "the text follows the drawing")
+    planner.lab.run("lab.session.redo()")
+    until(lambda: "name: by-hand" in area.input_value(), "and once more")
+    assert abs(area.evaluate("node => node.selectionStart") - caret) <= len("gpu-nic-pairs")
+    assert planner.page.evaluate("() => document.activeElement.classList.contains('dra-editor-text')")
+    _replace(planner, "name: by-hand", "name: again")
+    until(lambda: planner.lab.eval("lab.sketch.name") == "again", "and it is typed on")

@@ -14,7 +14,7 @@ afterEach(() => {
 const YAML = "apiVersion: v1\nrequests:\n- name: gpu\n- name: nic\n";
 const PLAN: PlanViewModel = {
   answer: { state: "fits", sentence: "Fits on 3 of 4 nodes.", figures: [{ label: "NUMA nodes", value: "1" }, { value: "proven best", tone: "ok" }] },
-  claim_answer: {}, claim_text: "kind: ResourceClaimTemplate\n", badges: { gpu: { letter: "A", colour: "#0072b2", textColour: "#ffffff" }, nic: { letter: "B", colour: "#d55e00", textColour: "#000000" } },
+  claim_answer: {}, claim_number: 0, claim_text: "kind: ResourceClaimTemplate\n", badges: { gpu: { letter: "A", colour: "#0072b2", textColour: "#ffffff" }, nic: { letter: "B", colour: "#d55e00", textColour: "#000000" } },
   chosen: { "d/p/g0": "gpu" }, devices: { columns: ["device"], ids: ["d/p/g0", "d/p/n0"], rows: [["g0"], ["n0"]], total: 2 }, findings: [], folder: "manifests",
   goals: [], goals_changed: false, highlight: "", problem: "", reasons: [], regret: {}, suggestions: [], why: {}, written: [], yaml: YAML, yaml_marks: { "3": "A", "4": "B" },
 };
@@ -320,6 +320,26 @@ test("an edited claim is sent after a pause, a broken one is marked at its line,
   expect(el.querySelector(".dra-editor-told")!.textContent).toContain(HOSTILE);
   [...el.querySelectorAll("button")].find((one) => one.textContent === "Back to the drawing's YAML")!.click();
   expect(area.value).toBe("kind: other\n");
+});
+
+test("an open editor follows the drawing with its caret in place, and keeps the form of a text that the drawing shows", async () => {
+  const { model, el } = plan();
+  [...el.querySelectorAll("button")].find((one) => one.textContent === "Edit")!.click();
+  const area = el.querySelector("textarea")!;
+  const follow = async (claim_text: string, claim_number: number) => (model.set("claim_text", claim_text), model.set("claim_number", claim_number), await drawn());
+  area.setSelectionRange(6, 6);
+  await follow("a: 1\nkind: ResourceClaimTemplate\n", 0);
+  expect([area.value, area.selectionStart]).toEqual(["a: 1\nkind: ResourceClaimTemplate\n", 11]);
+  area.value = "a:   2\n";
+  area.dispatchEvent(new Event("input"));
+  await follow("a: 3\n", 0);
+  expect(area.value).toBe("a:   2\n");
+  vi.advanceTimersByTime(500);
+  model.set("claim_answer", { number: 1 });
+  await follow("a: 2\n", 1);
+  expect(area.value).toBe("a:   2\n");
+  await follow("a: 4\n", 0);
+  expect(area.value).toBe("a: 4\n");
 });
 
 test("a text that cannot be taken over outlives the closed editor, until the drawing's own is asked for", async () => {

@@ -340,6 +340,7 @@ export interface PlanViewModel {
   badges: Readonly<Record<string, BadgeRow>>;
   chosen: Readonly<Record<string, string>>;
   claim_answer: ClaimAnswer;
+  claim_number: number;
   claim_text: string;
   devices: DeviceTable;
   findings: readonly FindingRow[];

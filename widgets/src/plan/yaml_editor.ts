@@ -16,11 +16,12 @@ export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): H
   const done = h("button.dra-button", { type: "button", onclick: () => end() }, icon("check"), "Done");
   const open = h("button.dra-button.dra-editor-open", { type: "button", title: "Edit the claim as text; the canvas follows", onclick: () => (unfinished ? goOn() : begin()) }, "Edit");
   const editor = h("section.dra-editor", { "aria-label": "Edit the claim", hidden: true }, h("div.dra-editor-page", {}, gutter, area), h("div.dra-editor-foot", {}, told, h("span.dra-gap"), back, done));
+  // The number of the latest text that was sent, 0 while nobody has typed; numbers go on where the page before ended.
   let sent = 0;
+  let last = Math.max(sync.get("claim_answer").number ?? 0, sync.get("claim_number"));
   // A text that the drawing could not take is kept when the editor is closed.
   let unfinished = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  sync.atEnd(() => clearTimeout(timer));
 
   const number = () => {
     const wrong = answer().line;
@@ -39,13 +40,17 @@ export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): H
     told.classList.toggle("is-wrong", words !== "");
     number();
   };
-  const send = () => {
+  const stop = () => {
     clearTimeout(timer);
-    sent += 1;
+    timer = undefined;
+  };
+  const send = () => {
+    stop();
+    sent = last += 1;
     sync.send({ type: "edit-claim", text: area.value, number: sent });
   };
   const begin = () => {
-    clearTimeout(timer);
+    stop();
     area.value = sync.get("claim_text");
     sent = 0;
     area.setSelectionRange(0, 0);
@@ -70,7 +75,7 @@ export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): H
   };
   area.addEventListener("input", () => {
     number();
-    clearTimeout(timer);
+    stop();
     timer = setTimeout(send, PAUSE);
   });
   area.addEventListener("scroll", () => (gutter.scrollTop = area.scrollTop));
@@ -80,9 +85,42 @@ export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): H
     else if ((event.ctrlKey || event.metaKey) && ["z", "y"].includes(event.key.toLowerCase())) event.stopPropagation();
   });
   sync.watch(["claim_answer"], () => (tell(), label()));
-  sync.watch(["claim_text"], () => {
-    // What is being typed is the person's; only an editor that nobody has touched follows the drawing.
-    if (!editor.hidden && sent === 0 && timer === undefined) (area.value = sync.get("claim_text")), number();
+  sync.watch(["claim_text", "claim_number"], () => {
+    // What is being typed, waits or was refused is the person's, and so is the form of a text that the drawing shows.
+    const settled = sent === 0 || (answer().number === sent && !answer().message);
+    if (editor.hidden || timer !== undefined || !settled || (sent > 0 && sync.get("claim_number") === sent)) return;
+    sent = 0;
+    replaceText(area, sync.get("claim_text"));
+    tell();
   });
+  sync.atEnd(stop);
   return h("div.dra-yaml-pane", {}, open, manifests, editor);
+}
+
+/** Put another text in the place of one that is being looked at: the caret stays where it is read, and nothing scrolls. */
+function replaceText(area: HTMLTextAreaElement, text: string): void {
+  const old = area.value;
+  if (text === old) return;
+  const [from, to] = [moved(area.selectionStart, old, text), moved(area.selectionEnd, old, text)];
+  const [top, left] = [area.scrollTop, area.scrollLeft];
+  area.value = text;
+  area.setSelectionRange(from, to);
+  [area.scrollTop, area.scrollLeft] = [top, left];
+}
+
+/** Where a place of one text is in another: at its line where no line came or went, else behind or before what is equal. */
+function moved(at: number, old: string, text: string): number {
+  const [before, after] = [old.split("\n"), text.split("\n")];
+  if (before.length === after.length) {
+    const line = old.slice(0, at).split("\n").length - 1;
+    const start = after.slice(0, line).reduce((sum, one) => sum + one.length + 1, 0);
+    const column = at - before.slice(0, line).reduce((sum, one) => sum + one.length + 1, 0);
+    return start + Math.min(column, after[line]?.length ?? 0);
+  }
+  const most = Math.min(old.length, text.length);
+  let head = 0;
+  while (head < most && old[head] === text[head]) head += 1;
+  let tail = 0;
+  while (tail < most - head && old[old.length - 1 - tail] === text[text.length - 1 - tail]) tail += 1;
+  return at <= head ? at : at >= old.length - tail ? at + text.length - old.length : head;
 }
