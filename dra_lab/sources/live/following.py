@@ -11,6 +11,7 @@ from enum import StrEnum
 from dra_lab.errors import DraLabError, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.sources.foreign.loading import OVER
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.contexts import PREFIX, Context, find_context
@@ -76,7 +77,8 @@ class ClusterFollower:
             raise InputError(f"{cluster.name!r} is no running cluster; load one with context:NAME to follow it")
         self.following = Following(FollowState.CONNECTING)
         self._versions = dict(cluster.resource_versions)
-        self._context = find_context(cluster.name.removeprefix(PREFIX))
+        # topology files that are laid over it stay as they are
+        self._context = find_context(cluster.name.removeprefix(PREFIX).partition(OVER)[0])
         self._objects = LiveObjects(cluster)
         self._on_cluster, self._on_state = on_cluster, on_state
         self._limits, self._gather, self._ready = limits or Limits(), gather, ready
