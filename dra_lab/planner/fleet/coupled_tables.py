@@ -159,16 +159,19 @@ class DealtTable:
 
 
 def tables_for(
-    fleet: Fleet, sites: Sequence[Site], order: tuple[str, ...], solver: str
+    fleet: Fleet, sites: Sequence[Site], order: tuple[str, ...], solver: str, limits: Limits
 ) -> tuple[list[AnyTable], list[Table]]:
     """Return what the master asks, and the tables behind it to be filled; `order` names all goals of the fleet.
 
-    Nodes that share devices are one table as long as their combinations can be listed; more nodes are dealt apart.
+    Nodes that share devices are one table as long as their combinations can be listed; more nodes are dealt apart. At a
+    limit the sites that are left have none.
     """
     device = device_goals(order)
-    exact = tables_of([site for site in sites if not site.nodes], fleet.demand, device, solver)
+    exact = tables_of([site for site in sites if not site.nodes], fleet.demand, device, solver, limits)
     asked: list[AnyTable] = list(exact)
     for site in (site for site in sites if site.nodes):
+        if limits.reached:
+            break
         inner = _inner(fleet, site, device, solver)
         if inner is not None:
             exact.append(inner)
@@ -177,7 +180,7 @@ def tables_for(
         dealt = deal(fleet, site.nodes[0])
         for node in site.nodes[0]:
             both = (dealt_site(fleet, node, dealt), whole_site(fleet, node))
-            pair = tables_of(both, fleet.demand, device, solver)
+            pair = tables_of(both, fleet.demand, device, solver, Limits())
             exact.extend(pair)
             asked.append(DealtTable(*pair))
     return asked, exact

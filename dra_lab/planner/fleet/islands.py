@@ -16,6 +16,7 @@ from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.fleet.wide import most_vectors
 from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array, Columns, columns_of, joined
 from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.stock import is_listable
@@ -36,19 +37,19 @@ class _Island:
     groups: Positions
 
 
-def with_islands(fleet: Fleet, sites: Sequence[Site]) -> list[Site]:
+def with_islands(fleet: Fleet, sites: Sequence[Site], limits: Limits) -> list[Site]:
     """Return the sites, those that hold too many pods to list all their numbers replaced by their islands.
 
     Two groups of devices are on one island when some pod can take of both, or when they draw on the same counter. Equal
     islands, of one node or of several, are one site. Where a pod stands is known then, but not how many nodes some
-    numbers of pods use: islands are counted in their place, and nodes afterwards.
+    numbers of pods use: islands are counted in their place. At a limit the sites that are left stay as they are.
     """
     kept: list[Site] = []
     alike: dict[object, list[_Island]] = {}
     known: dict[int, tuple[Positions, ...]] = {}
     most = most_vectors(len(sites))
     for site in sites:
-        islands = _of_site(fleet, site, known, most)
+        islands = () if limits.reached else _of_site(fleet, site, known, most)
         if len(islands) < 2:
             kept.append(site)
             continue

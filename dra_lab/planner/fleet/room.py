@@ -68,7 +68,7 @@ def room_of_claim(
     together = tuple(site.all_nodes for site in shared)
     alone = [site for site in sites if not site.nodes]
     plain = [site for site in alone if site.state is not None]
-    islands = with_islands(fleet, [site for site in alone if site.state is None])
+    islands = with_islands(fleet, [site for site in alone if site.state is None], limits)
     classes = _on_nodes(fullest(fleet, [*plain, *islands], solver, limits))
     joint = [RoomOnNodes(site.all_nodes, *fullest_together(fleet, site, solver, limits)) for site in shared]
     seen = {node for nodes in together for node in nodes}

@@ -46,7 +46,7 @@ _TELL_EVERY = 10
 def search(work: Work) -> tuple[Answer, list[Stand], int]:
     """Return the best answer, who stands where in it, and the number of distinct node states."""
     states = sites_of(work.fleet)
-    sites = with_islands(work.fleet, states)
+    sites = with_islands(work.fleet, states, work.limits.part(_FILL))
     tables: list[AnyTable] = []
     narrow: list[Site] = []
     large, skipped = _is_large(work, sites), False
@@ -58,7 +58,8 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
             narrow.extend(group)
         else:
             tables.extend(wide)
-    asked, exact = tables_for(work.fleet, narrow, work.order, work.solver)
+    asked, exact = tables_for(work.fleet, narrow, work.order, work.solver, work.limits.part(_FILL))
+    skipped = skipped or sum(len(table.site.all_nodes) for table in asked) < sum(len(site.all_nodes) for site in narrow)
     _fill(work, exact)
     work.clock.lap("patterns")
     whole = work.fleet.scan.complete and not skipped

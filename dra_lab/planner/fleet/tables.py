@@ -196,10 +196,14 @@ class Table:
         )
 
 
-def tables_of(sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ...], solver: str) -> list[Table]:
-    """Return a table for every site with what counting alone says; `order` names the goals of devices."""
+def tables_of(
+    sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ...], solver: str, limits: Limits
+) -> list[Table]:
+    """Return a table for every site with what counting says, until a limit; `order` names the goals of devices."""
     tables, known = [], Known()
     for site in sites:
+        if limits.reached:
+            break
         room = room_of(site, demand)
         vectors = room.vectors(MOST_VECTORS)
         stock = stock_of(site, order) if site.homes or vectors is None or len(vectors) > LISTED else None
