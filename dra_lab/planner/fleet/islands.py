@@ -42,14 +42,19 @@ def with_islands(fleet: Fleet, sites: Sequence[Site], limits: Limits) -> list[Si
 
     Two groups of devices are on one island when some pod can take of both, or when they draw on the same counter. Equal
     islands, of one node or of several, are one site. Where a pod stands is known then, but not how many nodes some
-    numbers of pods use: islands are counted in their place. At a limit the sites that are left stay as they are.
+    numbers of pods use: islands are counted in their place. At a limit the sites that are left stay as they are, and
+    come last.
     """
     kept: list[Site] = []
+    left: list[Site] = []
     alike: dict[object, list[_Island]] = {}
     known: dict[int, tuple[Positions, ...]] = {}
     most = most_vectors(len(sites))
     for site in sites:
-        islands = () if limits.reached else _of_site(fleet, site, known, most)
+        if limits.reached:
+            left.append(site)
+            continue
+        islands = _of_site(fleet, site, known, most)
         if len(islands) < 2:
             kept.append(site)
             continue
@@ -66,7 +71,7 @@ def with_islands(fleet: Fleet, sites: Sequence[Site], limits: Limits) -> list[Si
             latest[node] = devices_of(fleet, site, node)
         return latest[node]
 
-    return kept + [_site_of(islands, whole) for islands in alike.values()]
+    return [*kept, *(_site_of(islands, whole) for islands in alike.values()), *left]
 
 
 def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[int, Sequence[DeviceID]]]) -> Site:
