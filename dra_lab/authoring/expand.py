@@ -36,14 +36,6 @@ class Expansion:
     origin: Mapping[str, str]
 
 
-def expand_capacity(sketch: ClaimSketch, cluster: Cluster) -> ClaimSketch:
-    """Return the drawing with every CPU request that no single device can hold split into k equal requests.
-
-    See `expand`.
-    """
-    return expand(sketch, cluster).sketch
-
-
 def expand(sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease | None = None) -> Expansion:
     """Split CPU requests that are larger than any shareable CPU device, and say where each part came from.
 

@@ -11,7 +11,6 @@ _DNS_LABEL = re.compile(rf"{_LABEL}\Z")
 _DNS_SUBDOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\Z")
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NAME_PART = re.compile(r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]\Z")
-_UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 
 MAX_LABEL = 63
 MAX_SUBDOMAIN = 253
@@ -127,12 +126,6 @@ def check_label_value(value: str, path: str) -> Errors:
         yield invalid(path, value, f"at most {MAX_LABEL} characters are allowed")
     if value and _NAME_PART.match(value) is None:
         yield invalid(path, value, "use letters, digits, '-', '_' and '.', beginning and ending with a letter or digit")
-
-
-def check_uid(value: str, path: str) -> Errors:
-    """Yield why a value is no UID in its normal form."""
-    if _UID.match(value) is None:
-        yield invalid(path, value, "use 36 lower-case hexadecimal characters in the form of RFC 4122")
 
 
 def check_extended_resource(name: str, path: str) -> Errors:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from dra_lab.model.names import full_name
 from dra_lab.model.nodes import NodeSelector
 from dra_lab.model.quantity import QuantityText
 
@@ -149,7 +148,3 @@ class Device(Value, frozen=True):
             if domain == driver:
                 found = self.attributes.get(identifier)
         return found
-
-    def attribute_names(self, driver: str) -> tuple[str, ...]:
-        """Return the full names of all published attributes, sorted."""
-        return tuple(sorted({full_name(key, driver) for key in self.attributes}))

@@ -8,7 +8,6 @@ from typing import NamedTuple
 STANDARD_DOMAIN = "resource.kubernetes.io"
 PCIE_ROOT = f"{STANDARD_DOMAIN}/pcieRoot"
 NUMA_NODE = f"{STANDARD_DOMAIN}/numaNode"
-PCI_BUS_ID = f"{STANDARD_DOMAIN}/pciBusID"
 
 MARK = ":"
 """Stands between the name of a claim and that of its request where several claims are one drawing."""
