@@ -79,13 +79,21 @@ class ClusterBar(FollowingWidget):
         self._tell(sources=source_rows(cluster, self._contexts), source=cluster.name, read_at=_read_words(cluster))
         known = session.is_prepared
         words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
-        self._tell(summary=words, release=session.release.version, details=detail_rows(cluster, words))
+        self._tell(summary=words, release=session.release.version, details=self._details(session, words))
 
     def _show_following(self) -> None:
         if (session := self._session) is not None:
             following = session.following
             can = session.cluster.name.startswith(PREFIX)
-            self._tell(follow=FollowRow(following.state.value, following.reason) if can else FollowRow())
+            row = FollowRow(following.state.value, following.reason) if can else FollowRow()
+            self._tell(follow=row, details=self._details(session, self.summary))
+
+    @staticmethod
+    def _details(session: Session, words: str) -> tuple[DetailRow, ...]:
+        """Return what is open, line by line, and why no changes come of a cluster that is followed."""
+        following = session.following
+        why = DetailRow(label="Followed", value=f"{following.state.value}: {following.reason}")
+        return (*detail_rows(session.cluster, words), *((why,) if following.reason else ()))
 
     def _show_findings(self) -> None:
         if self._session is not None:

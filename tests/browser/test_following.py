@@ -78,9 +78,12 @@ def test_a_lost_connection_is_told_and_healed_and_following_ends_without_a_threa
     cluster.hang_up()
     planner.bar.locator(".dra-follow[data-state=lost]").wait_for()
     assert "127.0.0.1" in (_switch(planner).get_attribute("title") or "")
+    told = planner.bar.get_by_label("What is open").text_content() or ""
+    assert "lost: " in told.partition("Followed")[2]
     planner.sentence("Fits on")
     cluster.listen()
     planner.bar.locator(".dra-follow[data-state=live]").wait_for()
+    assert "Followed" not in (planner.bar.get_by_label("What is open").text_content() or "")
     assert planner.page.evaluate("() => document.activeElement.classList.contains('dra-follow')")
     planner.page.keyboard.press("Space")
     until(lambda: _switch(planner).get_attribute("aria-checked") == "false", "the switch is off")
