@@ -28,7 +28,7 @@ def fabric(cluster: Cluster, *, known: bool = False) -> str:
     """
     from dra_lab.topology import fabric_tree, fabric_words
 
-    named = getattr(cluster, "topologies", ())
+    named = cluster.topologies
     found: tuple[object, str] | None = cluster.hardware.get(_FABRIC)
     if found is None or found[0] != named:
         if known:
