@@ -87,8 +87,9 @@ class Answering:
     def plan(self, *, time_limit: float | None = None, bar: bool | None = None) -> Plan:
         """Return the answer to the present drawing; waits for it and obeys an interrupt.
 
-        `time_limit` (seconds) asks again, and holds from then on. Who waits longer than half a second sees a bar: in a notebook, or where `bar` says so. Raises
-        UnsupportedFeature, CelError and other errors of ours for what cannot be answered, Cancelled where it was.
+        `time_limit` (seconds) asks again, and holds from then on. Who waits longer than half a second sees a bar: in a
+        notebook, or where `bar` says so. Raises UnsupportedFeature, CelError and other errors of ours for what cannot
+        be answered, Cancelled where it was.
         """
         if time_limit is not None:
             self.time_limit = time_limit
