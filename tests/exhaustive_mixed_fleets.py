@@ -81,12 +81,15 @@ class Stock:
     """What is left of capacity and counters of every device of a cluster, whoever sees it."""
 
     def __init__(self, models: list[Mixed]) -> None:
-        self.held, self.books = models[0].held, models[0].books
+        self.held, self.books, self.without = models[0].held, models[0].books, models[0].without
         self.room = {device: model.room(device) for model in models for device in model.devices}
 
     def lasts_for(self, kept: Kept) -> bool:
-        if any(amount > self.room[device][key] for (device, key), amount in kept.shares.items()):
+        shares = kept.shares.items() if "capacity" not in self.without else ()
+        if any(amount > self.room[device][key] for (device, key), amount in shares):
             return False
+        if "counters" in self.without:
+            return True
         payers = [*kept.paid.elements(), *(d for d in kept.touched if d not in self.held.shares)]
         return self.books.last_for(payers)
 

@@ -1,4 +1,7 @@
-"""Plans for small fleets against trying every allocation of every replica on every node: every goal, every rule."""
+"""Plans for small fleets of one claim a pod against trying every allocation of every replica on every node.
+
+With all rules mixed, and several claims a pod, they are compared in `test_all_rules_mixed_fleets`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
-FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "520"))
+FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "104"))
 """How many random fleets are compared in all: a quarter each with and without shared devices, on nodes that share
 devices and on nodes that do not; more of them with the environment variable."""
 
