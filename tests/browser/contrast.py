@@ -78,7 +78,7 @@ _SCRIPT = r"""
       const parent = n.parentElement, text = n.textContent.trim();
       if (!text || parent.closest('style, script, title, desc, option, defs')) continue;
       const style = getComputedStyle(parent), box = parent.getBoundingClientRect();
-      if (style.visibility !== 'visible' || box.width < 2 || box.height < 2) continue;
+      if (style.visibility !== 'visible' || box.width < 2 || box.height < 2 || opacity(parent) === 0) continue;
       if (parent.closest('[disabled], [aria-disabled="true"]')) continue;
       const isSvg = parent instanceof SVGElement && parent.ownerSVGElement && !parent.closest('foreignObject');
       const ink = parse(isSvg ? style.fill : style.color);

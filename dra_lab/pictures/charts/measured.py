@@ -43,9 +43,10 @@ def _chart(rows: list[dict[str, Any]], size: str) -> alt.TopLevelMixin:
     colours = alt.Scale(domain=names, range=list(_COLOURS * repeat)[: len(names)])
     shapes = alt.Scale(domain=names, range=list(_SHAPES * repeat)[: len(names)])
     legend = alt.Legend(orient="bottom", columns=2, labelLimit=320)
+    log, apart = alt.Scale(type="log"), alt.Axis(labelOverlap="greedy", labelSeparation=6)
     base = alt.Chart(data_of(rows)).encode(
-        x=alt.X("size:Q", title=f"{size} (number, logarithmic)", scale=alt.Scale(type="log")),
-        y=alt.Y("seconds:Q", title="time (seconds, logarithmic)", scale=alt.Scale(type="log")),
+        x=alt.X("size:Q", title=f"{size} (number, logarithmic)", scale=log, axis=apart),
+        y=alt.Y("seconds:Q", title="time (seconds, logarithmic)", scale=log, axis=apart),
         color=alt.Color("what:N", title="measured", scale=colours, legend=legend),
         tooltip=["what:N", alt.Tooltip("size:Q", title=size), alt.Tooltip("seconds:Q", format=".3f")],
     )
