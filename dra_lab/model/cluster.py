@@ -311,9 +311,12 @@ def _allocated_after(
     """
     if known.contested:
         return None
-    old, new = set(map(id, before)), set(map(id, after))
-    gone = allocated_devices(tuple(claim for claim in before if id(claim) not in new))
-    come = allocated_devices(tuple(claim for claim in after if id(claim) not in old))
+    if len(before) == len(after):  # mostly some claims changed where they stand: the others need no look
+        pairs = [pair for pair in zip(before, after, strict=True) if pair[0] is not pair[1]]
+        before, after = tuple([pair[0] for pair in pairs]), tuple([pair[1] for pair in pairs])
+    old, new = dict(zip(map(id, before), before, strict=True)), dict(zip(map(id, after), after, strict=True))
+    gone = allocated_devices(tuple([old[key] for key in old if key not in new]))
+    come = allocated_devices(tuple([new[key] for key in new if key not in old]))
     if gone.shares or come.shares or come.contested:
         return None
     exclusive = dict(known.exclusive)
