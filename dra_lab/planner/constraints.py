@@ -113,11 +113,13 @@ def add_shared_counters(model: Model) -> None:
         groups = [(n, group) for n, group in enumerate(model.problem.groups) if model.takes(n)]
         drawn = {n: amount for n, group in groups for key, amount in group.draws if key == counter}
         most = max(drawn.values(), default=0)
-        # Large amounts become shares of what is left; what the solver then lets pass is recounted exactly.
-        scale = 1.0 if most <= COARSE else _SCALE / left
+        # Large amounts become shares of what is left, rounded down to whole numbers: of fractions that differ in the tenth
+        # place the solver proved what is not so. What it lets pass in whole numbers is recounted exactly.
+        shares = drawn if most <= COARSE else {number: amount * _SCALE // left for number, amount in drawn.items()}
+        limit = left if most <= COARSE else _SCALE
         for paid in model.payers if drawn else ():
-            row = total(amount * scale * paid[number] for number, amount in drawn.items())
-            model.require(row <= left * scale, "counter", f"{counter[1]}/{counter[2]}")
+            row = total(share * paid[number] for number, share in shares.items())
+            model.require(row <= limit, "counter", f"{counter[1]}/{counter[2]}")
 
 
 def add_device_limit(model: Model) -> None:

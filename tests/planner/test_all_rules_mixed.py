@@ -120,6 +120,12 @@ def test_optimum_is_brute_force_with_all_rules_mixed(part):
     assert fitting
 
 
+def test_counters_in_the_trillions_are_no_misfit():
+    """Amounts that differ in the tenth place leave room for two devices: the solver once proved that they do not."""
+    case = a_case(7594)
+    assert solved(case).node == "n1"
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_whole_answer_is_brute_force_with_all_rules_mixed(part):
     """The plan has every goal's value, `damage` too, where the goals put it, and reasons where nothing fits."""
