@@ -68,6 +68,18 @@ class KubernetesRelease:
         return f"{self.version} ({gates})" if gates else self.version
 
 
+def release_of(given: KubernetesRelease | str | None, default: str) -> KubernetesRelease:
+    """Return a release as it was given, or by its version (`"1.36"`); that of `default` where none was given.
+
+    Raises InputError for a version that is not known, and for what is no version.
+    """
+    if isinstance(given, KubernetesRelease):
+        return given
+    if given is not None and not isinstance(given, str):
+        raise InputError(f"a release is a version such as {DEFAULT_RELEASE!r} or a KubernetesRelease, not {given!r}")
+    return KubernetesRelease(default if given is None else given)
+
+
 def release_of_kubelet(versions: tuple[str, ...]) -> str:
     """Return the known release of the lowest kubelet version (`v1.36.2`), or the default when there is none.
 

@@ -12,7 +12,7 @@ from dra_lab.checks.taint_rules import ignored_taint_rules
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, release_of
 from dra_lab.planner.answer import Work
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.pods import Planned, expand_pod, held_cluster, pod_findings, read_claims
@@ -31,7 +31,7 @@ def make_plan(
     cluster: Cluster,
     claims: Planned,
     *,
-    release: KubernetesRelease,
+    release: KubernetesRelease | str | None = None,
     node: str = "",
     goals: Sequence[str] = (),
     time_limit: float | None = None,
@@ -43,7 +43,8 @@ def make_plan(
     """Return the best allocation of a drawing on a cluster, proven goal by goal, or why it does not fit.
 
     `claims` is one drawing, or the claims of one pod: a sequence, a mapping from names, a Workload, or PodClaims.
-    Claims that hold devices already keep them and tie the pod to their nodes.
+    Claims that hold devices already keep them and tie the pod to their nodes. `release` is that of the cluster where
+    none is given.
     The node is the one with the best values, then the first by name; `node` pins one. `goals` puts goals in front of
     the others, after `alternatives` and `preferences` (`model.plan.goal_order`). At the end of `time_limit` (seconds)
     or when `cancel` is set, the best answer so far comes back, marked as not proven; with none at all the status is
@@ -54,6 +55,7 @@ def make_plan(
     selector that does not compile, UnsupportedFeature for a rule of DRA that is not known here yet, SolverError.
     """
     began = time.monotonic()
+    release = release_of(release, cluster.default_release)
     pod = read_claims(claims)
     sketch = pod.sketch
     order = goal_order(goals)

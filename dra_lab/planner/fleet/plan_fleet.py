@@ -12,7 +12,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workload
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, release_of
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.progress import Limits, Progress
@@ -34,7 +34,7 @@ def plan_fleet(
     cluster: Cluster,
     workloads: Sequence[Workload],
     *,
-    release: KubernetesRelease,
+    release: KubernetesRelease | str | None = None,
     goals: Sequence[str] = (),
     objective: str = "replicas",
     time_limit: float | None = None,
@@ -49,6 +49,7 @@ def plan_fleet(
     `objective` "replicas" places as many as can be; "nodes" places all of them on the fewest nodes, or proves that they
     do not all fit. `goals` puts goals of FLEET_GOALS in front of the others, after `unplaced`, `alternatives` and
     `preferences`; `damage`, which is about one claim, is passed over. `held` replaces what the cluster says is in use.
+    `release` is that of the cluster where none is given.
     At the end of `time_limit` (seconds), or when `cancel` is set, the best plan so far comes back with the bounds that
     were reached, STOPPED when there is none. Without a limit, a fleet with many different node states is improved for
     `search.SECONDS` and then told as it is. `progress` is called from this thread; without it a cell of a notebook
@@ -56,6 +57,7 @@ def plan_fleet(
     CelCompileError, SolverError, and UnsupportedFeature for a rule of DRA that is not known here.
     """
     began = time.monotonic()
+    release = release_of(release, cluster.default_release)
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
     order = fleet_order(goals, objective)
     plan = FleetPlan(

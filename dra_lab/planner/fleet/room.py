@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import FleetPlan, Room, RoomOnNodes, Workload
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, release_of
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.sites import sites_of
@@ -29,7 +29,7 @@ def how_many_more(
     cluster: Cluster,
     workload: Workload,
     *,
-    release: KubernetesRelease,
+    release: KubernetesRelease | str | None = None,
     after: FleetPlan | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -43,6 +43,7 @@ def how_many_more(
     search, `bound` is above `count`. Raises as `plan_fleet` does.
     """
     began = time.monotonic()
+    release = release_of(release, cluster.default_release)
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
     room = room_of_claim(cluster, workload, release, held_after(cluster, after, release), limits, solver)
     return replace(room, seconds=time.monotonic() - began)

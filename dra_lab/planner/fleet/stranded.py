@@ -16,7 +16,7 @@ from dra_lab.model.fleet import FleetPlan, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, release_of
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.device_rules import is_tolerated
 from dra_lab.planner.eligible import is_shareable
@@ -40,7 +40,7 @@ def stranded(
     cluster: Cluster,
     claims: Sequence[ClaimSketch],
     *,
-    release: KubernetesRelease,
+    release: KubernetesRelease | str | None = None,
     after: FleetPlan | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -60,6 +60,7 @@ def stranded(
     carry their bound. Raises InputError without claims, and as `plan_fleet` does.
     """
     began = time.monotonic()
+    release = release_of(release, cluster.default_release)
     if not claims:
         raise InputError("what is stranded depends on the claims that are to use it; give one at least")
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)

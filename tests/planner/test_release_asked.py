@@ -1,0 +1,35 @@
+"""Every question takes a release as it is, by its version, or that of the cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from dra_lab import KubernetesRelease, Workload, how_many_more, load_cluster, make_plan, plan_fleet, read_sketch
+from dra_lab.errors import InputError
+from dra_lab.planner.fleet import largest_job, stranded
+
+QUESTIONS = {
+    "make_plan": lambda cluster, claim, **asked: make_plan(cluster, claim, **asked).release,
+    "plan_fleet": lambda cluster, claim, **asked: plan_fleet(cluster, [Workload("w", (claim,), 1)], **asked).release,
+    "how_many_more": lambda cluster, claim, **asked: how_many_more(cluster, Workload("w", (claim,)), **asked).count,
+    "largest_job": lambda cluster, claim, **asked: largest_job(cluster, claim, **asked).scale,
+    "stranded": lambda cluster, claim, **asked: stranded(cluster, [claim], **asked).kinds,
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_version_is_a_release_and_none_is_the_clusters(question):
+    """What a person types, `release="1.36"` or nothing at all, is answered like the release itself."""
+    cluster, claim = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
+    ask = QUESTIONS[question]
+    expected = ask(cluster, claim, release=KubernetesRelease(cluster.default_release))
+    assert ask(cluster, claim, release=cluster.default_release) == expected
+    assert ask(cluster, claim) == expected
+
+
+@pytest.mark.parametrize("given", ["1.20", 1.36])
+def test_what_is_no_known_version_is_refused(given):
+    """The person is told which versions are known, or what a release is."""
+    cluster, claim = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
+    with pytest.raises(InputError, match=r"1\.36"):
+        make_plan(cluster, claim, release=given)
