@@ -11,17 +11,19 @@ import numpy as np
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable
-from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, homes_of
+from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, homes_of
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.sites import Cap
 from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.progress import Limits
 
 _SHARE = 0.5
 """How much of the time that is left goes into a plan, before its bound."""
 
-_Patterns = tuple[tuple[tuple[Counts, Values], ...], tuple[tuple[Counts, int], ...], bool]
-"""Patterns with their values, the nodes that each uses where that is not one, and whether they are those of islands."""
+_Patterns = tuple[tuple[tuple[Counts, Values], ...], tuple[tuple[Counts, int], ...], bool, tuple[Cap, ...]]
+"""Patterns with their values, the nodes that each uses where that is not one, whether they are those of islands, and
+what is kept together with others."""
 
 
 @dataclass
@@ -31,6 +33,15 @@ class Racked:
     racks: list[Rack] = field(default_factory=list)
     tables: list[list[AnyTable]] = field(default_factory=list)
     homes: tuple[Homes, ...] = ()
+
+    @property
+    def together(self) -> tuple[Together, ...]:
+        """Return what members of several racks keep together."""
+        inside: dict[Cap, set[int]] = {}
+        for number, tables in enumerate(self.tables):
+            for cap in tables[0].site.caps:
+                inside.setdefault(cap, set()).add(number)
+        return tuple(Together(cap.weights, cap.limit, frozenset(racks)) for cap, racks in inside.items())
 
     def find_homes(self) -> None:
         """Put together the nodes whose islands are members, and those that take many patterns at once."""
@@ -102,12 +113,12 @@ def least_racks(tables: Sequence[AnyTable]) -> Racked:
 
 def _patterns(table: AnyTable, values: Mapping[Counts, Values], *, least: bool) -> _Patterns:
     nodes = tuple(sorted(table.used(least=least).items())) if isinstance(table, CoupledTable) else ()
-    return tuple(sorted(values.items())), nodes, bool(table.site.homes)
+    return tuple(sorted(values.items())), nodes, bool(table.site.homes), table.site.caps
 
 
 def _racked(alike: dict[_Patterns, list[AnyTable]]) -> Racked:
     racked = Racked()
-    for (patterns, nodes, islands), tables in alike.items():
+    for (patterns, nodes, islands, _), tables in alike.items():
         count = sum(table.site.count for table in tables)
         racked.racks.append(Rack(count, dict(patterns), dict(nodes), 0 if islands else 1))
         racked.tables.append(tables)
@@ -168,7 +179,7 @@ def best_answer(
 ) -> Answer:
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist."""
     racked = found_racks(tables)
-    master = Master(racked.racks, demand, order, solver, racked.homes)
+    master = Master(racked.racks, demand, order, solver, racked.homes, racked.together)
     found = master.run(limits if closed else limits.part(_SHARE), all_placed=all_placed, tell=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
@@ -191,14 +202,14 @@ def _held_against(
 ) -> Answer:
     """Replace the bounds by those of what may exist, goal by goal, as long as the goals before are proven."""
     racked = least_racks(tables)
-    master = Master(racked.racks, demand, order, solver, racked.homes)
+    master = Master(racked.racks, demand, order, solver, racked.homes, racked.together)
     values = answer.values
     start = None if answer.chosen is None else racked.again(answer.racked.placed(answer.chosen))
     least = master.run(limits, whole=False, all_placed=all_placed, stop_at=values, start=start)
     answer.least, answer.least_racked = least, racked
     answer.infeasible = least.infeasible
     floors = _floors(tables, racked.racks, demand, answer)
-    kept = Master(racked.racks, demand, order, solver, racked.homes).bounds(values, limits)
+    kept = Master(racked.racks, demand, order, solver, racked.homes, racked.together).bounds(values, limits)
     goals, sure = [], True
     for at, goal in enumerate(answer.goals):
         bound = max(floors[at], kept[at]) if at < len(kept) else floors[at]

@@ -75,6 +75,25 @@ class Homes:
         return len(self.nodes)
 
 
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What members of some racks keep together: the sum of `weights` (by workload) is not above a limit."""
+
+    weights: tuple[int, ...]
+    limit: int
+    racks: frozenset[int]
+
+    def need(self, rack: int, counts: Counts) -> int:
+        """Return what a pattern of a rack takes of it."""
+        return _weighed(self.weights, counts) if rack in self.racks else 0
+
+    def taken(self, chosen: Sequence[Taken]) -> int:
+        """Return what is taken by some patterns of each rack."""
+        return sum(
+            times * self.need(rack, counts) for rack, mine in enumerate(chosen) for counts, times in mine.items()
+        )
+
+
 @dataclass
 class Chosen:
     """How often each rack takes each pattern, and how many nodes of each kind of homes are used for it.

@@ -9,7 +9,7 @@ from typing import Any
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, fewer_homes
+from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, fewer_homes
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import Relaxation
 from dra_lab.planner.fleet.starts import best_start, greedy
@@ -58,10 +58,14 @@ class Master:
         order: Sequence[str],
         solver: str,
         homes: Sequence[Homes] = (),
+        together: Sequence[Together] = (),
     ) -> None:
-        """Keep what it is made of; `order` names all goals of the fleet, `homes` the nodes of members of racks."""
+        """Keep what it is made of; `order` names all goals of the fleet, `homes` the nodes of members of racks.
+
+        `together` is what members of several racks keep together.
+        """
         self.racks, self.demand, self.order, self.solver = racks, demand, tuple(order), solver
-        self.homes = tuple(homes)
+        self.homes, self.together = tuple(homes), tuple(together)
         self.takes: list[dict[Counts, Expression]] = []
         self.used: list[Expression] = []
         self.goals: dict[str, Expression] = {}
@@ -96,6 +100,7 @@ class Master:
         for number, (factors, wanted) in enumerate(zip(placed, self.demand, strict=True)):
             if factors:
                 self.lp.addConstraint(_sum(factors) <= wanted, f"demand_{number}")
+        self._keep_together()
         self.goals = {goal: _sum(factors) for goal, factors in sums.items()}
         everybody: dict[Expression, int] = {}
         for factors in placed:
@@ -118,6 +123,18 @@ class Master:
                 if factors:
                     whole = 0 if homes else limit * rack.count
                     self.lp.addConstraint(_sum({**factors, **homes}) <= whole, f"rack_{number}_{row}")
+
+    def _keep_together(self) -> None:
+        """Demand that members of several racks take no more than there is for all of them."""
+        for number, row in enumerate(self.together):
+            factors = {
+                variable: weight
+                for at in sorted(row.racks)
+                for counts, variable in self.takes[at].items()
+                if (weight := row.need(at, counts))
+            }
+            if factors:
+                self.lp.addConstraint(_sum(factors) <= row.limit, f"together_{number}")
 
     def fix(self, goal: str, value: int) -> bool:
         """Demand that a goal is not above a value; say whether that can be at all."""
@@ -207,7 +224,7 @@ class Master:
         if known is not None:
             return known
         if self._relaxed is None or self._relaxed.kept != wanted[: len(self._relaxed.kept)]:
-            self._relaxed = Relaxation(self.racks, self.demand, self.order, self.homes)
+            self._relaxed = Relaxation(self.racks, self.demand, self.order, self.homes, self.together)
         for name, value in wanted[len(self._relaxed.kept) :]:
             self._relaxed.keep(name, value)
         found = self._relaxed.bound(goal, limits)
@@ -215,9 +232,9 @@ class Master:
             self._bounds[goal, wanted] = found
         return found
 
-    def apart(self, racks: Sequence[Rack], demand: Sequence[int]) -> Master:
+    def apart(self, racks: Sequence[Rack], demand: Sequence[int], together: Sequence[Together]) -> Master:
         """Return the same question for other racks, of which it does not matter on which nodes the members are."""
-        return Master(racks, demand, self.order, self.solver)
+        return Master(racks, demand, self.order, self.solver, together=together)
 
     def filled(self, limits: Limits) -> Chosen:
         """Return what the integer model finds goal by goal, without any bound."""

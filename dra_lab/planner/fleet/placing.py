@@ -78,11 +78,15 @@ class _Writer:
         self._fleet, self._order = fleet, order
         self._rows: dict[tuple[int, int, int], _Row] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
+        self._given: set[DeviceID] = set()
 
     def placed(self, stand: Stand) -> Iterator[tuple[Part, tuple[Placement, ...], tuple[GoalValue, ...]]]:
         """Yield each pod on a node, kind by kind, with its placements and their goals."""
         site = stand.site
         left = {at: list(devices) for at, devices in devices_of(self._fleet, site, stand.node).items()}
+        if site.caps:
+            # Other nodes see them too, and nothing tells them apart.
+            left = {at: [one for one in devices if one not in self._given] for at, devices in left.items()}
         takes: dict[int, list[tuple[int, int, int, int]]] = {}
         for take in sorted(stand.takes):
             takes.setdefault(take[0], []).append(take)
@@ -95,6 +99,8 @@ class _Writer:
                 devices = left[group][:count]
                 if row.alone:
                     del left[group][:count]
+                if site.caps:
+                    self._given.update(devices)
                 for device in devices:
                     placements.append(Placement(row.request, device, consumed=dict(row.consumed), claim=row.claim))
                     inner.append(row.inner)

@@ -12,7 +12,7 @@ import numpy as np
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Homes, Rack
+from dra_lab.planner.fleet.homes import Homes, Rack, Together
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.highs import integer_bound
 from dra_lab.planner.progress import Limits
@@ -82,7 +82,12 @@ class Relaxation:
     """
 
     def __init__(
-        self, racks: Sequence[Rack], demand: Sequence[int], order: Sequence[str], homes: Sequence[Homes] = ()
+        self,
+        racks: Sequence[Rack],
+        demand: Sequence[int],
+        order: Sequence[str],
+        homes: Sequence[Homes] = (),
+        together: Sequence[Together] = (),
     ) -> None:
         """Lay out the columns, one for each pattern of each rack, and behind them one for each kind of homes."""
         self.racks, self.demand, self.homes = racks, tuple(demand), tuple(homes)
@@ -97,6 +102,13 @@ class Relaxation:
         self._upper = np.array([racks[row[0]].most(row[1]) for row in rows], float)
         self._homes = np.array([home.count for home in homes], float)
         self._counts = np.array([row[1] for row in rows], float).reshape(len(rows), len(self.demand))
+        # What is kept together is wanted like replicas: so much of it, and no more.
+        shared = [
+            np.where(np.isin(self._rack, list(row.racks)), self._counts @ np.array(row.weights, float), 0)
+            for row in together
+        ]
+        self._wants = np.column_stack([self._counts, *shared])
+        self._wanted = np.array([*self.demand, *(row.limit for row in together)], float)
         device = device_goals(order)
         values = np.array([row[2] for row in rows], float).reshape(len(rows), len(device))
         nobody = np.zeros(len(homes))
@@ -111,7 +123,7 @@ class Relaxation:
 
     def _passed(self) -> Any:
         """Return the solver with the rows of racks and demand."""
-        columns, books, kinds = len(self.columns) + len(self.homes), self._books, len(self.demand)
+        columns, books, kinds = len(self.columns) + len(self.homes), self._books, len(self._wanted)
         rows = len(books.upper)
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = columns, rows + kinds
@@ -119,11 +131,11 @@ class Relaxation:
         model.col_lower_ = np.zeros(columns)
         model.col_upper_ = np.append(self._upper, self._homes)
         model.row_lower_ = np.full(rows + kinds, -math.inf)
-        model.row_upper_ = np.append(books.upper, np.array(self.demand, float))
-        at, kind = np.nonzero(self._counts)
+        model.row_upper_ = np.append(books.upper, self._wanted)
+        at, kind = np.nonzero(self._wants)
         place = np.concatenate([books.column, at])
         index = np.concatenate([books.row, rows + kind])
-        factors = np.concatenate([books.factor, self._counts[at, kind]])
+        factors = np.concatenate([books.factor, self._wants[at, kind]])
         order = np.argsort(place, kind="stable")
         model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         model.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=columns))]).astype(
@@ -163,12 +175,12 @@ class Relaxation:
         return max(0, integer_bound(self._lagrangian(cost, prices) + self._constant(goal)) or 0)
 
     def _lagrangian(self, cost: Array, prices: Array) -> float:
-        books, rows, kinds, columns = self._books, len(self._books.upper), len(self.demand), len(self.columns)
+        books, rows, kinds, columns = self._books, len(self._books.upper), len(self._wanted), len(self.columns)
         prices = np.minimum(prices, 0)
         demand = prices[rows : rows + kinds]
         left = cost.copy()
-        left[:columns] -= self._counts @ demand
-        total = float(demand @ np.array(self.demand, float))
+        left[:columns] -= self._wants @ demand
+        total = float(demand @ self._wanted)
         for (goal, value), price in zip(self.kept, prices[rows + kinds :], strict=True):
             left = left - price * self._costs[goal]
             total += float(price) * (value - self._constant(goal))

@@ -15,6 +15,7 @@ from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Packed, device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.plan_fleet import Work
+from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.site_stock import stock_of_states
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import MOST_VECTORS, AnyTable, Table
@@ -46,7 +47,7 @@ _TELL_EVERY = 10
 def search(work: Work) -> tuple[Answer, list[Stand], int]:
     """Return the best answer, who stands where in it, and the number of distinct node states."""
     states = sites_of(work.fleet)
-    sites = with_islands(work.fleet, states, work.limits.part(_FILL))
+    sites = apart(work.fleet, with_islands(work.fleet, states, work.limits.part(_FILL)))
     tables: list[AnyTable] = []
     narrow: list[Site] = []
     large, skipped = _is_large(work, sites), False

@@ -20,6 +20,15 @@ MERGED = 150
 """States up to here are compared with one another; of more, only those with equal numbers are put together."""
 
 
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """What pods on several nodes keep together: so many `devices` for pods that take `weights` of them, by workload."""
+
+    weights: tuple[int, ...]
+    limit: int
+    devices: tuple[DeviceID, ...]
+
+
 @dataclass(frozen=True)
 class Site:
     """Equal places for pods: `members` are nodes with one and the same state, each by itself.
@@ -28,7 +37,8 @@ class Site:
     stand there. `state` is that of the first member where the nodes' states are known, and `kept` the group of its
     layout behind each group of the problem. Where nodes share devices, a member is a set of them under the name of the
     first, `nodes` holds these sets, and a part is a kind of pod on one node of the first set; `devices` finds the
-    devices of a member where nothing else tells them. Where members are islands, `homes` says on which node.
+    devices of a member where nothing else tells them. Where members are islands, `homes` says on which node. `caps`
+    bound what pods here and on other sites with the same ones take together of devices that all of them see.
     """
 
     members: tuple[str, ...]
@@ -39,6 +49,7 @@ class Site:
     nodes: tuple[tuple[str, ...], ...] = ()
     devices: Callable[[str], Mapping[int, Sequence[DeviceID]]] | None = field(default=None, repr=False, compare=False)
     homes: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    caps: tuple[Cap, ...] = ()
 
     @cached_property
     def problem(self) -> AllocationProblem:
@@ -131,15 +142,22 @@ def _any_able(layout: Layout, at: int, left: tuple[tuple[str, Fraction], ...]) -
 def _by_problem(fleet: Fleet) -> list[Site]:
     together = shared_nodes(fleet)
     coupled = {node for nodes in together for node in nodes}
+    alone = [node for equal in fleet.scan.classes for node in equal.nodes if node not in coupled]
+    return [*(_together(fleet, nodes) for nodes in together), *alone_sites(fleet, alone)]
+
+
+def alone_sites(fleet: Fleet, nodes: Iterable[str]) -> list[Site]:
+    """Return the classes of some nodes, each node by itself, as if nobody else took what others see too."""
+    wanted = set(nodes)
     alike: dict[object, list[str]] = {}
     for equal in fleet.scan.classes:
-        if alone := [node for node in equal.nodes if node not in coupled]:
-            alike.setdefault(equal.now, []).extend(alone)
-    sites = [_together(fleet, nodes) for nodes in together]
-    for nodes in alike.values():
-        members = tuple(sorted(nodes))
-        sites.append(Site(members, _parts(fleet, members[0]), partial(table, fleet, members[0])))
-    return sites
+        if mine := [node for node in equal.nodes if node in wanted]:
+            alike.setdefault(equal.now, []).extend(mine)
+    found = []
+    for mine in alike.values():
+        members = tuple(sorted(mine))
+        found.append(Site(members, _parts(fleet, members[0]), partial(table, fleet, members[0])))
+    return found
 
 
 def _together(fleet: Fleet, nodes: tuple[str, ...]) -> Site:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Chosen, Taken, few_homes, fewer_homes
+from dra_lab.planner.fleet.homes import Chosen, Taken, Together, few_homes, fewer_homes
 from dra_lab.planner.fleet.relaxation import Relaxation
 from dra_lab.planner.progress import Limits
 
@@ -45,14 +45,18 @@ def best_start(master: Master, known: Chosen, limits: Limits, *, all_placed: boo
 def greedy(master: Master) -> Chosen:
     """Return a solution found by taking the patterns with most replicas first, rack by rack."""
     left, chosen = list(master.demand), []
-    for rack in master.racks:
+    shared = [row.limit for row in master.together]
+    for number, rack in enumerate(master.racks):
         mine: dict[Counts, int] = {}
         rest = rack
         for counts, _ in sorted(rack.patterns.items(), key=lambda row: (-sum(row[0]), row[1])):
             wanted = [have // count for have, count in zip(left, counts, strict=True) if count]
-            times = min([rest.most(counts), *wanted]) if wanted else 0
+            needs = [row.need(number, counts) for row in master.together]
+            wanted += [have // need for have, need in zip(shared, needs, strict=True) if need]
+            times = min([rest.most(counts), *wanted]) if any(counts) else 0
             if times:
                 mine[counts] = times
+                shared = [have - times * need for have, need in zip(shared, needs, strict=True)]
                 rest = rest.without({counts: times})
                 left = _less(left, {counts: times})
         chosen.append(mine)
@@ -69,11 +73,18 @@ def _rounded(master: Master, relaxed: Relaxation, limits: Limits) -> Chosen:
     left: Sequence[int] = master.demand
     for taken in chosen:
         left = _less(left, taken)
-    rest = master.apart([master.racks[at].without(chosen[at]) for at in mine], left)
+    racks = [master.racks[at].without(chosen[at]) for at in mine]
+    rest = master.apart(racks, left, [_left_of(row, chosen, mine) for row in master.together])
     for at, taken in zip(mine, rest.filled(limits).patterns, strict=True):
         for counts, times in taken.items():
             chosen[at][counts] = chosen[at].get(counts, 0) + times
     return Chosen(chosen, few_homes(master.racks, master.homes, chosen))
+
+
+def _left_of(row: Together, chosen: Sequence[Taken], mine: Sequence[int]) -> Together:
+    """Return what is left of a sum for the racks in `mine`, by their positions there."""
+    racks = frozenset(number for number, at in enumerate(mine) if at in row.racks)
+    return replace(row, limit=row.limit - row.taken(chosen), racks=racks)
 
 
 def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, limits: Limits) -> Iterator[Chosen]:
@@ -94,7 +105,7 @@ def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, limits: Li
                 members[rack] += each * count
         inside = {rack for home in master.homes for rack in home.racks}
         racks = [replace(r, count=members[n]) if n in inside else r for n, r in enumerate(master.racks)]
-        part = master.apart(racks, master.demand)
+        part = master.apart(racks, master.demand, master.together)
         if any(part.relaxed_bound(goal, before[:n], limits)[0] > value for n, (goal, value) in enumerate(before)):
             continue
         patterns = part.run(limits.part(0.3)).chosen
