@@ -10,6 +10,8 @@ from dra_lab.model.pools import Pool
 from dra_lab.planner.counters import counted_pools
 from dra_lab.planner.scan import Scan
 
+_DEVICES = "devices"
+
 
 def coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
     """Return the devices that an ask may mean on more than one node, with these nodes, sorted.
@@ -19,6 +21,13 @@ def coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
     """
     if not scan.cluster.network_slices:
         return {}
+    if _DEVICES not in scan.coupled:
+        scan.coupled[_DEVICES] = _coupled_devices(scan)
+    found: Mapping[DeviceID, tuple[str, ...]] = scan.coupled[_DEVICES]
+    return found
+
+
+def _coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
     seen: dict[DeviceID, list[str]] = defaultdict(list)
     for name in scan.rules.nodes:
         devices = scan.views.view(name).devices
@@ -29,7 +38,10 @@ def coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
         for at in far:
             if any(stages[at] == "match" for stages in reached):
                 seen[devices[at].id].append(name)
-    return {device: tuple(nodes) for device, nodes in seen.items() if len(nodes) > 1}
+    # one tuple for all devices that the same nodes see
+    same: dict[tuple[str, ...], tuple[str, ...]] = {}
+    whole = {device: tuple(nodes) for device, nodes in seen.items() if len(nodes) > 1}
+    return {device: same.setdefault(nodes, nodes) for device, nodes in whole.items()}
 
 
 def coupled_pools(scan: Scan) -> Mapping[tuple[str, str], tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.device import Device
@@ -56,7 +56,8 @@ class Scan:
     `paired` says whether the claim asks for both GPUs and NICs; `complete` is False when the scan was ended early;
     `states` holds the layout of each node and what is free of its groups, where a layout tells that (else -1, ());
     `exact` what a node's problem depends on besides its hardware, and `solutions` what was proven of such problems;
-    `looked_at` are problems of nodes that were made on the way, as they are now.
+    `looked_at` are problems of nodes that were made on the way, as they are now; `coupled` remembers what nodes have in
+    common (`planner.coupling`).
     """
 
     rules: Rules
@@ -72,6 +73,7 @@ class Scan:
     exact: dict[str, Hashable] = field(default_factory=dict)
     solutions: dict[Hashable, Solution] = field(default_factory=dict)
     looked_at: dict[str, AllocationProblem] = field(default_factory=dict)
+    coupled: dict[str, Any] = field(default_factory=dict)
 
     @property
     def cluster(self) -> Cluster:

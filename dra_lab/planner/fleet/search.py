@@ -47,7 +47,7 @@ _TELL_EVERY = 10
 def search(work: Work) -> tuple[Answer, list[Stand], int]:
     """Return the best answer, who stands where in it, and the number of distinct node states."""
     states = sites_of(work.fleet)
-    sites = apart(work.fleet, with_islands(work.fleet, states, work.limits.part(_FILL)))
+    sites = apart(work.fleet, with_islands(work.fleet, states, work.limits.part(_FILL)), work.limits)
     tables: list[AnyTable] = []
     narrow: list[Site] = []
     large, skipped = _is_large(work, sites), False

@@ -9,37 +9,44 @@ from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Cap, Site, alone_sites
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.progress import Limits
 from dra_lab.planner.stages import Tie
 
 
-def apart(fleet: Fleet, sites: Sequence[Site]) -> list[Site]:
+def apart(fleet: Fleet, sites: Sequence[Site], limits: Limits) -> list[Site]:
     """Return the sites, with those of nodes that share devices as nodes by themselves wherever that is exact.
 
     So it is where all of the nodes see all shared devices, and a request that may take one may take no others but
     those that nothing tells apart from it: then only their number counts, which `Site.caps` keeps. Which of them a pod
-    gets is decided when devices are given out.
+    gets is decided when devices are given out. At a limit the sites that are left stay together.
     """
     found: list[Site] = []
     counted = {node for nodes in coupled_pools(fleet.scan).values() for node in nodes}
     for site in sites:
-        own = [] if not site.nodes or counted.intersection(site.all_nodes) else alone_sites(fleet, site.all_nodes)
-        caps = _caps(fleet, site, own) if own else None
+        own: list[Site] = []
+        if site.nodes and not limits.reached and not counted.intersection(site.all_nodes):
+            own = alone_sites(fleet, site.all_nodes)
+        caps = _caps(fleet, site, own, limits) if own else None
         found.extend([site] if caps is None else [replace(one, caps=caps) for one in own])
     return found
 
 
-def _caps(fleet: Fleet, site: Site, own: Sequence[Site]) -> tuple[Cap, ...] | None:
+def _caps(fleet: Fleet, site: Site, own: Sequence[Site], limits: Limits) -> tuple[Cap, ...] | None:
     """Return what pods on all the nodes keep together, None where more than numbers counts."""
     nodes = set(site.all_nodes)
-    shared = {device: seen for device, seen in coupled_devices(fleet.scan).items() if nodes.intersection(seen)}
-    if any(set(seen) != nodes for seen in shared.values()):
+    devices = coupled_devices(fleet.scan)
+    here = {seen for seen in set(devices.values()) if nodes.intersection(seen)}
+    if any(set(seen) != nodes for seen in here):
         return None
+    shared = {device for device, seen in devices.items() if seen in here}
     told: set[tuple[tuple[object, ...], ...]] = set()
     caps: tuple[Cap, ...] = ()
     for one in own:
+        if limits.reached:
+            return None
         problem = one.problem
         groups = [group for group in problem.groups if any(device in shared for device in group.devices)]
-        if not all(_is_plain(problem, group) and shared.keys() >= set(group.devices) for group in groups):
+        if not all(_is_plain(problem, group) and shared.issuperset(group.devices) for group in groups):
             return None
         told.add(tuple(sorted((group.asks, tuple(sorted(group.devices))) for group in groups)))
         caps = tuple(_cap(fleet, problem, group) for group in groups)

@@ -32,7 +32,7 @@ def shared_nodes(fleet: Fleet) -> tuple[tuple[str, ...], ...]:
             name = root[name]
         return name
 
-    for nodes in (*coupled_devices(fleet.scan).values(), *coupled_pools(fleet.scan).values()):
+    for nodes in {*coupled_devices(fleet.scan).values(), *coupled_pools(fleet.scan).values()}:
         for node in nodes[1:]:
             root[find(node)] = find(nodes[0])
     found: dict[str, list[str]] = {}
