@@ -204,9 +204,10 @@ class Answering:
         with self._lock:
             if number != self.number:
                 return
-            self.answered, self.refusal, self.progress = number, refusal, None
+            self.refusal, self.progress = refusal, None
             if self._searched != (self.sketch, self.release):
                 self.manifest_findings = ()  # else those of a moment before stay, until the search has gone on
             if plan is not None:
                 self.answer = plan
+            self.answered = number  # last: whoever waits looks at this one, and then takes the others
         self.events.emit("plan")

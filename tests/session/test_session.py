@@ -45,6 +45,23 @@ def test_an_edit_is_answered_and_ends_the_example(session):
     assert session.plan().status is PlanStatus.INFEASIBLE
 
 
+def test_an_answer_is_there_before_it_counts_as_answered():
+    """Whoever waits in another thread never finds a question answered whose answer is not there yet."""
+    seen = []
+
+    class Looked(Session):
+        @property
+        def release(self):
+            seen.append(self.stale or self.answer is not None)
+            return super().release
+
+    made = Looked()
+    made.plan()
+    made.close()
+    assert seen
+    assert all(seen)
+
+
 def test_an_edit_in_the_midst_of_another_is_the_one_that_is_answered(session):
     """A followed cluster and a person may change something at once; whatever came last is planned."""
     session.wait()
