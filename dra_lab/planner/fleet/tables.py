@@ -149,16 +149,6 @@ class Table:
         values, takes = way(self.stock, every.rows)
         return Packed(values, values, takes)
 
-    def most_alone(self, limits: Limits) -> tuple[int, int]:
-        """Return how many replicas fit where there is only one kind of pod: at least, and at most."""
-        for count in range(self.room.caps[0], 0, -1):
-            if limits.reached:
-                return 0, count
-            found = self.decide((count,), limits, decide_only=True)
-            if found.lower is not None:
-                return (count if found.upper is not None else 0), count
-        return 0, 0
-
     def found(self) -> dict[Counts, Values]:
         """Return the numbers of replicas for which a way was found, with its values."""
         return {counts: packed.upper for counts, packed in self.packed.items() if packed.upper is not None}
