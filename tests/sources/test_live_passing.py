@@ -192,11 +192,56 @@ def test_a_watch_that_ends_at_once_is_no_loop(server, config):
 
 def test_a_watch_that_does_not_begin_is_lost(server, config):
     """Silence is in order once a watch has begun; before, the connection is of no use, which is shown."""
-    followed = Watched(load_context("test", limits=QUICK), Limits(idle=0.5, backoff_first=0.01, backoff_most=0.05))
+    followed = Watched(load_context("test", limits=QUICK), Limits(read=0.5, backoff_first=0.01, backoff_most=0.05))
     followed.until_live()
     server.faults.add("watch=true", times=10_000, silent=True)
     server.drop()
     followed.until(lambda w: "does not begin to answer" in w.follower.following.reason)
+    server.faults.clear()
+    server.faults.go_on.set()
+    followed.until_live()
+    followed.follower.stop()
+
+
+def test_a_bookmark_comes_before_a_watch_counts_as_dead():
+    """An API server sends one a minute and a little: a kind in which nothing happens keeps its connection."""
+    assert Limits().idle >= 70
+    assert Limits().quiet < 60
+
+
+def test_a_cut_after_a_quiet_while_is_resumed_without_a_word(server, config):
+    """Load balancers end connections on which nothing moves: that is no loss, and nothing is missed."""
+    followed = Watched(load_context("test", limits=QUICK), Limits(quiet=0, backoff_first=0.01, backoff_most=0.05))
+    followed.until_live()
+    server.requests.clear()
+    server.drop()
+    server.store.put(claim("late", "gpu-x"))
+    followed.until(held)
+    followed.until_elsewhere(lambda: len(server.asked("watch=true")) >= 6)
+    followed.follower.stop()
+    assert {state.state for state in followed.states} == {FollowState.LIVE, FollowState.STOPPED}
+
+
+def test_a_server_that_went_away_after_a_quiet_while_is_lost(server, config):
+    """What is resumed without a word must be there: the next attempt tells."""
+    followed = Watched(load_context("test", limits=QUICK), Limits(quiet=0, backoff_first=0.01, backoff_most=0.05))
+    followed.until_live()
+    server.hang_up()
+    followed.until_state(FollowState.LOST)
+    server.listen()
+    followed.until_live()
+    followed.follower.stop()
+
+
+def test_a_silent_list_is_a_loss(server, config):
+    """Silence is in order on an open watch only: a server that says nothing when a kind is listed anew is lost."""
+    limits = Limits(read=0.1, attempts=2, backoff_first=0.01, backoff_most=0.05)
+    followed = Watched(load_context("test", limits=QUICK), limits)
+    followed.until_live()
+    server.faults.add("resourceclaims?limit", times=10_000, silent=True)
+    server.store.compact()
+    server.drop()
+    followed.until_state(FollowState.LOST)
     server.faults.clear()
     server.faults.go_on.set()
     followed.until_live()

@@ -85,12 +85,16 @@ class ReadingClient:
 
     def _begun(self, path: str, query: Query) -> Any:
         try:
-            return self._request(path, query, {}, self.limits.idle)
+            response = self._request(path, query, {}, self.limits.read)
         except Unreachable as error:
             if not error.silent:
                 raise
             # An API server begins the answer to a watch at once; only then may it be silent.
             raise Unreachable(f"{self.server} does not begin to answer", passing=True) from None
+        socket = getattr(response.connection, "sock", None)
+        if socket is not None:
+            socket.settimeout(self.limits.idle)
+        return response
 
     def _retried(self, call: Callable[[], T]) -> T:
         attempt, renewed = 0, False

@@ -14,9 +14,12 @@ class Limits:
     `attempts` times; between them lies a random part of `backoff_first`, doubled each time up to `backoff_most`, or
     what the server's Retry-After asks for, up to `retry_after_most`. `page` is the number of objects in one answer
     (kubectl takes 500 as well), `body` the most bytes of one answer. A watch is renewed after `watch` seconds, and
-    resumed when nothing came for `idle`, so that a connection that died without a word is noticed. A kind that may
-    not be watched is asked for again after `barred`: rights come back, and a server just begun does not know them yet.
-    Credentials that are refused are asked for again (plug-ins are run) after `renew`, and the first time at once.
+    resumed when nothing came for `idle`, so that a connection that died without a word is noticed. An API server sends
+    a bookmark a minute, which must come in between: it moves the version of a quiet kind, which the server would
+    forget otherwise. A watch on which nothing moved for `quiet` seconds and that is cut then is resumed without a word:
+    load balancers do that. A kind that may not be watched is asked for again after `barred`: rights come back, and a
+    server just begun does not know them yet. Credentials that are refused are asked for again (plug-ins are run) after
+    `renew`, and the first time at once.
     """
 
     connect: float = 10.0
@@ -29,7 +32,8 @@ class Limits:
     page: int = 500
     body: int = 2**30
     watch: float = 300.0
-    idle: float = 45.0
+    idle: float = 75.0
+    quiet: float = 25.0
     barred: float = 30.0
     renew: float = 60.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from dataclasses import dataclass
@@ -62,7 +63,8 @@ _OBJECT = msgspec.json.Decoder(_Object)
 class Watch:
     """Keeps the objects of one kind, of a namespace or of all, up to date until the client is cancelled.
 
-    `version` is the resource version that was seen last; "" lists the kind first.
+    `version` is the resource version that was seen last; "" lists the kind first. `moved` is when the open watch began
+    or gave its last line, and endless where none is open.
     """
 
     client: ReadingClient
@@ -74,6 +76,7 @@ class Watch:
     source: str
     stream: Stream | None = None
     failures: int = 0
+    moved: float = math.inf
 
     @property
     def label(self) -> str:
@@ -105,7 +108,7 @@ class Watch:
     def _failed(self, error: SourceError) -> None:
         if isinstance(error, Refusal) and error.expired:
             self.version = ""
-        elif isinstance(error, Unreachable) and error.silent:
+        elif isinstance(error, Unreachable) and self._ended_quietly(error):
             return
         elif isinstance(error, Refusal) and error.status == 404:
             error = self._found_anew() or error
@@ -117,6 +120,10 @@ class Watch:
             self.follower.lost(self, error)
             pause = self.client.limits.delay(self.failures - 1, getattr(error, "retry_after", None))
             self.client.cancel.wait(pause)
+
+    def _ended_quietly(self, error: Unreachable) -> bool:
+        """Say whether an open watch ended with nothing to tell: silence in order, or a cut after much of it."""
+        return self.moved < math.inf and (error.silent or time.monotonic() - self.moved >= self.client.limits.quiet)
 
     def _found_anew(self) -> SourceError | None:
         """Look for the kind in another version, as after an update of the server; returns why there is none."""
@@ -131,6 +138,7 @@ class Watch:
         return None
 
     def _go_on(self) -> None:
+        self.moved = math.inf
         if not self.version:
             self._list()
         seconds = int(self.client.limits.watch * random.uniform(1.0, 1.3)) or 1  # noqa: S311  so that not all end at once
@@ -145,6 +153,7 @@ class Watch:
         try:
             if self.client.cancel.is_set():
                 return
+            self.moved = time.monotonic()
             self.follower.well(self)
             if not self._events(stream) and time.monotonic() - begin < min(SHORTEST, seconds / 2):
                 raise Unreachable(f"{self.client.server} ends the watch of {self.label} at once", passing=True)
@@ -169,6 +178,7 @@ class Watch:
                 self.follower.changed()
             some = True
             self.failures = 0
+            self.moved = time.monotonic()
         return some
 
     def _event(self, line: bytes) -> bool:
