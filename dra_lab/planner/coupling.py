@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import Pool
@@ -28,20 +28,36 @@ def coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
 
 
 def _coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
-    seen: dict[DeviceID, list[str]] = defaultdict(list)
-    for name in scan.rules.nodes:
+    # nodes that see the same far devices together: a pool that many nodes see is gone through once
+    alike: dict[tuple[DeviceID, ...], list[str]] = defaultdict(list)
+    for name in _looked_at(scan):
         devices = scan.views.view(name).devices
         far = [at for at, item in enumerate(devices) if item.slice.spec.node_name is None]
         if not far:
             continue
         reached = [_stages(scan, name, number) for number in range(len(scan.rules.asks))]
-        for at in far:
-            if any(stages[at] == "match" for stages in reached):
-                seen[devices[at].id].append(name)
+        alike[tuple(devices[at].id for at in far if any(stages[at] == "match" for stages in reached))].append(name)
+    seen: dict[DeviceID, list[tuple[str, ...]]] = defaultdict(list)
+    for mine, nodes in alike.items():
+        told = tuple(nodes)
+        for device in mine:
+            seen[device].append(told)
     # one tuple for all devices that the same nodes see
-    same: dict[tuple[str, ...], tuple[str, ...]] = {}
-    whole = {device: tuple(nodes) for device, nodes in seen.items() if len(nodes) > 1}
-    return {device: same.setdefault(nodes, nodes) for device, nodes in whole.items()}
+    same: dict[tuple[tuple[str, ...], ...], tuple[str, ...]] = {}
+    found = {}
+    for device, sets in seen.items():
+        key = tuple(sets)
+        if key not in same:
+            same[key] = tuple(sorted(name for nodes in sets for name in nodes))
+        if len(same[key]) > 1:
+            found[device] = same[key]
+    return found
+
+
+def _looked_at(scan: Scan) -> Iterator[str]:
+    """Yield the nodes that were looked at: nobody stands on the others, and looking at them takes time again."""
+    left_out = set(scan.unseen)
+    return (name for name in scan.rules.nodes if name not in left_out)
 
 
 def coupled_pools(scan: Scan) -> Mapping[tuple[str, str], tuple[str, ...]]:
@@ -51,7 +67,7 @@ def coupled_pools(scan: Scan) -> Mapping[tuple[str, str], tuple[str, ...]]:
     is gone for the partitions of the others, though no device is seen twice.
     """
     seen: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for name in scan.rules.nodes:
+    for name in _looked_at(scan):
         view = scan.views.view(name)
         for pool in counted_pools(view.counted):
             if _drawn_on(scan, name, pool):

@@ -10,6 +10,7 @@ from dra_lab.model.fleet import NODES, UNPLACED, Replica
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
+from dra_lab.planner.fleet.alike import exactly
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable
@@ -138,10 +139,14 @@ class _Writer:
         inner: Sequence[str],
     ) -> tuple[GoalValue, ...]:
         site = stand.site
-        if site.state is None:
+        if site.nodes or site.devices is not None:
             return self._count(part, site.node(stand.node, part), placements, inner)
-        taken = tuple((ask, site.kept[group], count) for _, ask, group, count in takes)
-        key = (site.state.layout, part.pod, taken)
+        key: object
+        if site.state is None:
+            alike = (exactly(self._fleet, stand.node), site.members[0])
+            key = (alike, part.pod, tuple((ask, group, count) for _, ask, group, count in takes))
+        else:
+            key = (site.state.layout, part.pod, tuple((ask, site.kept[group], n) for _, ask, group, n in takes))
         if key not in self._goals:
             self._goals[key] = self._count(part, stand.node, placements, inner)
         return self._goals[key]

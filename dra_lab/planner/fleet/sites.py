@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.fleet.alike import devices_by_position
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.together import joint, joint_parts, shared_nodes, taken_by
 from dra_lab.planner.node_classes import Layout, canonical
@@ -225,8 +226,7 @@ def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, Sequence[Dev
     if site.devices is not None:
         return site.devices(node)
     if site.state is None:
-        problem = site.problem if node == site.members[0] else table(fleet, node)
-        return {at: group.devices for at, group in enumerate(problem.groups)}
+        return devices_by_position(fleet, node, lambda: site.problem if node == site.members[0] else table(fleet, node))
     state = fleet.survey.states[node]
     kept = site.kept if state == site.state else _ordered(fleet, state)[2]
     found = fleet.survey.devices(node)

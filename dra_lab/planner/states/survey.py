@@ -38,11 +38,13 @@ class Survey:
     """A scan, and where the rules are plain each node's state; a node without one is known by its problem alone.
 
     Plain are rules under which a device in use is only missing: no request for all devices, no admin access, no shared
-    counters, no node selectors of many terms, no devices that several nodes see.
+    counters, no node selectors of many terms, no devices that several nodes see. `positions` remembers where the
+    devices of each group of a problem are among those of a node, by what the node is exactly.
     """
 
     scan: Scan
     states: dict[str, NodeState] = field(default_factory=dict)
+    positions: dict[Hashable, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
 
     @property
     def plain(self) -> bool:

@@ -1,0 +1,62 @@
+"""What equal nodes have in common is found out once, and nodes that time did not reach are left alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from itertools import count
+
+import pytest
+from exhaustive_plans import GPU, NIC
+from msgspec.structs import replace
+from sharing_nodes import ask, node
+from small_nodes import a_slice
+
+from dra_lab.checks.fleets import check_fleet
+from dra_lab.model.device import Device
+from dra_lab.model.fleet import Workload
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner import scan
+from dra_lab.planner.fleet import plan_fleet
+from dra_lab.planner.views import ClusterViews
+
+RELEASE = KubernetesRelease("1.37")
+NODES, DEVICES = 80, 60
+
+
+def a_fabric():
+    """Make many equal nodes that all see one pool of GPUs, and pods of one GPU and one NIC for most of them."""
+    own = [a_slice(NIC, Device(name="here"), node=f"n{number:02}") for number in range(NODES)]
+    far = a_slice(GPU, *(Device(name=f"far-{number}") for number in range(DEVICES)), node="fabric")
+    far = replace(far, spec=replace(far.spec, node_name=None, all_nodes=True))
+    return node(*own, far), [Workload("w", (ClaimSketch(requests=(ask("gpu", GPU), ask("nic", NIC))),), DEVICES)]
+
+
+def test_equal_nodes_are_made_into_a_problem_once(monkeypatch):
+    """However many nodes get pods: what may serve them is worked out for a node or two, not for each of them."""
+    told, first = [], scan.eligibility
+
+    def counted(rules, name):
+        told.append(name)
+        return first(rules, name)
+
+    monkeypatch.setattr(scan, "eligibility", counted)
+    cluster, workloads = a_fabric()
+    plan = plan_fleet(cluster, workloads, release=RELEASE, first_fit=False)
+    assert (len({replica.node for replica in plan.replicas}), plan.proven) == (DEVICES, True)
+    assert check_fleet(cluster, plan, RELEASE) == ()
+    assert len(told) < NODES / 10
+
+
+def test_nodes_that_time_did_not_reach_are_not_looked_at_later(monkeypatch):
+    """What nodes have in common is asked of those that were looked at: a limit would be passed by all the others."""
+    cluster, workloads = a_fabric()
+    told, first = set(), ClusterViews.view
+    monkeypatch.setattr(ClusterViews, "view", lambda views, name: told.add(name) or first(views, name))
+    ticks, mine, real = count(), threading.get_ident(), time.monotonic
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "monotonic", lambda: next(ticks) if threading.get_ident() == mine else real())
+        plan = plan_fleet(cluster, workloads, release=RELEASE, time_limit=70, first_fit=False)
+    assert not plan.proven
+    assert 0 < len(told) < NODES
