@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dra_lab.drivers import LEVELS, Lookup, device_kind, level_attributes, profile, published
 from dra_lab.errors import InputError
@@ -29,13 +30,61 @@ class _Fitted:
     contradictions: list[Finding]
 
 
-@dataclass
-class _Joiner:
+@dataclass(eq=False)
+class Reading:
+    """A topology file as it is laid over nodes: those of `names`, or all that it fits where there are none.
+
+    It remembers what it says of each kind of equal nodes, so that they share one overlay.
+    """
+
     inventory: Inventory
-    by_address: Mapping[str, InventoryDevice]
-    cpu_nodes: Mapping[int, CpuNode]
-    fitted: dict[Hashable, _Fitted] = field(default_factory=dict)
-    names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+    by_address: Mapping[str, InventoryDevice] = field(init=False)
+    cpu_nodes: Mapping[int, CpuNode] = field(init=False)
+    fitted: dict[Hashable, _Fitted] = field(default_factory=dict, init=False)
+    made: dict[tuple[int, int], tuple[Overlay | None, LaidOver]] = field(default_factory=dict, init=False)
+    asked: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        """Index the devices by address, the NUMA nodes by number."""
+        devices = self.inventory.devices
+        self.by_address = {device.text("address"): device for device in devices if device.text("address")}
+        self.cpu_nodes = {node.numa_node: node for node in self.inventory.cpu_nodes}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes without what was worked out, which goes by identity."""
+        return Reading, (self.inventory, self.names)
+
+    def over(self, below: Overlay | None, cluster: Cluster, node: str) -> Overlay | None:
+        """Return the overlay of a node with what the file says of it; `below` where the file does not fit."""
+        if self.names and node not in self.names:
+            return below
+        fitted = _fit(self, cluster, node)
+        if not fitted.overlay.places or not (self.names or fitted.whole):
+            return below
+        key = (id(below), id(fitted))
+        if key not in self.made:
+            self.made[key] = below, _over(below, fitted.overlay, (self, fitted))
+        return self.made[key][1]
+
+    def findings(self, overlays: Mapping[str, Overlay]) -> tuple[Finding, ...]:
+        """Return what a person should know of the file where it is laid over nodes: that it is, what contradicts it."""
+        told: dict[int, tuple[_Fitted, str]] = {}
+        taken = []
+        for node, overlay in overlays.items():
+            for reading, fitted in overlay.fits if isinstance(overlay, LaidOver) else ():
+                if reading is self:
+                    taken.append(node)
+                    told.setdefault(id(fitted), (fitted, node))
+        contradictions = [_on(node, finding) for fitted, node in told.values() for finding in fitted.contradictions]
+        return (_named(self.inventory, taken), *_cut(contradictions)) if taken else ()
+
+
+@dataclass(frozen=True, eq=False)
+class LaidOver(Overlay):
+    """An overlay that knows of which files it is, in their order: a cluster that is followed asks them again."""
+
+    fits: tuple[tuple[Reading, _Fitted], ...] = ()
 
 
 def with_overlay(cluster: Cluster, inventory: Inventory, *, nodes: Sequence[str] = ()) -> Cluster:
@@ -51,73 +100,62 @@ def with_overlay(cluster: Cluster, inventory: Inventory, *, nodes: Sequence[str]
     unknown = [node for node in nodes if node not in cluster.node_by_name]
     if unknown:
         raise InputError(f"there is no node {unknown[0]!r} in {cluster.name or 'the cluster'}")
-    by_address = {device.text("address"): device for device in inventory.devices if device.text("address")}
-    joiner = _Joiner(inventory, by_address, {node.numa_node: node for node in inventory.cpu_nodes})
-    overlays, taken, told = dict(cluster.overlays), [], dict[int, _Fitted]()
-    above: dict[tuple[int, int], Overlay] = {}
-    for node in nodes or cluster.node_names:
-        fitted = _fit(joiner, cluster, node)
-        if not fitted.overlay.places or not (nodes or fitted.whole):
-            continue
-        below = cluster.overlays.get(node)
-        joined = above.get((id(below), id(fitted)))
-        if joined is None:
-            joined = above[id(below), id(fitted)] = _over(below, fitted.overlay)
-        overlays[node] = joined
-        told[id(fitted)] = fitted
-        taken.append(node)
-    if not taken:
+    reading, overlays = Reading(inventory, frozenset(nodes)), dict(cluster.overlays)
+    for node in dict.fromkeys(nodes or cluster.node_names):
+        overlay = reading.over(cluster.overlays.get(node), cluster, node)
+        if overlay is not None:
+            overlays[node] = overlay
+    told = reading.findings(overlays)
+    if not told:
         why = (
             "no node has all its addresses in it"
-            if by_address
+            if reading.by_address
             else "it holds no PCI addresses; give an hwloc XML of such a node"
         )
         raise InputError(f"{inventory.source} fits no node of {cluster.name or 'the cluster'}: {why}")
-    contradictions = [finding for fitted in told.values() for finding in fitted.contradictions]
-    findings = (*cluster.findings, _named(inventory, taken), *_cut(contradictions), *inventory.findings)
-    return dataclasses.replace(cluster, overlays=overlays, findings=findings)
+    return dataclasses.replace(cluster, overlays=overlays, findings=(*cluster.findings, *told, *inventory.findings))
 
 
-def _fit(joiner: _Joiner, cluster: Cluster, node: str) -> _Fitted:
+def _fit(reading: Reading, cluster: Cluster, node: str) -> _Fitted:
     devices = [(s.spec.driver, device) for s in cluster.slices_by_node.get(node, ()) for device in s.spec.devices or ()]
-    key = tuple(_signature(joiner, driver, device) for driver, device in devices)
-    found = joiner.fitted.get(key)
+    key = tuple(_signature(reading, driver, device) for driver, device in devices)
+    found = reading.fitted.get(key)
     if found is None:
-        found = joiner.fitted[key] = _join(joiner, node, devices)
+        found = reading.fitted[key] = _join(reading, node, devices)
     return found
 
 
-def _signature(joiner: _Joiner, driver: str, device: Device) -> Hashable:
+def _signature(reading: Reading, driver: str, device: Device) -> Hashable:
     """Return what decides what the file says of a device: equal for the devices of equal nodes."""
-    names = joiner.names.get(driver)
+    names = reading.asked.get(driver)
     if names is None:
         full = dict.fromkeys(name for level in LEVELS for name in level_attributes(driver, level))
         full.update(dict.fromkeys(name for rule in profile(driver).kinds for name in rule.when))
-        names = joiner.names[driver] = tuple((name, name.removeprefix(f"{driver}/")) for name in full)
+        names = reading.asked[driver] = tuple((name, name.removeprefix(f"{driver}/")) for name in full)
     attributes = device.attributes
     return (driver, device.name, *(attributes.get(name) or attributes.get(bare) for name, bare in names))
 
 
-def _join(joiner: _Joiner, node: str, devices: Sequence[tuple[str, Device]]) -> _Fitted:
+def _join(reading: Reading, node: str, devices: Sequence[tuple[str, Device]]) -> _Fitted:
     places: dict[DeviceKey, Mapping[str, OverlayPlace]] = {}
     contradictions: list[Finding] = []
     met = missed = 0
     for driver, device in devices:
         lookup = _lookup(driver, device)
         address = _address(driver, device, lookup)
-        known = joiner.by_address.get(address)
+        known = reading.by_address.get(address)
         if known is not None and {known.kind, device_kind(driver, lookup)} == {"gpu", "nic"}:
             contradictions.append(_of_another_kind(f"{driver}/{node}/{device.name}", known))
             missed += 1
             continue
-        facts = known.facts if known is not None else {} if address else _of_cpus(joiner, driver, lookup)
+        facts = known.facts if known is not None else {} if address else _of_cpus(reading, driver, lookup)
         met, missed = met + (known is not None), missed + (bool(address) and known is None)
         found = places_of(facts)
         if not found:
             continue
         places[driver, device.name] = found
         contradictions += _contradictions(f"{driver}/{node}/{device.name}", driver, lookup, facts)
-    return _Fitted(Overlay(joiner.inventory.source, places), bool(met) and not missed, contradictions)
+    return _Fitted(Overlay(reading.inventory.source, places), bool(met) and not missed, contradictions)
 
 
 def _address(driver: str, device: Device, lookup: Lookup) -> str:
@@ -128,10 +166,10 @@ def _address(driver: str, device: Device, lookup: Lookup) -> str:
     return pci_address("{}:{}:{}.{}".format(*name.groups())) if name else ""
 
 
-def _of_cpus(joiner: _Joiner, driver: str, lookup: Lookup) -> Mapping[str, Fact]:
+def _of_cpus(reading: Reading, driver: str, lookup: Lookup) -> Mapping[str, Fact]:
     """Return what the file says of a device without an address by its NUMA node: the socket, where it is known."""
     found = published(driver, "numaNode", lookup)
-    node = joiner.cpu_nodes.get(found[1]) if found is not None and isinstance(found[1], int) else None
+    node = reading.cpu_nodes.get(found[1]) if found is not None and isinstance(found[1], int) else None
     return {"socket": Fact(node.socket, node.origin)} if node is not None and node.socket is not None else {}
 
 
@@ -161,6 +199,12 @@ def _of_another_kind(subject: str, known: InventoryDevice) -> Finding:
     return Finding("overlay-contradiction", Severity.WARNING, subject, message, advice, known.origin)
 
 
+def _on(node: str, finding: Finding) -> Finding:
+    """Return what was found on a node as found on an equal one."""
+    driver, _, rest = finding.subject.partition("/")
+    return dataclasses.replace(finding, subject=f"{driver}/{node}/{rest.rpartition('/')[2]}")
+
+
 def _cut(findings: Sequence[Finding]) -> Iterator[Finding]:
     yield from findings[:_MOST_TOLD]
     if len(findings) > _MOST_TOLD:
@@ -168,18 +212,19 @@ def _cut(findings: Sequence[Finding]) -> Iterator[Finding]:
         yield Finding("overlay-contradiction", Severity.WARNING, "other devices", message)
 
 
-def _over(below: Overlay | None, overlay: Overlay) -> Overlay:
+def _over(below: Overlay | None, overlay: Overlay, fit: tuple[Reading, _Fitted]) -> LaidOver:
     """Return one overlay of two; what was there before is kept."""
     if below is None:
-        return overlay
+        return LaidOver(overlay.source, overlay.places, overlay.made, (fit,))
     places = {
         key: {**overlay.places.get(key, {}), **below.places.get(key, {})} for key in {**below.places, **overlay.places}
     }
-    return Overlay(f"{below.source} + {overlay.source}", places, below.made)
+    fits = below.fits if isinstance(below, LaidOver) else ()
+    return LaidOver(f"{below.source} + {overlay.source}", places, below.made, (*fits, fit))
 
 
 def _named(inventory: Inventory, nodes: Sequence[str]) -> Finding:
-    where = nodes[0] if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1:,} more nodes"
+    where = nodes[0] if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1:,} more node{'s' * (len(nodes) > 2)}"
     return Finding(
         "overlay",
         Severity.WARNING,

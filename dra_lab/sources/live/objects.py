@@ -9,6 +9,8 @@ from typing import Any
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.overlay import Overlay
+from dra_lab.sources.foreign.overlay_followed import FollowedOverlays
 from dra_lab.sources.live.kinds import KINDS, Kind
 from dra_lab.sources.live.pages import Key, Listed, key_of, tidy, wanted
 
@@ -42,6 +44,8 @@ class LiveObjects:
         self._order: dict[str, list[Key]] = {kind: list(objects) for kind, objects in self._objects.items()}
         self._findings: dict[tuple[str, Key], tuple[Finding, ...]] = {}
         self._dirty: set[str] = set()
+        self._overlays = FollowedOverlays(cluster)
+        self._moved: set[str] = set()
 
     def now_read(self, kind: Kind, space: str) -> None:
         """Take back what was said about a kind, of a namespace or of all, that could not be read: it is here now."""
@@ -63,6 +67,7 @@ class LiveObjects:
         with self._lock:
             if self._objects[kind].get(key_of(kept)) == kept:
                 return False
+            self._move(kind, self._objects[kind].get(key_of(kept)), kept)
             self._objects[kind][key_of(kept)] = kept
             self._dirty.add(kind)
             return True
@@ -71,8 +76,10 @@ class LiveObjects:
         """Take an object away; returns False when it was not there."""
         with self._lock:
             self._forget(kind, key)
-            if self._objects[kind].pop(key, None) is None:
+            gone = self._objects[kind].pop(key, None)
+            if gone is None:
                 return False
+            self._move(kind, gone)
             self._dirty.add(kind)
             return True
 
@@ -91,6 +98,7 @@ class LiveObjects:
             held = self._objects[kind]
             gone = [key for key in held if (not space or key[0] == space) and key not in listed.objects]
             changed = {key: item for key, item in listed.objects.items() if held.get(key) != item}
+            self._move(kind, *map(held.get, (*gone, *changed)), *changed.values())
             for key in gone:
                 del held[key]
                 self._forget(kind, key)
@@ -107,13 +115,29 @@ class LiveObjects:
         with self._lock:
             changes: dict[str, Any] = {FIELDS[kind]: self._in_order(kind) for kind in self._dirty}
             self._dirty.clear()
+            _ = self._latest.allocated  # from which the next one is told by the claims that changed
+            if self._moved:
+                self._latest = self._latest.with_objects(slices=changes.pop("slices"))
+                changes["overlays"] = self._overlays_now()
             told = (*self._said, *(f for found in self._findings.values() for f in found), *extra)
             read_at = datetime.now().astimezone().isoformat(timespec="seconds")
             changes |= {"findings": tuple(dict.fromkeys(told)), "resource_versions": dict(versions), "read_at": read_at}
             changes["claims_known"] = self._claims_known
-            _ = self._latest.allocated  # from which the next one is told by the claims that changed
             self._latest = self._latest.with_objects(**changes)
             return self._latest
+
+    def _move(self, kind: str, *items: Any) -> None:
+        """Note the nodes of slices that come, go or change, where topology files are laid over nodes."""
+        if kind == "ResourceSlice" and self._overlays:
+            self._moved.update(item.spec.node_name for item in items if item is not None and item.spec.node_name)
+
+    def _overlays_now(self) -> Mapping[str, Overlay]:
+        """Return what the files say of the nodes, asked again about those whose slices changed; the lock is held."""
+        overlays = self._overlays.after(self._latest, self._moved)
+        self._moved.clear()
+        if overlays is not self._latest.overlays:
+            self._said = self._overlays.findings(self._said)
+        return overlays
 
     def _in_order(self, kind: str) -> tuple[Any, ...]:
         """Return the objects of a kind by namespace and name; the lock is held."""

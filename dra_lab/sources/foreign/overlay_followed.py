@@ -1,0 +1,60 @@
+"""Topology files over a cluster that is followed: nodes that come or change get what the files say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.overlay import Overlay
+from dra_lab.sources.foreign.overlay import LaidOver, Reading
+
+RULES = ("overlay", "overlay-contradiction")
+"""Rules of the findings that say over which nodes a file is laid; they change with the nodes."""
+
+
+class FollowedOverlays:
+    """The overlays of a cluster, kept up to date with its slices.
+
+    A file that was laid over all nodes that it fits is laid over those that come as well; one that was laid over named
+    nodes is laid over nodes of these names again, and no others.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Begin with the overlays of a snapshot; those that no file is known of stay as they are."""
+        self._overlays: Mapping[str, Overlay] = cluster.overlays
+        found: dict[Reading, None] = {}
+        # the file that was laid over first stands first wherever two are laid over one node
+        for overlay in sorted(cluster.overlays.values(), key=lambda overlay: -len(_readings(overlay))):
+            found.update(dict.fromkeys(_readings(overlay)))
+        self._readings = tuple(found)
+
+    def __bool__(self) -> bool:
+        """Say whether there is a file that nodes to come could get something from."""
+        return bool(self._readings)
+
+    def after(self, cluster: Cluster, nodes: Iterable[str]) -> Mapping[str, Overlay]:
+        """Return the overlays now that the slices of some nodes changed: the same object where none differs."""
+        changed: dict[str, Overlay | None] = {}
+        for node in nodes:
+            known = self._overlays.get(node)
+            if known is not None and not isinstance(known, LaidOver):
+                continue
+            now: Overlay | None = None
+            for reading in self._readings:
+                now = reading.over(now, cluster, node)
+            if now is not known:
+                changed[node] = now
+        if changed:
+            merged = {**self._overlays, **changed}
+            self._overlays = {node: merged[node] for node in sorted(merged) if merged[node] is not None}  # type: ignore[misc]
+        return self._overlays
+
+    def findings(self, said: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Return findings with those about overlays as they are now in place of what was said of them."""
+        others = tuple(finding for finding in said if finding.rule not in RULES)
+        return (*others, *(finding for reading in self._readings for finding in reading.findings(self._overlays)))
+
+
+def _readings(overlay: Overlay) -> tuple[Reading, ...]:
+    return tuple(reading for reading, _ in overlay.fits) if isinstance(overlay, LaidOver) else ()
