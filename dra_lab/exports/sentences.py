@@ -54,9 +54,12 @@ def _where(plan: Plan, cluster: Cluster | None) -> str:
     total = sum(len(node_class.nodes) for node_class in plan.node_classes)
     now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)
     when_idle = f" ({idle:,} when idle)" if idle > now else ""
-    # without claims nobody knows what is in use now
-    known = cluster is None or cluster.claims_known
-    when = f" now{when_idle}" if known else " if nothing is in use (no claims were read)"
+    # without claims nobody knows what is in use now, and with those of some namespaces not all of it
+    when = f" now{when_idle}"
+    if cluster is not None and not cluster.claims_known:
+        when = " if nothing is in use (no claims were read)"
+    elif cluster is not None and any(finding.rule == "claims-some-namespaces" for finding in cluster.findings):
+        when = f" as far as claims were read, which are those of some namespaces{when_idle}"
     return f"Fits on {now:,} of {total:,} node{'s' if total != 1 else ''}{when}."
 
 

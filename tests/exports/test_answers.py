@@ -10,6 +10,7 @@ from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, h
 
 from dra_lab.exports.tables import devices_frame, findings_frame, goals_frame, nodes_frame, shortfalls_frame
 from dra_lab.exports.text import answer_sentence, plan_json, plan_text
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
 
@@ -39,6 +40,17 @@ def test_without_claims_the_answer_does_not_speak_of_now():
     unknown = replace(busy_cluster(), claims=(), claims_known=False)
     told = answer_sentence(a_plan(), unknown)
     assert told.startswith("Fits on 2 of 3 nodes if nothing is in use (no claims were read). Best on n1")
+
+
+def test_with_claims_of_some_namespaces_the_answer_says_so():
+    """`--read-namespace`: claims of others may hold devices, so nobody knows where it fits now."""
+    cluster = busy_cluster()
+    partly = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "only those of team-a were read")
+    told = answer_sentence(a_plan(), replace(cluster, findings=(*cluster.findings, partly)))
+    assert told.startswith(
+        "Fits on 2 of 3 nodes as far as claims were read, which are those of some namespaces. Best on n1"
+    )
+    assert " now" not in told
 
 
 def test_the_manifest_is_mentioned_where_it_does_not_reach_the_best():
