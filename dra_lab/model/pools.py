@@ -13,6 +13,9 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, node_matches
 from dra_lab.model.slices import CounterSet, ResourceSlice
 
+_COUNTERS = "_counter_slices_by_pool"
+_TOLD = "_counter_pools_told_everywhere"
+
 
 class PoolDevice(Struct, frozen=True, gc=False):
     """A device of a pool as one node sees it; `on_node` is False for a per-device selection of another node."""
@@ -73,10 +76,10 @@ def _gather(
     counters_everywhere: bool,  # noqa: FBT001
 ) -> tuple[Pool, ...]:
     node = cluster.node_by_name[node_name]
-    counters = partitionable_devices and counters_everywhere
     relevant: dict[tuple[str, str], list[ResourceSlice]] = {}
-    own = cluster.slices_by_node.get(node_name, ())
-    seen = (*own, *(s for s in _shared(cluster, counters=counters) if s.spec.node_name != node_name))
+    seen = [*cluster.slices_by_node.get(node_name, ()), *cluster.network_slices]
+    if partitionable_devices and counters_everywhere:
+        seen += _counters_elsewhere(cluster, node, seen)
     for slice_ in seen:
         partitioned = slice_.spec.per_device_node_selection or slice_.spec.shared_counters is not None
         if (partitioned and not partitionable_devices) or not _is_relevant(
@@ -98,9 +101,34 @@ def devices_on(pools: tuple[Pool, ...]) -> Iterator[PoolDevice]:
     return (device for pool in pools for device in pool.devices if device.on_node)
 
 
-def _shared(cluster: Cluster, *, counters: bool) -> tuple[ResourceSlice, ...]:
-    # in 1.36 a slice with shared counters is seen by every node, whatever its nodeName (dra-semantics 3.2 G3)
-    return (*cluster.network_slices, *(cluster.counter_slices if counters else ()))
+def _counters_elsewhere(cluster: Cluster, node: Node, seen: Sequence[ResourceSlice]) -> list[ResourceSlice]:
+    """Return the counters of other nodes that make a difference here.
+
+    In 1.36 a slice with shared counters is seen by every node, whatever its nodeName (dra-semantics 3.2 G3). A complete
+    and valid pool of counters alone has no device to offer and changes nothing on a node that sees nothing else of the
+    pool: with 5,000 such pools, all of them on every node would be 25 million.
+    """
+    if not cluster.counter_slices:
+        return []
+    by_pool: dict[tuple[str, str], list[ResourceSlice]] | None = cluster.hardware.get(_COUNTERS)
+    if by_pool is None:
+        by_pool = {}
+        for slice_ in cluster.counter_slices:
+            by_pool.setdefault((slice_.spec.driver, slice_.spec.pool.name), []).append(slice_)
+        cluster.hardware[_COUNTERS] = by_pool
+    told: frozenset[tuple[str, str]] | None = cluster.hardware.get(_TOLD)
+    if told is None:
+        told = frozenset(key for key, slices in by_pool.items() if _makes_a_difference(cluster, key, slices, node))
+        cluster.hardware[_TOLD] = told
+    keys = dict.fromkeys((*((s.spec.driver, s.spec.pool.name) for s in seen), *told))
+    return [s for key in keys for s in by_pool.get(key, ()) if s.spec.node_name != node.name]
+
+
+def _makes_a_difference(cluster: Cluster, key: tuple[str, str], slices: list[ResourceSlice], node: Node) -> bool:
+    """Say whether a node sees anything of other nodes' counters but a complete and valid pool without devices."""
+    newest = max(s.spec.pool.generation for s in slices)
+    pool = _pool(cluster, key, [s for s in slices if s.spec.pool.generation == newest], node)
+    return pool is not None and (bool(pool.devices) or bool(pool.invalid) or not pool.complete)
 
 
 def _is_relevant(slice_: ResourceSlice, node: Node, *, counters_everywhere: bool) -> bool:
