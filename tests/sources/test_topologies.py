@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from api_server.answers import Refused
+from api_server.watched import QUICK, Watched
 
 from dra_lab.findings import Severity
-from dra_lab.sources import load_cluster, load_texts
+from dra_lab.sources import load_cluster, load_context, load_texts
 from dra_lab.sources.anonymise import anonymise
+from dra_lab.sources.live import Limits
+from dra_lab.sources.live.topologies import ATTEMPTS
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 from dra_lab.topology.fabric import fabric_rows, fabric_tree
 
@@ -136,3 +140,51 @@ def test_garbage_in_their_place_is_told_and_the_rest_is_read(server, config):
     cluster = load_cluster("context:test")
     assert [finding.rule for finding in cluster.findings] == ["kind-not-read"]
     assert cluster.slices
+
+
+def test_a_server_that_fails_on_them_holds_nobody_up(server, config):
+    """Kueue converts versions in a webhook; where that is away, a few attempts are enough for what nobody needs."""
+    serve(server, "kueue.x-k8s.io/v1beta1", topology())
+    server.custom["/apis/kueue.x-k8s.io/v1beta1/topologies"] = Refused(500, "InternalError", "no conversion webhook")
+    cluster = load_context("test", limits=Limits(backoff_first=0.01, backoff_most=0.02))
+    assert [finding.rule for finding in cluster.findings] == ["kind-not-read"]
+    assert len(server.asked("v1beta1/topologies")) == ATTEMPTS
+
+
+AGAIN = replace(QUICK, topologies=0.02)
+
+
+def test_a_followed_cluster_has_the_levels_of_now(server, config):
+    """They come, change and go while it is followed."""
+    watched = Watched(load_context("test", limits=QUICK), AGAIN)
+    serve(server, "kueue.x-k8s.io/v1beta2", topology("kueue.x-k8s.io/v1beta2"))
+    watched.until(lambda w: [one.metadata.name for one in w.latest.topologies] == ["default"])
+    serve(server, "kueue.x-k8s.io/v1beta2", topology("kueue.x-k8s.io/v1beta2", "other"))
+    watched.until(lambda w: [one.metadata.name for one in w.latest.topologies] == ["other"])
+    server.custom.clear()
+    watched.until(lambda w: w.latest.topologies == ())
+    watched.follower.stop()
+
+
+def test_levels_that_can_be_read_again_take_back_what_was_said(server, config):
+    """A right that was missing at first, and is there now; what is not read again stays."""
+    serve(server, "kueue.x-k8s.io/v1beta1", topology())
+    server.custom["/apis/kueue.x-k8s.io/v1beta1/topologies"] = refused()
+    watched = Watched(load_context("test", limits=QUICK), AGAIN)
+    assert [finding.rule for finding in watched.latest.findings] == ["right-missing"]
+    serve(server, "kueue.x-k8s.io/v1beta1", topology())
+    watched.until(lambda w: w.latest.topologies and not w.latest.findings)
+    server.custom["/apis/kueue.x-k8s.io/v1beta1/topologies"] = Refused(503, "ServiceUnavailable", "later")
+    asked = len(server.asked("v1beta1/topologies"))
+    watched.until_elsewhere(lambda: len(server.asked("v1beta1/topologies")) > asked + ATTEMPTS)
+    assert watched.latest.topologies
+    watched.follower.stop()
+
+
+def test_levels_that_stay_are_no_new_snapshot(server, config):
+    """They are asked for again and again, and nothing is worked out anew."""
+    serve(server, "kueue.x-k8s.io/v1beta2", topology("kueue.x-k8s.io/v1beta2"))
+    watched = Watched(load_context("test", limits=QUICK), AGAIN)
+    watched.until_elsewhere(lambda: len(server.asked("v1beta2/topologies")) > 4)
+    assert watched.count == 0
+    watched.follower.stop()

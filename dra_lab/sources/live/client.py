@@ -53,13 +53,13 @@ class ReadingClient:
         """Let the overall time limit of the limits run from now on."""
         self._deadline = time.monotonic() + self.limits.overall
 
-    def get(self, path: str, query: Query = {}) -> bytes:  # noqa: B006  never changed
+    def get(self, path: str, query: Query = {}, *, attempts: int = 0) -> bytes:  # noqa: B006  never changed
         """Return the body of an answer of status 200, tried again where that may help.
 
-        Raises Refusal for another status, Unreachable when there is no whole answer, Cancelled, SourceError when the
-        overall time is over.
+        `attempts` are those of the limits, or as many as are given. Raises Refusal for another status, Unreachable when
+        there is no whole answer, Cancelled, SourceError when the overall time is over.
         """
-        return self._retried(lambda: self._once(path, query))
+        return self._retried(lambda: self._once(path, query), attempts or self.limits.attempts)
 
     def stream(self, path: str, query: Query = {}) -> Stream:  # noqa: B006  never changed
         """Begin an answer that comes line by line (a watch); not tried again. Raises like `get`."""
@@ -96,7 +96,7 @@ class ReadingClient:
             socket.settimeout(self.limits.idle)
         return response
 
-    def _retried(self, call: Callable[[], T]) -> T:
+    def _retried(self, call: Callable[[], T], attempts: int) -> T:
         attempt, renewed = 0, False
         while True:
             self._check()
@@ -110,7 +110,7 @@ class ReadingClient:
                     self._renew(used)
                     continue
                 back = isinstance(error, Unreachable) and error.away and self._answered
-                if not (error.passing or back) or attempt >= self.limits.attempts:
+                if not (error.passing or back) or attempt >= attempts:
                     raise
                 pause = self.limits.delay(attempt - 1, getattr(error, "retry_after", None))
                 if self._deadline is not None and time.monotonic() + pause > self._deadline:

@@ -20,6 +20,7 @@ from dra_lab.sources.live.limits import Limits
 from dra_lab.sources.live.missing import refused_credentials, right_missing
 from dra_lab.sources.live.objects import LiveObjects
 from dra_lab.sources.live.refusals import Refusal
+from dra_lab.sources.live.topologies import read_topologies
 from dra_lab.sources.live.watching import Watch
 
 GATHER = 0.5
@@ -229,7 +230,18 @@ class ClusterFollower:
         self._waiting = {watch.label for watch in self._watches}
         for watch in self._watches:
             self._begin(watch.run, f"dra-lab-watch-{watch.label}")
+        self._begin(lambda: self._ask_for_topologies(client), "dra-lab-watch-topologies")
         return client
+
+    def _ask_for_topologies(self, client: ReadingClient) -> None:
+        """Read the Topology objects of Kueue and KAI again and again: they change with the machine room."""
+        while not self._stop.wait(self._limits.topologies):
+            try:
+                found, told = read_topologies(client, self._context)
+            except DraLabError:
+                continue  # the watches say what is wrong
+            if self._objects.take_topologies(found, [one.subject.removeprefix("topologies.") for one in told]):
+                self.changed()
 
     def _of_unread(self, client: ReadingClient, served: Mapping[str, Served]) -> Iterator[Watch]:
         """Yield watches of kinds that could not be read: they are listed as soon as that is possible."""

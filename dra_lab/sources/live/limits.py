@@ -19,7 +19,8 @@ class Limits:
     forget otherwise. A watch on which nothing moved for `quiet` seconds and that is cut then is resumed without a word:
     load balancers do that. A kind that may not be watched is asked for again after `barred`: rights come back, and a
     server just begun does not know them yet. Credentials that are refused are asked for again (plug-ins are run) after
-    `renew`, and the first time at once.
+    `renew`, and the first time at once. Topology objects of Kueue and KAI are not watched but read again after
+    `topologies`.
     """
 
     connect: float = 10.0
@@ -36,6 +37,7 @@ class Limits:
     quiet: float = 25.0
     barred: float = 30.0
     renew: float = 60.0
+    topologies: float = 60.0
 
     def delay(self, attempt: int, retry_after: float | None = None) -> float:
         """Return the pause after a failed attempt (from 0): the server's wish, or the doubled base with jitter."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.overlay import Overlay
+from dra_lab.model.topologies import Topology
 from dra_lab.sources.foreign.overlay_followed import FollowedOverlays
 from dra_lab.sources.live.kinds import KINDS, Kind
 from dra_lab.sources.live.pages import Key, Listed, key_of, tidy, wanted
@@ -38,6 +39,7 @@ class LiveObjects:
         self._said = cluster.findings
         self._claims_known = cluster.claims_known
         self._lock = threading.Lock()
+        self._topologies = cluster.topologies
         self._objects: dict[str, dict[Key, Any]] = {
             kind.name: {key_of(item): item for item in getattr(cluster, FIELDS[kind.name])} for kind in KINDS
         }
@@ -58,6 +60,24 @@ class LiveObjects:
             self._said = tuple(finding for finding in self._said if not gone(finding))
             self._claims_known = self._claims_known or kind.name == "ResourceClaim"
             self._dirty.add(kind.name)
+
+    def take_topologies(self, found: tuple[Topology, ...], unread: Collection[str]) -> bool:
+        """Take Topology objects that were read again; `unread` names groups that were not, of which all stays.
+
+        Returns whether anything is different.
+        """
+
+        def stays(finding: Finding) -> bool:
+            group = finding.subject.removeprefix("topologies.")
+            return group == finding.subject or group in unread
+
+        with self._lock:
+            topologies = (*(one for one in self._topologies if one.group in unread), *found)
+            said = tuple(filter(stays, self._said))
+            if topologies == self._topologies and len(said) == len(self._said):
+                return False
+            self._topologies, self._said = topologies, said
+            return True
 
     def put(self, kind: str, item: Any) -> bool:
         """Add or replace an object; returns False when nothing that is kept of it has changed."""
@@ -122,7 +142,7 @@ class LiveObjects:
             told = (*self._said, *(f for found in self._findings.values() for f in found), *extra)
             read_at = datetime.now().astimezone().isoformat(timespec="seconds")
             changes |= {"findings": tuple(dict.fromkeys(told)), "resource_versions": dict(versions), "read_at": read_at}
-            changes["claims_known"] = self._claims_known
+            changes |= {"claims_known": self._claims_known, "topologies": self._topologies}
             self._latest = self._latest.with_objects(**changes)
             return self._latest
 

@@ -12,6 +12,9 @@ from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.contexts import Context
 from dra_lab.sources.live.refusals import Refusal
 
+ATTEMPTS = 3
+"""Fewer than for other kinds: what nobody needs holds nobody up, as a webhook of Kueue that is away would."""
+
 _LOST = "of labels that are the cluster's own it is not known whether they are levels of the fabric"
 
 
@@ -51,7 +54,7 @@ def _of_group(client: ReadingClient, group: str, versions: tuple[str, ...]) -> l
         version = _served(client, group, versions)
         if not version:
             return []
-        listed = msgspec.json.decode(client.get(f"/apis/{group}/{version}/topologies"), type=_List)
+        listed = msgspec.json.decode(client.get(f"/apis/{group}/{version}/topologies", attempts=ATTEMPTS), type=_List)
     except Refusal as error:
         if error.status == 404:
             return []
@@ -67,7 +70,8 @@ def _of_group(client: ReadingClient, group: str, versions: tuple[str, ...]) -> l
 def _served(client: ReadingClient, group: str, versions: tuple[str, ...]) -> str:
     """Return the newest version that is served and read here, "" for none; who may not ask is told nothing."""
     try:
-        served = {entry.version for entry in msgspec.json.decode(client.get(f"/apis/{group}"), type=_Group).versions}
+        answer = client.get(f"/apis/{group}", attempts=ATTEMPTS)
+        served = {entry.version for entry in msgspec.json.decode(answer, type=_Group).versions}
     except Refusal as error:
         if error.status in (403, 404):
             return ""
