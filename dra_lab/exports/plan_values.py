@@ -86,6 +86,7 @@ def goal_value(goal: GoalValue) -> dict[str, Any]:
         "bound": goal.bound,
         "proven": goal.proven,
         "unknown": goal.unknown,
+        **({"atMost": True} if goal.at_most else {}),
     }
 
 

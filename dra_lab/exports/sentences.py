@@ -103,7 +103,7 @@ def _open(goal: GoalValue) -> str:
     """Say how far a goal may still be from the best: `numa 2, bound 1`."""
     if goal.bound is None:
         return goal.goal
-    return f"{goal.goal} {goal.value}, bound {goal.bound}, gap {goal.value - goal.bound}"
+    return f"{goal.goal} {goal.words}, bound {goal.bound}, gap {goal.value - goal.bound}"
 
 
 def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None, *, only: bool = False) -> Iterator[str]:

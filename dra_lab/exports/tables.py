@@ -74,6 +74,7 @@ def goals_frame(plan: Plan) -> pd.DataFrame:
 
     Columns `goal`, `meaning`, `best`, `bound`, `proven`, `unknown`, `manifest` (kube-scheduler with the compiled
     claim), `plain` (with counts and selectors only), `regret` (manifest less best), `plain_regret`. All are minimised.
+    Where `best` is only the most that a value can be, the regrets are not known.
     """
     rows = []
     for goal in plan.goals:
@@ -88,8 +89,8 @@ def goals_frame(plan: Plan) -> pd.DataFrame:
                 goal.unknown,
                 manifest,
                 plain,
-                None if manifest is None else manifest - goal.value,
-                None if plain is None else plain - goal.value,
+                None if manifest is None or goal.at_most else manifest - goal.value,
+                None if plain is None or goal.at_most else plain - goal.value,
             ]
         )
     columns = ("goal", "meaning", "best", "bound", "proven", "unknown", "manifest", "plain", "regret", "plain_regret")

@@ -105,7 +105,7 @@ def _goals(plan: Plan) -> list[list[str]]:
 
 
 def _value(goal: GoalValue) -> str:
-    return f"{goal.value} ({goal.unknown} of unknown place)" if goal.unknown else str(goal.value)
+    return f"{goal.value} ({goal.unknown} of unknown place)" if goal.unknown else goal.words
 
 
 def _proof(goal: GoalValue) -> str:

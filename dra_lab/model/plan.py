@@ -73,7 +73,8 @@ class GoalValue:
 
     `value` counts what GOALS says; `bound` is the best value that could still exist (None when unknown); `proven` is
     True when no better value exists, the goals before it being kept; `unknown` counts devices whose locality is
-    unknown, each of which counts as a place of its own.
+    unknown, each of which counts as a place of its own. `at_most` says that `value` is only the most that it can be:
+    of `damage`, where counting the replicas took too long.
     """
 
     goal: str
@@ -81,6 +82,12 @@ class GoalValue:
     bound: int | None = None
     proven: bool = False
     unknown: int = 0
+    at_most: bool = False
+
+    @property
+    def words(self) -> str:
+        """Return the value as it is told: `2`, or `at most 2`."""
+        return f"at most {self.value}" if self.at_most else str(self.value)
 
 
 @dataclass(frozen=True, slots=True)

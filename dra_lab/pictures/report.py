@@ -188,7 +188,7 @@ def _goals(plan: Plan) -> str:
         words = escape(GOALS.get(goal.goal, goal.goal))
         columns = [_compared(goal.value, first_fit, goal.goal) for first_fit in (plan.first_fit, plan.first_fit_plain)]
         rows.append(
-            [words, f'<span class="amount">{goal.value} <span class="facts">{proof}{unknown}</span></span>', *columns]
+            [words, f'<span class="amount">{goal.words} <span class="facts">{proof}{unknown}</span></span>', *columns]
         )
     head = ("goal", "best", "kube-scheduler, this manifest", "kube-scheduler, counts and selectors only")
     told = "".join(

@@ -102,8 +102,8 @@ def _goals(work: Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple
     if DAMAGE in work.order:
         lost = _damage(work, placements)
         if lost is None and DAMAGE in stages:
-            # no time is left to count it again: what the solver found stands
-            lost = GoalValue(DAMAGE, stages[DAMAGE].value)
+            # it is not known how many replicas fit, before or after: what the solver found stands
+            lost = GoalValue(DAMAGE, stages[DAMAGE].value, at_most=not stages[DAMAGE].proven)
         counted |= {DAMAGE: lost} if lost is not None else {}
     goals: list[GoalValue] = []
     decided = work.choice.decided

@@ -52,7 +52,7 @@ def regret_of(
     differing = tuple(
         GoalRegret(goal.goal, goal.value, theirs[goal.goal])
         for goal in goals
-        if goal.goal in theirs and theirs[goal.goal] != goal.value
+        if goal.goal in theirs and theirs[goal.goal] != goal.value and not goal.at_most
     )
     return Regret(against, differing, path_shares(places, placements), path_shares(places, found.placements))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 
 from msgspec.structs import replace
 
@@ -73,12 +74,15 @@ class Others:
 
     @property
     def most(self) -> int:
-        """Return a number that the damage cannot exceed: an unshared device that is gone costs one replica at most."""
+        """Return a number that the damage cannot exceed, by what the devices of one replica may take from others.
+
+        With shared counters it is all of them: a large partition may take what many small ones need.
+        """
         one = self._build([self._kept], None)
-        if any(group.shareable for group in one.groups):
+        if any(group.draws for group in one.groups):
             return self.before[1]
-        devices = sum(max((one.need(ask) for ask in indices), default=0) for indices in one.requests)
-        return min(self.before[1], devices)
+        costs = [max(one.need(ask) * _cost(one, ask) for ask in indices) for indices in one.requests]
+        return min(self.before[1], sum(costs))
 
     @property
     def endless(self) -> bool:
@@ -235,6 +239,26 @@ def _slots(group: DeviceGroup, ask: int) -> int:
     uses, left = dict(dict(group.uses)[ask]), dict(group.remaining)
     times = [int(left[key] // amount) for key, amount in uses.items() if key in left and amount > 0]
     return min(times, default=_NO_LIMIT)
+
+
+def _cost(problem: AllocationProblem, ask: int) -> int:
+    """Return how many replicas a device that serves an ask can cost at most.
+
+    An unshared device serves one replica. Of a shared one, those make room for an amount that take the least of it; who
+    takes nothing of a capacity is in nobody's way (rule 64).
+    """
+    found = 0
+    for group in (group for group in problem.groups if ask in group.asks):
+        if not group.shareable:
+            found = max(found, 1)
+            continue
+        uses = [dict(own) for _, own in group.uses]
+        lost = 0
+        for key, amount in dict(dict(group.uses)[ask]).items():
+            if amount > 0:
+                lost += ceil(amount / min(own[key] for own in uses if own.get(key, 0) > 0))
+        found = max(found, lost)
+    return found
 
 
 def _ways(problem: AllocationProblem, ask: int) -> tuple[int, ...]:

@@ -204,7 +204,7 @@ def goal_words(goal: GoalValue) -> str:
 def _goal_row(plan: Plan, goal: GoalValue) -> GoalRow:
     return GoalRow(
         goal=goal.goal,
-        label=GOALS.get(goal.goal, goal.goal),
+        label=GOALS.get(goal.goal, goal.goal) + (", at most" if goal.at_most else ""),
         best=goal.value,
         bound=goal.bound,
         proven=goal.proven,
@@ -227,6 +227,8 @@ def _reached(fit: FirstFit | None, goal: str) -> str:
 
 def _better(plan: Plan, goal: GoalValue) -> str:
     """Say how much worse kube-scheduler is aligned: with the manifest where it is, else without links."""
+    if goal.at_most:
+        return ""
     for fit, words in ((plan.first_fit, "with this manifest"), (plan.first_fit_plain, "without links")):
         value = fit.goal(goal.goal) if fit is not None else None
         if value is not None and value != goal.value:

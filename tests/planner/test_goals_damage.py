@@ -7,15 +7,16 @@ import random
 
 import pytest
 from exhaustive_damage import ExhaustiveDamage
-from exhaustive_plans import CPU, GPU, TAG, random_cluster, random_fleet, random_sketch, text
+from exhaustive_plans import CPU, GPU, NIC, NUMA, TAG, random_cluster, random_fleet, random_sketch, text
 from exhaustive_sharing import CORES
 from msgspec import structs
 from sharing_nodes import ask, counted, names, node, part, planned
 from small_nodes import a_slice, gpu
 
 from dra_lab.checks.plans import check_plan
+from dra_lab.exports.sentences import answer_sentence
 from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest
-from dra_lab.model.device import CapacityRequestPolicy, Device, DeviceCapacity
+from dra_lab.model.device import CapacityRequestPolicy, Device, DeviceAttribute, DeviceCapacity
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.plan import PlanStatus, goal_order
 from dra_lab.model.release import KubernetesRelease
@@ -107,3 +108,33 @@ def test_what_no_pod_can_take_by_itself_is_no_room():
     plan = planned(node(*parts, far, nodes=nodes), ask("r"))
     assert names(plan)[0] in ("p0", "p1")
     assert plan.goal("damage") == 1
+
+
+def test_shares_that_take_nothing_cost_nothing():
+    """Devices shared without end are left as they are, so that the damage is 0, proven, and no number of counting."""
+    free = [Device(name=name, allow_multiple_allocations=True) for name in "ab"]
+    plan = planned(node(a_slice(GPU, *free)), ask("r", count=2))
+    assert plan.proven
+    assert plan.goal("damage") == 0
+
+
+def test_what_was_not_counted_is_said_as_at_most():
+    """Of replicas without end that also take unshared devices, the damage is at most the devices taken, and said so."""
+    free = [Device(name=name, allow_multiple_allocations=True) for name in "ab"]
+    plan = planned(node(a_slice(GPU, *free, gpu(0), gpu(1))), ask("r", count=2))
+    damage = plan.goals[-1]
+    assert (damage.value, damage.proven, damage.at_most) == (2, False, True)
+    assert "damage at most 2, bound 0" in answer_sentence(plan)
+
+
+def test_a_large_partition_may_cost_more_than_one_replica():
+    """Where more partitions fit than are modelled side by side, what a large one costs is no less than it takes."""
+    near, far = {NUMA: DeviceAttribute(int_=0)}, {NUMA: DeviceAttribute(int_=1)}
+    small = [structs.replace(part(f"small-{n}", memory=1), attributes=far) for n in range(40)]
+    large = structs.replace(part("large", memory=30), attributes=near)
+    nics = [Device(name=f"nic-{n}", attributes=near) for n in range(41)]
+    plan = planned(node(*counted(large, *small, memory=40), a_slice(NIC, *nics)), ask("r"), ask("n", NIC))
+    assert "large" in names(plan)  # it alone is on the NUMA node of the NICs; 10 of 40 replicas fit beside it
+    damage = plan.goals[-1]
+    assert damage.at_most
+    assert damage.value >= 30

@@ -100,14 +100,15 @@ def _rows(answer: Plan | FleetPlan) -> list[dict[str, Any]]:
             found = next((g for g in goals if g.goal == name), None)
             if found is None:
                 continue
-            worse = found.value - goal.value if who != "best" else 0
+            worse = found.value - goal.value if who != "best" and not goal.at_most else 0
+            told = f"at most {found.value:,}" if found.at_most else f"{found.value:,}"
             rows.append(
                 {
                     "goal": clean(meanings.get(name, name)),
                     "who": _WHO[who][0],
                     "value": found.value,
                     "worse": worse,
-                    "words": f"{_WHO[who][0][0]} {found.value:,}" + (f" ({worse:+,})" if worse else ""),
+                    "words": f"{_WHO[who][0][0]} {told}" + (f" ({worse:+,})" if worse else ""),
                     "proof": "" if who != "best" else "on the nodes that were compared" if part else _proof(found),
                 }
             )
