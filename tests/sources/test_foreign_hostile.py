@@ -92,6 +92,13 @@ def test_very_many_elements_end_in_time():
         ((b"0000:[20-2f]", b"0000:[10-2f]"), "the root pci0000:10 is there twice"),
         ((b'type="NUMANode" os_index="1"', b'type="NUMANode" os_index="0"'), "NUMA node 0 is there twice"),
         ((b'type="NUMANode" os_index="1"', b'type="NUMANode" os_index="-1"'), "os_index is '-1'"),
+        (
+            (b'type="Bridge" bridge_type="0-1"', b'type="Bridgf" bridge_type="0-1"'),
+            "type 'Bridgf' has an address on PCI",
+        ),
+        ((b'type="PCIDev"', b'type="PCIDew"'), "an object of type 'PCIDew' has an address on PCI"),
+        ((b'type="Bridge" bridge_type="1-1"', b'type="OSDev"'), "it stands inside the OSDev of line"),
+        ((b'type="Bridge" bridge_type="1-1"', b'type="PCIDev"'), "it stands inside the PCIDev of line"),
     ],
 )
 def test_hwloc_that_lies_names_line_and_element(change, words):
@@ -109,6 +116,14 @@ def test_hwloc_that_lies_names_line_and_element(change, words):
         ((b'busid="0000:81:00.0"', b""), "busid is ''"),
         ((b"0000:81:00.0", b"0000:13:00.0"), "the address 0000:13:00.0 is there twice (first on line 4)"),
         ((b"</cpu>", b"</pci>"), "the XML is broken"),
+        (
+            (b'</cpu>\n  <cpu numaid="1"', b'<cpu numaid="1" dev=""'),
+            "it stands inside a <cpu>, on line 2, where none can be",
+        ),
+        (
+            (b'<net name="eth0" dev="1"/>', b'<net name="eth0" dev="1"/>\n' * 2),
+            "eth0 is there twice (first on line 13)",
+        ),
     ],
 )
 def test_nccl_that_lies_names_line_and_element(change, words):

@@ -11,6 +11,8 @@ from dra_lab.findings import Origin
 from dra_lab.sources.foreign.inventory import MAX_CPUS, MAX_DEVICES, Fact, mask_numbers, pci_address
 from dra_lab.sources.foreign.xml_text import Element
 
+_IO = ("Bridge", "PCIDev", "OSDev")
+_PCI = ("pci_busid", "pci_type", "bridge_pci", "bridge_type")
 _BRIDGE_PCI = re.compile(r"([0-9a-f]{4,8}):\[([0-9a-f]{2})-([0-9a-f]{2})\]", re.IGNORECASE)
 
 
@@ -69,6 +71,7 @@ class Walk:
 def visit(walk: Walk, element: Element, at: Place) -> None:
     """Walk through an object and those inside it. Raises SourceError for what cannot be true."""
     kind = element.get("type")
+    _check_nesting(walk, element)
     if kind == "OSDev":
         return
     if kind in ("Package", "Socket"):
@@ -90,6 +93,21 @@ def visit(walk: Walk, element: Element, at: Place) -> None:
         at = Place(at.package, at.numa_ancestor, element.get("nodeset"), element)
     for child in element.named("object"):
         visit(walk, child, at)
+
+
+def _check_nesting(walk: Walk, element: Element) -> None:
+    """Refuse what stands where hwloc never puts it: then lines are missing or mixed up, and devices with them.
+
+    Only bridges have other PCI objects below them, and nothing of PCI has a socket (hwloc's "Terms and Definitions").
+    """
+    kind = element.get("type")
+    if kind not in _IO and any(element.get(name) for name in _PCI):
+        walk.refuse(f"an object of type {kind[:40]!r} has an address on PCI", element)
+    inside = {"Bridge": ("Package", "Socket"), "PCIDev": ("Bridge", "PCIDev", "Package", "Socket")}
+    barred = inside.get(kind, (*inside["PCIDev"], "NUMANode", "Node") if kind == "OSDev" else ())
+    for child in element.named("object"):
+        if child.get("type") in barred:
+            walk.refuse(f"it stands inside the {kind} of line {element.line}, where none can be", child)
 
 
 def _package(element: Element) -> int | None:

@@ -37,6 +37,7 @@ class _Walk:
     found: list[tuple[Element, str, Fact | None, tuple[str, ...]]] = field(default_factory=list)
     bare: list[tuple[Element, Fact | None]] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
+    nets: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def origin(self, element: Element, path: str = "") -> Origin:
         names = (element.get(key) for key in ("busid", "numaid", "name", "dev"))
@@ -69,6 +70,7 @@ def read_nccl(root: Element, source: str) -> Inventory:
             f"{what}; write it with NCCL_MNNVL_ENABLE=0 beside NCCL_TOPO_DUMP_FILE, or leave one host's <cpu> in it",
             origin=walk.origin(list(hosts.values())[1], "host_hash"),
         )
+    _check(walk, root)
     nodes = [node for cpu in root.named("cpu") if (node := _cpu(walk, cpu)) is not None]
     twice = {node.numa_node for node in nodes if sum(node.numa_node == other.numa_node for other in nodes) > 1}
     if twice:
@@ -83,6 +85,18 @@ def read_nccl(root: Element, source: str) -> Inventory:
     named = {device.text("rdmaDevice") for device in devices}
     devices += [nic for found in walk.bare for nic in _bare(walk, *found) if nic.name not in named]
     return Inventory(source, FORMAT, tuple(devices), tuple(nodes), tuple(_findings(walk, source)))
+
+
+def _check(walk: _Walk, element: Element) -> None:
+    """Refuse a <cpu> inside another element and a <net> that is there twice: lines are missing, mixed up or doubled."""
+    for child in element.children:
+        if child.tag == "cpu" and element.tag != "system":
+            walk.refuse(f"it stands inside the <{element.tag[:40]}> of line {element.line}, where none can be", child)
+        if child.tag == "net" and child.get("name"):
+            line = walk.nets.setdefault((child.get("name"), child.get("dev"), child.get("port")), child.line)
+            if line != child.line:
+                walk.refuse(f"{child.get('name')[:40]} is there twice (first on line {line})", child)
+        _check(walk, child)
 
 
 def _findings(walk: _Walk, source: str) -> Iterator[Finding]:
