@@ -6,9 +6,10 @@ At the end of each test every page must have stayed on this machine and thrown n
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
+import evidence
 import provide_chromium
 import pytest
 from desk import Desk, Doorway
@@ -34,6 +35,17 @@ ARGUMENTS = [
     "--proxy-server=http://127.0.0.1:9",
     "--proxy-bypass-list=127.0.0.1",
 ]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that failed says what its pages and kernels were doing; the pictures lie beside those of other tests."""
+    report = yield
+    if report.failed:
+        report.sections.append(("pages and kernels", evidence.of_failure(item.name)))
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import queue
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import contrast
 import nbformat
+from kernel_traffic import KernelTraffic
 from lab_server import Kernel, LabServer, until
 from playwright.sync_api import BrowserContext, Page
 
@@ -37,18 +39,25 @@ def write_notebook(path: Path, cells: Sequence[str], *, run_on_open: bool = Fals
 class LabPage:
     """One page in a browser context of its own. Whatever it asked of other machines stands in `foreign`."""
 
+    all_open: ClassVar[list[LabPage]] = []
+
     def __init__(self, context: BrowserContext, server: LabServer) -> None:
         self.server = server
         self.notebook = ""
         self.foreign: list[str] = []
         self.errors: list[str] = []
+        self.said: deque[str] = deque(maxlen=20)
+        self.traffic = KernelTraffic()
         self._context = context
         self._kernel: Kernel | None = None
         self._killed = 0
         self.page: Page = context.new_page()
         context.on("request", lambda request: self._note(request.url))
         self.page.on("websocket", lambda socket: self._note(socket.url))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("websocket", self.traffic.listen)
+        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text[:500]}"))
+        self.page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
+        self.all_open.append(self)
 
     def goto(self, address: str = "lab", *, reset: bool = True) -> LabPage:
         """Load a page of the server (`lab`, `lab/tree/x.ipynb`, `notebooks/x.ipynb`) and wait for the application."""
@@ -146,6 +155,7 @@ class LabPage:
     def close(self) -> None:
         self.release()
         self._context.close()
+        self.all_open.remove(self)
 
     # ------------------------------------------------------------ looking
 

@@ -14,11 +14,18 @@ import time
 import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from jupyter_client import BlockingKernelClient
 
 T = TypeVar("T")
+
+# What a kernel of the tests runs when it starts: asked by a signal, it writes down where each of its threads stands.
+_TELL_STACKS = """import faulthandler, os, signal
+if hasattr(faulthandler, "register"):
+    faulthandler.register(signal.SIGUSR1, file=open(os.path.join({folder!r}, f"{{os.getpid()}}.txt"), "w"))
+del faulthandler, os, signal
+"""
 
 
 def until(question: Callable[[], T], what: str, timeout: float = 10.0) -> T:
@@ -79,6 +86,8 @@ class Kernel:
 class LabServer:
     """One JupyterLab in folders of its own; nothing of the person's configuration is read or written."""
 
+    all_running: ClassVar[list[LabServer]] = []
+
     def __init__(self, base: Path, program: Sequence[str] = (sys.executable, "-m", "jupyterlab")) -> None:
         self.base = base
         self.program = list(program)
@@ -86,7 +95,9 @@ class LabServer:
         self.port = _free_port()
         self.root = base / "work"
         self.root.mkdir(parents=True)
+        self.stacks = base / "stacks"
         self._quiet_news()
+        self._let_kernels_tell_stacks()
         self._log = (base / "lab.log").open("wb")
         started = time.monotonic()
         self._process = subprocess.Popen(
@@ -94,6 +105,7 @@ class LabServer:
         )
         until(self._answers, "JupyterLab answers", timeout=300)
         self.seconds_to_start = time.monotonic() - started
+        self.all_running.append(self)
 
     @property
     def url(self) -> str:
@@ -142,6 +154,7 @@ class LabServer:
         except subprocess.TimeoutExpired:
             self._process.kill()
         self._log.close()
+        self.all_running.remove(self)
 
     def _answers(self) -> bool:
         if self._process.poll() is not None:
@@ -157,6 +170,13 @@ class LabServer:
         folder = self.base / "settings" / "@jupyterlab" / "apputils-extension"
         folder.mkdir(parents=True)
         (folder / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
+
+    def _let_kernels_tell_stacks(self) -> None:
+        """Let each kernel write its stacks into `stacks`, a file named after its process, when it gets SIGUSR1."""
+        self.stacks.mkdir()
+        folder = self.base / "ipython" / "profile_default" / "startup"
+        folder.mkdir(parents=True)
+        (folder / "00-stacks.py").write_text(_TELL_STACKS.format(folder=str(self.stacks)), encoding="utf-8")
 
     def _environment(self) -> dict[str, str]:
         own = {

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import evidence
 import pytest
 from lab_page import wait_for_cells
 from lab_server import until
@@ -121,6 +122,19 @@ def test_a_killed_kernel_comes_back_empty(open_notebook):
     page.kill_kernel()
     page.wait_for_new_kernel()
     assert page.eval("'x' in globals()") is False
+
+
+def test_a_failure_would_say_what_the_kernel_owes_and_where_it_stands(open_notebook):
+    """A kernel that hangs is seen as a request without an answer and as a thread that waits."""
+    page = open_notebook(["import threading\nthreading.Event().wait(60)"], run=False)
+    page.page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.page.locator(".jp-InputArea-prompt", has_text="[*]").wait_for()
+    found = evidence.of_failure("what-hangs")
+    page.command("kernelmenu:interrupt")
+    wait_for_cells(page)
+    assert "execute_request on shell" in found
+    assert "threading.py" in found
+    assert "failed-what-hangs-1.png" in found
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
