@@ -110,12 +110,18 @@ def __dir__() -> list[str]:
 
 
 _SHOWN = {
+    "dra_lab.findings.Finding": "reason_displays.finding",
     "dra_lab.model.cluster.Cluster": "displays.cluster",
     "dra_lab.model.fleet.FleetPlan": "fleet_displays.fleet",
     "dra_lab.model.fleet.LargestJob": "fleet_displays.job",
     "dra_lab.model.fleet.Room": "fleet_displays.room",
     "dra_lab.model.fleet.Stranded": "fleet_displays.stranded",
     "dra_lab.model.plan.Plan": "displays.plan",
+    "dra_lab.model.plan.Shortfall": "reason_displays.shortfall",
+    "dra_lab.model.plan.Suggestion": "reason_displays.suggestion",
+    "dra_lab.model.reasons.Reasons": "reason_displays.reasons",
+    "dra_lab.model.reasons.Relaxation": "reason_displays.relaxation",
+    "dra_lab.model.regret.Regret": "reason_displays.regret",
     "dra_lab.model.sketch.ClaimSketch": "displays.sketch",
     "dra_lab.planner.scenarios.ScenarioAnswer": "fleet_displays.answer",
 }

@@ -108,8 +108,13 @@ def relaxation_lines(plan: Plan) -> Iterator[str]:
     """Yield every relaxation with what it brings, most nodes first; then what is no help, and what was not tried."""
     changes = plan.reasons.relaxations if plan.reasons else ()
     helping = sorted((c for c in changes if c.fitting), key=lambda change: -(change.fitting or 0))
-    for change in helping:
-        yield f"{change.title}: fits on {change.fitting} of {_total(change)}"
+    yield from map(relaxation_words, helping)
+    yield from no_help_lines(plan)
+
+
+def no_help_lines(plan: Plan) -> Iterator[str]:
+    """Yield the relaxations that are no help alone, and those of which it was not found out."""
+    changes = plan.reasons.relaxations if plan.reasons else ()
     useless = [change.title for change in changes if change.fitting == 0 and not change.undecided]
     if useless:
         yield f"Tried, and alone not enough: {'; '.join(useless)}"
@@ -119,6 +124,13 @@ def relaxation_lines(plan: Plan) -> Iterator[str]:
             untried.setdefault(change.why_open, []).append(change.title)
     for why, titles in untried.items():
         yield f"Not found out, {why}: {'; '.join(titles)}"
+
+
+def relaxation_words(change: Relaxation) -> str:
+    """Return one relaxation with what it brings: `Prefer 'pairs': fits on 3 of 4 nodes`."""
+    if change.why_open and not change.fitting:
+        return f"{change.title}: not found out, {change.why_open}"
+    return f"{change.title}: fits on {change.fitting} of {_total(change)}"
 
 
 def _total(change: Relaxation) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import weakref
-from typing import Any
+from collections.abc import Iterator
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
@@ -12,8 +12,9 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
+from dra_lab.widgets.plan_values import GoalRow
+from dra_lab.widgets.result_parts import Lines, Part, Picture, Sentence, Table, Words, as_html, as_text
 
-_CELL = ' style="text-align:left;padding:2px 14px 2px 0"'
 _SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
@@ -41,18 +42,22 @@ def register_displays(session: Session | None = None) -> None:
 
 
 def plan_words(plan: Plan) -> str:
-    """Return a plan as plain text: all of it where its cluster is at hand, else its sentence."""
-    from dra_lab.exports.text import answer_sentence, plan_text
+    """Return a plan as plain text; models and places of its devices stand in it where its cluster is at hand."""
+    from dra_lab.exports.text import plan_text
 
     cluster = _cluster_of(plan)
-    return plan_text(plan, cluster) if cluster is not None else answer_sentence(plan)
+    return plan_text(plan, cluster).rstrip("\n") if cluster is not None else as_text(_plan(plan))
 
 
 def cluster_words(cluster: Cluster) -> str:
-    """Return what is in a cluster in one line."""
+    """Return what is in a cluster as plain text: one line, a row for each kind of device, the fabric, findings."""
+    return as_text(_cluster(cluster))
+
+
+def _summary(cluster: Cluster, release: KubernetesRelease) -> str:
     from dra_lab.session.summary import summary
 
-    return f"{cluster.name or 'cluster'}: {summary(cluster, KubernetesRelease(cluster.default_release))}"
+    return f"{cluster.name or 'cluster'}: {summary(cluster, release)}"
 
 
 def sketch_words(sketch: ClaimSketch) -> str:
@@ -93,58 +98,79 @@ def _picture(plan: Plan) -> str:
 
 def plan_html(plan: Plan) -> str:
     """Return a plan as HTML without scripts: sentence, picture, goals beside kube-scheduler's, reasons, suggestions."""
-    from dra_lab.exports.text import answer_sentence
+    return as_html(_plan(plan))
+
+
+def _plan(plan: Plan) -> Iterator[Part]:
+    from dra_lab.exports.sentences import answer_sentence
     from dra_lab.pictures.reason_words import conflict_lines, regret_lines, relaxation_lines, scarcity_lines
     from dra_lab.widgets.answer_rows import goal_rows, reason_rows, suggestion_rows
 
-    parts = [f"<p><strong>{html.escape(answer_sentence(plan))}</strong></p>", _picture(plan)]
-    goals = [
-        (row.label, str(row.best), "proven" if row.proven else f"bound {row.bound}", row.manifest, row.plain)
-        for row in goal_rows(plan)
-    ]
-    if goals:
-        head = ("goal", "best", "", "kube-scheduler with this manifest", "without links")
-        parts.append(_table(head, goals))
-    parts += [_list("Bandwidth from GPUs to NICs", list(regret_lines(plan)))]
-    parts += [_list("Reasons", [_joined(row.message, row.advice) for row in reason_rows(plan)])]
-    parts += [_list("What is in the way", [*scarcity_lines(plan), *conflict_lines(plan)])]
-    parts += [_list("Relaxations, each tried alone", list(relaxation_lines(plan)))]
-    parts += [_list("What would help", [_joined(row.title, row.detail) for row in suggestion_rows(plan)])]
-    parts += [_list("Findings", [str(finding) for finding in plan.findings])]
-    return f'<div class="dra-result">{"".join(parts)}</div>'
+    yield Sentence(answer_sentence(plan))
+    yield Picture(_picture(plan))
+    yield _devices(plan)
+    goals = [(row.label, str(row.best), _proof(row), row.manifest, row.plain) for row in goal_rows(plan)]
+    yield Table(("goal", "best", "proof", "kube-scheduler with this manifest", "without links"), goals)
+    yield Lines("Bandwidth from GPUs to NICs", [*regret_lines(plan)])
+    yield Lines("Reasons", [_joined(row.message, row.advice) for row in reason_rows(plan)])
+    yield Lines("What is in the way", [*scarcity_lines(plan), *conflict_lines(plan)])
+    yield Lines("Relaxations, each tried alone", [*relaxation_lines(plan)])
+    yield Lines("What would help", [_joined(row.title, row.detail) for row in suggestion_rows(plan)])
+    yield Lines("Findings", [str(finding) for finding in plan.findings])
+
+
+def _proof(row: GoalRow) -> str:
+    if row.proven:
+        return "proven"
+    return "not proven" if row.bound is None else f"bound {row.bound:,}"
+
+
+def _devices(plan: Plan) -> Table:
+    """Return which devices are taken, and how much of those that are shared."""
+    takes = [", ".join(f"{key} {amount}" for key, amount in place.consumed.items()) for place in plan.placements]
+    rows = [(place.reference, str(place.device)) for place in plan.placements]
+    title = f"Devices on {plan.node}"
+    if not any(takes):
+        return Table(("request", "device"), rows, title)
+    return Table(("request", "device", "takes"), [(*row, taken) for row, taken in zip(rows, takes, strict=True)], title)
 
 
 def cluster_html(cluster: Cluster) -> str:
     """Return what is in a cluster as HTML: one line, a row for each kind of device, the fabric, how many findings."""
+    return as_html(_cluster(cluster))
+
+
+def _cluster(cluster: Cluster) -> Iterator[Part]:
     from dra_lab.checks.cluster import check_cluster
-    from dra_lab.session.summary import summary
     from dra_lab.widgets.cluster_rows import counts
 
     release = KubernetesRelease(cluster.default_release)
     found = counts((*cluster.findings, *check_cluster(cluster)))
-    words = f"{found.error} errors, {found.warning} warnings, {found.note} notes"
-    line = html.escape(summary(cluster, release))
-    parts = [f"<p><strong>{html.escape(cluster.name or 'cluster')}</strong>: {line}</p>"]
-    parts.append(_table(("driver", "kind", "model", "devices", "free"), _driver_rows(cluster, release)))
-    parts.append(_fabric(cluster))
-    parts.append(f"<p>Kubernetes {release.version}; findings: {words}</p>")
-    return f'<div class="dra-result">{"".join(parts)}</div>'
+    yield Sentence(_summary(cluster, release))
+    yield Table(("driver", "kind", "model", "devices", "free"), _driver_rows(cluster, release))
+    yield from _fabric(cluster)
+    words = f"{_number(found.error, 'error')}, {_number(found.warning, 'warning')}, {_number(found.note, 'note')}"
+    yield Words(f"Kubernetes {release.version}; findings: {words}")
 
 
-def _fabric(cluster: Cluster) -> str:
-    """Return the levels of the fabric as a table and what contradicts in it, "" where nothing is known."""
+def _number(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _fabric(cluster: Cluster) -> Iterator[Part]:
+    """Yield the levels of the fabric as a table and what contradicts in it; nothing where nothing is known."""
     from dra_lab.topology.fabric import fabric_rows, fabric_tree, fabric_words
 
     tree = fabric_tree(cluster)
     if not tree.levels:
-        return ""
+        return
     rows = [
         (row.level, row.label, row.writer, row.places, _span(row.smallest, row.largest), row.without)
         for row in fabric_rows(tree)
     ]
-    head = ("fabric", "label", "written by", "places", "nodes in each", "nodes without")
-    line = f"<p>Fabric: {html.escape(fabric_words(tree))}</p>"
-    return line + _table(head, rows) + _list("Fabric findings", [str(finding) for finding in tree.findings])
+    yield Words(f"Fabric: {fabric_words(tree)}")
+    yield Table(("fabric", "label", "written by", "places", "nodes in each", "nodes without"), rows)
+    yield Lines("Fabric findings", [str(finding) for finding in tree.findings])
 
 
 def _driver_rows(cluster: Cluster, release: KubernetesRelease) -> list[tuple[str, ...]]:
@@ -160,16 +186,3 @@ def _driver_rows(cluster: Cluster, release: KubernetesRelease) -> list[tuple[str
 
 def _joined(*sentences: str) -> str:
     return ". ".join(sentence.rstrip(".") for sentence in sentences if sentence)
-
-
-def _table(head: tuple[str, ...], rows: list[Any]) -> str:
-    top = "".join(f"<th{_CELL}>{html.escape(words)}</th>" for words in head)
-    body = "".join(f"<tr>{''.join(f'<td{_CELL}>{html.escape(str(words))}</td>' for words in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _list(heading: str, lines: list[str]) -> str:
-    if not lines:
-        return ""
-    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
-    return f"<p>{heading}:</p><ul>{items}</ul>"

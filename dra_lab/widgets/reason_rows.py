@@ -6,8 +6,8 @@ from dra_lab.model.plan import Plan
 from dra_lab.pictures.reason_words import (
     conflict_lines,
     funnel_tables,
+    no_help_lines,
     regret_lines,
-    relaxation_lines,
     scarcity_lines,
 )
 from dra_lab.widgets.plan_values import FunnelRow, RegretRow, WhyRow
@@ -30,8 +30,8 @@ def why_row(plan: Plan | None) -> WhyRow:
         )
         for table in funnel_tables(plan)
     )
-    tried = tuple(line for line in relaxation_lines(plan) if line.startswith(("Tried", "Not tried")))
-    return WhyRow(lines=(*scarcity_lines(plan), *conflict_lines(plan)), funnels=tables, tried=tried)
+    lines = (*scarcity_lines(plan), *conflict_lines(plan))
+    return WhyRow(lines=lines, funnels=tables, tried=tuple(no_help_lines(plan)))
 
 
 def regret_row(plan: Plan | None) -> RegretRow:

@@ -1,0 +1,87 @@
+"""What IPython shows of findings, reasons and regret: sentences, escaped, with nothing of Python around them."""
+
+from __future__ import annotations
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import dra_lab
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import GoalValue, Placement, Plan, PlanStatus, Shortfall, Suggestion
+from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation
+from dra_lab.model.regret import GoalRegret, Regret
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.widgets.reason_rows import why_row
+from dra_lab.widgets.result_parts import Table, as_html, as_text
+
+HOSTILE = "<script>alert(1)</script>\x1b[2J"
+UNTRIED = Relaxation("link", "pairs", "Prefer 'pairs'", None, 4)
+REASONS = Reasons(
+    nearest=HOSTILE,
+    funnels=(Funnel(HOSTILE, 5, HOSTILE, 1, (FunnelStep("published", 9), FunnelStep("class", 4, HOSTILE))),),
+    conflicts=(Conflict((Element("request", HOSTILE),)),),
+    relaxations=(Relaxation("link", HOSTILE, HOSTILE, 3, 4), UNTRIED),
+)
+RESULTS = [
+    (Finding("rule", Severity.WARNING, HOSTILE, "is stale", "Read it again."), "is stale. Read it again."),
+    (Shortfall("count", HOSTILE, f"{HOSTILE} needs 9, has 8", advice="Ask for 8."), "needs 9, has 8. Ask for 8."),
+    (Suggestion("Ask for 8", HOSTILE, selectors={"gpu": (HOSTILE,)}), "Ask for 8"),
+    (Relaxation("link", HOSTILE, HOSTILE, 3, 4), "fits on 3 of 4 nodes"),
+    (UNTRIED, "not found out, the time was up"),
+    (REASONS, "cannot be had on any node"),
+    (Regret("plain", (GoalRegret("numa", 1, 2),)), "NUMA nodes spanned"),
+]
+
+
+@pytest.fixture
+def shell():
+    """Give an IPython that has been told of our results, as `import dra_lab` does in a notebook."""
+    made = InteractiveShell.instance()
+    dra_lab._teach_notebook()
+    yield made
+    InteractiveShell.clear_instance()
+
+
+@pytest.mark.parametrize(("value", "words"), RESULTS)
+def test_a_part_of_an_answer_is_shown_in_words_and_escaped(shell, value, words):
+    """The sentence in both forms; text of a cluster is neither markup nor a terminal's command."""
+    shown, _ = shell.display_formatter.format(value)
+    assert words in shown["text/html"]
+    assert words in shown["text/plain"]
+    assert "<script" not in shown["text/html"]
+    assert "\x1b" not in shown["text/plain"]
+
+
+def test_several_findings_are_a_line_each(shell):
+    """A tuple of values is printed with the words of each."""
+    said = "says what no attribute of its kind has said before in any cluster"
+    shown, _ = shell.display_formatter.format(tuple(Finding("r", Severity.NOTE, f"n{at}", said) for at in range(3)))
+    lines = [line.strip(" (),") for line in shown["text/plain"].splitlines()]
+    assert lines == [f"note: n{at}: {said}" for at in range(3)]
+
+
+def test_a_plan_without_its_cluster_tells_devices_and_goals_in_a_terminal(shell):
+    """`make_plan` gives no cluster along: what is taken and how good it is stand there all the same."""
+    taken = Placement(request="gpu", device=DeviceID("gpu.example.com", "n1", "gpu-7"))
+    goals = (GoalValue("numa", 1, 1, proven=True), GoalValue("roots", 3, None))
+    plan = Plan(PlanStatus.FEASIBLE, ClaimSketch(), node="n1", placements=(taken,), goals=goals)
+    text = shell.display_formatter.format(plan)[0]["text/plain"]
+    assert "gpu.example.com/n1/gpu-7" in text
+    assert [line.split()[-2:] for line in text.splitlines() if "spanned" in line] == [
+        ["1", "proven"],
+        ["not", "proven"],
+    ]
+
+
+def test_what_was_not_found_out_is_told_in_the_planner():
+    """Relaxations that time did not reach are not silently left out."""
+    plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), reasons=Reasons(relaxations=(UNTRIED,)))
+    assert why_row(plan).tried == ("Not found out, the time was up: Prefer 'pairs'",)
+
+
+def test_columns_of_numbers_stand_to_the_right():
+    """In both forms, also where the numbers were written with commas; names stand to the left."""
+    table = Table(("node", "free"), [("a", "1,404"), ("b", "7")])
+    assert as_text([table]).splitlines() == ["node   free", "a     1,404", "b         7"]
+    assert as_html([table]).count("text-align:right") == 3
