@@ -24,7 +24,8 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
         return replace(plan, status=PlanStatus.STOPPED, findings=once(work.findings))
     compiled = compile_pod(work.scan.sketch, work.scan.cluster, work.scan.release)
     plan = replace(plan, status=PlanStatus.INFEASIBLE, findings=once((*work.findings, *compiled.findings)))
-    shortfalls = explain_misfit(work.scan, work.limits, solver=work.solver, pinned=pinned)
+    misfit = explain_misfit(work.scan, work.limits, solver=work.solver, pinned=pinned)
+    shortfalls = misfit.shortfalls
     if early is not None:
         early(replace(plan, shortfalls=shortfalls))
     asked = {pinned} if pinned else set(work.scan.rules.nodes)
@@ -35,6 +36,7 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     question = Question(work.cluster, drawn, work.scan, work.limits, work.solver, pinned, idle, unknown, expanded=whole)
     suggestions = work.suggestions()
     reasons = find_reasons(question, shortfalls, suggestions)
+    reasons = replace(reasons, complete=reasons.complete and misfit.complete)
     return replace(
         plan,
         shortfalls=(*failure_shortfalls(reasons.failures), *shortfalls),

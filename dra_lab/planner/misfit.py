@@ -1,9 +1,10 @@
-"""A claim that fits nowhere: the reasons on the node that comes nearest, held against all other nodes."""
+"""A claim that fits nowhere: the reasons on the node that comes nearest, held against the others, within a time."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import replace
+import time
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
@@ -19,6 +20,9 @@ from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import is_feasible
 
+SECONDS = 2.0
+"""How long nodes are explained at most; the nearest of those that were reached is told."""
+
 _MOST_CLASSES = 200
 _MOST_LOOKS = 200
 """Nodes that are explained, and that are looked at one by one to know what they lack, at most."""
@@ -27,31 +31,60 @@ _HARDWARE = ("class", "count", "selector")
 _ALONE = (*_HARDWARE, "taint", "in-use", "capacity")
 
 
-def explain_misfit(scan: Scan, limits: Limits, *, solver: str, pinned: str = "") -> tuple[Shortfall, ...]:
-    """Return why the claim fits on no node, told on the node that comes nearest, or on the pinned node."""
+@dataclass(frozen=True)
+class Misfit:
+    """Why a claim fits on no node; `complete` is False where not every kind of node was explained to the end."""
+
+    shortfalls: tuple[Shortfall, ...]
+    complete: bool = True
+
+
+def explain_misfit(scan: Scan, limits: Limits, *, solver: str, pinned: str = "") -> Misfit:
+    """Return why the claim fits on no node, told on the node that comes nearest, or on the pinned node.
+
+    Ends after SECONDS, or at the limits: the reasons then say of how many kinds of nodes they are the nearest.
+    """
+    within = limits.until(time.monotonic() + SECONDS)
     classes = [c for c in scan.classes if not pinned or pinned in c.nodes]
-    apart = None if pinned else _lacking_alike(scan, classes, limits)
+    apart = None if pinned else _lacking_alike(scan, classes, within.part(0.5))
     classes = classes if apart is None else apart
     classes.sort(key=lambda c: (-len(c.nodes), c.nodes[0]))
     # One of every kind of hardware comes first: what nobody holds and still is missing is the same on all of them.
     first = {c.idle: c for c in reversed(classes)}
     classes.sort(key=lambda c: first[c.idle] is not c)
-    told = []
-    for equal in classes[:_MOST_CLASSES]:
-        name = pinned or equal.nodes[0]
-        told.append((explain_node(_case(scan, name, limits, solver)), name))
+    told = list(_explained(scan, [pinned or equal.nodes[0] for equal in classes], within, solver))
+    if not told:
+        return Misfit((Shortfall("count", "cluster", "The cluster has no node", advice="Load a cluster with nodes."),))
+    known = [row for row in told if not _is_open(row[0])]
+    nearest, _ = min(known or told, key=lambda row: (missing(row[0]), row[1]))
+    done = len(known) == len(classes)
+    single = {ask.reference for ask in scan.rules.asks} if len(known) == len(told) >= len(first) else set()
+    others, every = [row[0] for row in known], done and apart is not None
+    part = (
+        "" if done or pinned else f", the nearest of {len(known)} of {len(classes)} kinds of nodes that were explained"
+    )
+    return Misfit(
+        tuple(
+            _finish(scan, s, others if every or (s.subject in single and s.rule in _HARDWARE) else [], pinned, part)
+            for s in _telling(scan, nearest)
+        ),
+        done,
+    )
+
+
+def _explained(
+    scan: Scan, nodes: Sequence[str], limits: Limits, solver: str
+) -> Iterator[tuple[tuple[Shortfall, ...], str]]:
+    """Yield nodes with their reasons, the first one whatever the time."""
+    for number, name in enumerate(nodes[:_MOST_CLASSES], 1):
+        limits.tell("reasons", f"explained {number - 1} of {len(nodes)} kinds of nodes")
+        yield explain_node(_case(scan, name, limits, solver)), name
         if limits.reached:
             break
-    if not told:
-        return (Shortfall("count", "cluster", "The cluster has no node", advice="Load a cluster with nodes."),)
-    nearest, _ = min(told, key=lambda row: (missing(row[0]), row[1]))
-    every = len(told) == len(classes) and apart is not None
-    single = {ask.reference for ask in scan.rules.asks} if len(told) >= len(first) else set()
-    others = [row[0] for row in told]
-    return tuple(
-        _finish(scan, s, others if every or (s.subject in single and s.rule in _HARDWARE) else [], pinned)
-        for s in _telling(scan, nearest)
-    )
+
+
+def _is_open(found: Sequence[Shortfall]) -> bool:
+    return any(shortfall.rule == "undecided" for shortfall in found)
 
 
 def _lacking_alike(scan: Scan, classes: Sequence[EqualNodes], limits: Limits) -> list[EqualNodes] | None:
@@ -85,8 +118,13 @@ def _case(scan: Scan, name: str, limits: Limits, solver: str) -> NodeCase:
     return NodeCase(scan.sketch, found, scan.build(found), partial(scan.build, found), feasible)
 
 
-def _finish(scan: Scan, shortfall: Shortfall, others: Sequence[tuple[Shortfall, ...]], pinned: str) -> Shortfall:
-    """Add what holds beyond the one node: that no other has more, and whether another link could be written."""
+def _finish(
+    scan: Scan, shortfall: Shortfall, others: Sequence[tuple[Shortfall, ...]], pinned: str, part: str
+) -> Shortfall:
+    """Add what holds beyond the one node: that no other has more, and whether another link could be written.
+
+    `part` says that not all kinds of nodes were explained, "" where they were.
+    """
     if not shortfall.node:
         return shortfall
     text = shortfall.message
@@ -94,7 +132,7 @@ def _finish(scan: Scan, shortfall: Shortfall, others: Sequence[tuple[Shortfall, 
     if not pinned and rivals and len(rivals) == len(others) and max(rivals) <= shortfall.available:
         text += f" (node {shortfall.node}; no node has more)"
     else:
-        text += f" (node {shortfall.node})"
+        text += f" (node {shortfall.node}{part})"
     link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
     if link is not None and link.where == "pcieRoot" and shortfall.available == 0:
         text += _numa_instead(scan, link)

@@ -44,6 +44,10 @@ class Limits:
         """Return the seconds that are left, None without a limit."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
+    def until(self, moment: float) -> Limits:
+        """Return limits that end at a moment of `time.monotonic()`, or earlier where these do."""
+        return replace(self, deadline=moment if self.deadline is None else min(moment, self.deadline))
+
     def part(self, share: float) -> Limits:
         """Return limits that end after a share of the time that is left."""
         left = self.left

@@ -23,7 +23,7 @@ from dra_lab.planner.scan import Scan
 from dra_lab.planner.stages import Stage
 
 SECONDS = 3.0
-"""How long reasons are looked for at most after it is known that the claim does not fit."""
+"""How long counts, conflicts and relaxations are looked for at most, once the sentences are there (`misfit`)."""
 
 _CONFLICT_SHARE = 0.4
 
@@ -50,7 +50,7 @@ def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestion
     """Return the reasons; what was not found out, mostly for lack of time, is marked so, and `complete` is False."""
     scan, limits = question.scan, question.limits
     end = time.monotonic() + SECONDS
-    within = _until(limits, end)
+    within = limits.until(end)
     limits.tell("reasons", "counting what passes each test")
     names = (question.pinned,) if question.pinned else scan.rules.nodes
     if not names:
@@ -67,16 +67,11 @@ def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestion
     )
     limits.tell("reasons", "looking for what cannot hold together")
     share = _CONFLICT_SHARE * max(0.0, end - time.monotonic())
-    conflicts, tried = _conflicts(question, nearest, _until(limits, time.monotonic() + share))
+    conflicts, tried = _conflicts(question, nearest, limits.until(time.monotonic() + share))
     trial = _trial(question, within, question.pinned)
     relaxed = try_changes(trial, _all_changes(question, first, nearest, suggestions))
     every = tried and all(change.fitting is not None for change in relaxed)
     return replace(found, conflicts=conflicts, relaxations=relaxed, complete=found.complete and every)
-
-
-def _until(limits: Limits, end: float) -> Limits:
-    deadline = end if limits.deadline is None else min(end, limits.deadline)
-    return replace(limits, deadline=deadline)
 
 
 def _trial(question: Question, limits: Limits, node: str = "") -> Trial:

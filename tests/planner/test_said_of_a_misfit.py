@@ -5,17 +5,18 @@ from __future__ import annotations
 import pytest
 from exhaustive_plans import CPU, GPU, NIC, device_class
 from exhaustive_sharing import CORES
-from sharing_nodes import amounts, ask, counted, names, node, part, planned
+from sharing_nodes import RELEASE, amounts, ask, counted, names, node, part, planned
 from small_nodes import NUMA, a_slice, device, gpu
 
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceCapacity
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
+from dra_lab.model.plan import PlanStatus
 from dra_lab.model.reasons import Reasons
-from dra_lab.model.sketch import How, Link
+from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from dra_lab.planner import misfit
+from dra_lab.planner import make_plan, misfit
 
 
 def either(name: str, first: int, second: int) -> DeviceRequest:
@@ -106,3 +107,39 @@ def test_more_than_a_claim_can_hold_is_said_of_the_claim_and_of_no_node():
     (reason,) = planned(node(gpus(2)), ask("x", GPU, 100_000)).shortfalls
     assert (reason.rule, reason.subject, reason.node) == ("limit", "x", "")
     assert reason.message == "Request x asks for 100,000 devices, more than the 32 that a claim can hold"
+
+
+def scattered() -> Cluster:
+    """Return three nodes of different hardware, of which the last comes nearest to three GPUs at one NUMA node."""
+    found = []
+    for number, places in enumerate(((0, 1, 2, 3), (0, 0, 1, 2, 3), (0, 0, 1, 1, 2, 3)), 1):
+        devices = [gpu(at, **{NUMA: place}) for at, place in enumerate(places)]
+        found.append(a_slice(GPU, *devices, node=f"n{number}"))
+    return node(*found)
+
+
+def test_what_was_not_explained_in_time_is_said(monkeypatch):
+    """One node is explained whatever the time; that others were not is said with the reason and of the reasons."""
+    monkeypatch.setattr(misfit, "SECONDS", 0.0)
+    one_place = (Link("same", ("x",), where="numaNode"),)
+    plan = planned(scattered(), ask("x", GPU, 3), links=one_place)
+    assert plan.status is PlanStatus.INFEASIBLE
+    assert "(node n1, the nearest of 1 of 3 kinds of nodes that were explained)" in plan.shortfalls[0].message
+    assert not plan.reasons.complete
+
+
+def test_a_node_that_time_left_open_is_not_the_nearest(monkeypatch):
+    """Of a node on which nothing was found out it is not known how little it lacks: another one is told."""
+    monkeypatch.setattr(misfit, "is_feasible", lambda *_, **__: None)
+    two = node(a_slice(GPU, gpu(0), node="n1"), a_slice(GPU, gpu(0), gpu(1), gpu(2), node="n2"))
+    plan = planned(two, ask("x", GPU, 2), ask("y", GPU, 2))
+    assert {reason.node for reason in plan.shortfalls} == {"n1"}
+    assert all("no node has more" not in reason.message for reason in plan.shortfalls)
+
+
+def test_it_is_told_how_many_nodes_are_explained():
+    """Explaining is a step of its own in the progress, with how far it is."""
+    told = []
+    sketch = ClaimSketch(requests=(ask("x", GPU, 3),), links=(Link("same", ("x",), where="numaNode"),))
+    make_plan(scattered(), sketch, release=RELEASE, progress=told.append)
+    assert "explained 2 of 3 kinds of nodes" in [step.text for step in told if step.stage == "reasons"]
