@@ -96,6 +96,7 @@ def test_very_many_elements_end_in_time():
             (b'type="Bridge" bridge_type="0-1"', b'type="Bridgf" bridge_type="0-1"'),
             "type 'Bridgf' has an address on PCI",
         ),
+        ((b"0207 [15b3:1021]", b"0207 [15b3:1v21]"), "pci_type is '0207 [15b3:1v21]"),
         ((b'type="PCIDev"', b'type="PCIDew"'), "an object of type 'PCIDew' has an address on PCI"),
         ((b'type="Bridge" bridge_type="1-1"', b'type="OSDev"'), "it stands inside the OSDev of line"),
         ((b'type="Bridge" bridge_type="1-1"', b'type="PCIDev"'), "it stands inside the PCIDev of line"),
@@ -109,6 +110,19 @@ def test_hwloc_that_lies_names_line_and_element(change, words):
 
 
 @pytest.mark.parametrize(
+    ("change", "rule", "words"),
+    [
+        ((b'type="NUMANode"', b'type="NUMANodf"'), "topology-unknown-object", "a.xml:6, NUMANodf 0: a.xml: objects of"),
+        ((b'type="NUMANode"', b'type="NUMANodf"'), "topology-nodes-missing", "nodeset names the NUMA nodes 0, which"),
+    ],
+)
+def test_hwloc_that_lost_something_is_told(change, rule, words):
+    """What is read may be all there is, or not: a warning with line and element."""
+    found = decode_inventory(SERVER.replace(*change, 1), "a.xml").findings
+    assert [words in str(finding) for finding in found if finding.rule == rule] == [True]
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         ((b'numaid="1"', b'numaid="x"'), "numaid is 'x'"),
@@ -117,8 +131,8 @@ def test_hwloc_that_lies_names_line_and_element(change, words):
         ((b"0000:81:00.0", b"0000:13:00.0"), "the address 0000:13:00.0 is there twice (first on line 4)"),
         ((b"</cpu>", b"</pci>"), "the XML is broken"),
         (
-            (b'</cpu>\n  <cpu numaid="1"', b'<cpu numaid="1" dev=""'),
-            "it stands inside a <cpu>, on line 2, where none can be",
+            (b'<nic><net name="eth0" dev="1"/></nic>', b'<cpu numaid="2"/>'),
+            "it stands inside the <cpu> of line 10, where none can be",
         ),
         (
             (b'<net name="eth0" dev="1"/>', b'<net name="eth0" dev="1"/>\n' * 2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 
@@ -75,7 +76,23 @@ def read_hwloc(root: Element, source: str) -> Inventory:
         message = "the file holds no GPU and no NIC; hwloc leaves out PCI devices where it may not read them"
         advice = "Write it on the server itself, with: lstopo --whole-io topology.xml"
         findings.append(Finding("topology-without-devices", Severity.WARNING, source, message, advice, Origin(source)))
-    return Inventory(source, FORMAT, devices, nodes, tuple(findings))
+    return Inventory(source, FORMAT, devices, nodes, (*findings, *_strange(walk)))
+
+
+def _strange(walk: Walk) -> Iterator[Finding]:
+    """Yield what is no error by itself and says that lines may be missing or changed."""
+    advice = "Write the file again with: lstopo topology.xml"
+    for kind, element in walk.unknown.items():
+        message = f"objects of the type {kind[:40]!r} are not known and passed over, with what they say"
+        yield Finding("topology-unknown-object", Severity.WARNING, walk.source, message, advice, walk.origin(element))
+    known = {number for _, number in walk.numa_nodes}
+    for element, nodes in walk.nodesets if known else ():
+        if nodes and not nodes <= known:
+            lost = ", ".join(map(str, sorted(nodes - known)[:8]))
+            message = f"its nodeset names the NUMA nodes {lost}, which are not in the file"
+            found = Finding("topology-nodes-missing", Severity.WARNING, walk.source, message, advice)
+            yield dataclasses.replace(found, origin=walk.origin(element, "nodeset"))
+            return
 
 
 def _kind(element: Element) -> tuple[str, re.Match[str] | None]:
@@ -92,6 +109,8 @@ def _device(
     switches: Mapping[str, str],
 ) -> InventoryDevice:
     kind, ids = _kind(element)
+    if ids is None and element.get("pci_type"):
+        walk.refuse(f"pci_type is {element.get('pci_type')[:60]!r}, expected CLASS [vendor:device]", element)
     facts = {"address": Fact(address, walk.origin(element, "pci_busid"))}
     if ids:
         facts |= {"vendor": Fact(ids[2], walk.origin(element, "pci_type"))}

@@ -12,6 +12,10 @@ from dra_lab.sources.foreign.inventory import MAX_CPUS, MAX_DEVICES, Fact, mask_
 from dra_lab.sources.foreign.xml_text import Element
 
 _IO = ("Bridge", "PCIDev", "OSDev")
+_KNOWN = re.compile(
+    r"System|Machine|Package|Socket|Die|Tile|Module|Group|NUMANode|Node|MemCache|(L[1-9]i?)?Cache|Core|PU|Bridge|PCIDev|OSDev|Misc"
+)
+"""Types of objects (hwloc.h, `hwloc_obj_type_t`, and those of version 1)."""
 _PCI = ("pci_busid", "pci_type", "bridge_pci", "bridge_type")
 _BRIDGE_PCI = re.compile(r"([0-9a-f]{4,8}):\[([0-9a-f]{2})-([0-9a-f]{2})\]", re.IGNORECASE)
 
@@ -36,7 +40,8 @@ class Walk:
     """What was found on the way through the objects, in the file's order.
 
     `bits` says that types of kernel names are bits (version 3); `packages` are number and NUMA nodes of each socket
-    whose number is known; `cores` are the CPUs of each core; `found` the PCI devices with address and place.
+    whose number is known; `cores` are the CPUs of each core; `found` the PCI devices with address and place; `unknown`
+    the first object of each type that hwloc does not have; `nodesets` what objects of the machine say of NUMA nodes.
     """
 
     source: str
@@ -47,6 +52,8 @@ class Walk:
     found: list[tuple[Element, str, Place]] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     roots: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, Element] = field(default_factory=dict)
+    nodesets: list[tuple[Element, frozenset[int]]] = field(default_factory=list)
     bridge_count: int = 0
 
     def origin(self, element: Element, path: str = "") -> Origin:
@@ -72,6 +79,10 @@ def visit(walk: Walk, element: Element, at: Place) -> None:
     """Walk through an object and those inside it. Raises SourceError for what cannot be true."""
     kind = element.get("type")
     _check_nesting(walk, element)
+    if not _KNOWN.fullmatch(kind):
+        walk.unknown.setdefault(kind, element)
+    if kind not in _IO and element.get("nodeset"):
+        walk.nodesets.append((element, frozenset(mask_numbers(element.get("nodeset")) or ())))
     if kind == "OSDev":
         return
     if kind in ("Package", "Socket"):
