@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
+from pathlib import Path
 
 import pytest
+from plans_held import FOLDER, from_processes
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, UnsupportedFeature
 from dra_lab.findings import Origin
@@ -56,11 +59,18 @@ def test_answers_come_in_order_each_with_its_own_error(scenarios, jobs, backend)
 
 
 def test_a_dask_cluster_answers_by_its_name(scenarios):
-    """Naming the backend is all: the scenarios run in a worker process of a real local Dask cluster."""
+    """Naming the backend is all: the scenarios run in the worker processes of a real local Dask cluster.
+
+    There are two, for joblib answers here what a cluster with one thread would answer alone.
+    """
     distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install dra-lab[test]")
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    folder = Path(os.environ[FOLDER])
+    from_processes(folder)
     with distributed.LocalCluster(**options) as workers, distributed.Client(workers):
-        check(scenarios, plan_scenarios(scenarios, backend="dask", progress=False))
+        answers = plan_scenarios(scenarios, backend="dask", progress=False)
+    assert from_processes(folder) == (len([answer for answer in answers if answer.plan]), [])
+    check(scenarios, answers)
 
 
 def test_dask_without_a_client_is_refused_with_a_reason(scenarios):

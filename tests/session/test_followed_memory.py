@@ -20,6 +20,8 @@ from dra_lab.session import Session
 from dra_lab.session.collector import LARGE, Collector
 from dra_lab.sources.live.objects import LiveObjects
 
+pytestmark = pytest.mark.plans_held_at_once
+
 _IMPORT = """
 import gc, weakref
 class Held: pass
