@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,15 +16,19 @@ from dra_lab.model.allocation import DeviceRequestAllocationResult, ResourceClai
 from dra_lab.model.claims import DeviceClass, DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import full_name
-from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.nodes import Node, NodeSystemInfo, ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule
 from dra_lab.model.topologies import Topology
 from dra_lab.sources.anonymise_cel import replace_in_cel
 from dra_lab.sources.anonymise_devices import Replacing, device_names
+from dra_lab.sources.anonymise_known import keeps_key
 from dra_lab.sources.anonymise_names import Names
 from dra_lab.sources.anonymise_pods import replace_pod
 from dra_lab.sources.snapshots_kept import portable
 from dra_lab.sources.snapshots_overlays import renamed_overlays
+
+_RELEASE = re.compile(r"v?\d+(?:\.\d+){0,2}")
+"""Of a kubelet's version what is Kubernetes' own: who builds it writes more behind it (`v1.36.2-acme.3`)."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,12 @@ class Anonymised:
 def anonymise(cluster: Cluster) -> Anonymised:
     """Return a cluster whose names and identifiers are pseudonyms, alike for equal texts and in the same order.
 
-    Replaced: names of nodes, hosts, pools, slices, namespaces, claims, pods, containers, taint rules and topologies;
-    UIDs, UUIDs, serials, MACs, GUIDs, IP addresses and instance ids wherever they stand; values of attributes and
-    labels that are
-    no model, mode, version or place inside a machine; keys of labels that few clusters have. Kept: names of drivers,
-    classes, attributes, capacities, counters and requests, PCI addresses, quantities. Selectors are rewritten alike.
+    Replaced: names of nodes, hosts, pools, slices, namespaces, claims, pods, containers, taint rules and topologies,
+    and those that pods give to their claims; UIDs, UUIDs, serials, MACs, GUIDs, IP addresses and instance ids wherever
+    they stand; values of attributes and labels that are no model, mode, version or place inside a machine; keys of
+    labels that few clusters have; what a builder wrote behind the kubelet's version. Kept: names of drivers, classes,
+    attributes, capacities, counters, requests and binding conditions, PCI addresses, quantities. Selectors are
+    rewritten alike.
     Only what `snapshots_kept` keeps is in the result.
     """
     kept, _ = portable(cluster)
@@ -121,8 +127,10 @@ def _node(item: Node, replacing: Replacing) -> Node:
     labels = {replacing.label_key(k): replacing.label_value(k, v) for k, v in item.metadata.labels.items()}
     taints = tuple(_node_taint(taint, replacing) for taint in item.spec.taints)
     metadata = ObjectMeta(name=replacing.names.of("node", item.name), labels=labels)
+    built = _RELEASE.match(item.status.node_info.kubelet_version)
     status = structs.replace(
         item.status,
+        node_info=NodeSystemInfo(kubelet_version=built[0] if built else ""),
         allocatable={replacing.resource(key): value for key, value in item.status.allocatable.items()},
         capacity={replacing.resource(key): value for key, value in item.status.capacity.items()},
     )
@@ -227,7 +235,10 @@ def _toleration(one: Mapping[str, object], replacing: Replacing) -> dict[str, ob
 def _consumer(consumer: ResourceClaimConsumerReference, replacing: Replacing) -> ResourceClaimConsumerReference:
     kind = "pod" if consumer.resource in ("pods", "") else "consumer"
     name, uid = replacing.names.of(kind, consumer.name), uid_of(consumer.uid, replacing.names)
-    return structs.replace(consumer, name=name, uid=uid)
+    group, resource = consumer.api_group, consumer.resource
+    if group and not keeps_key(f"{group}/x"):
+        group, resource = f"{replacing.names.of('label', group)}.example", "consumers"
+    return structs.replace(consumer, name=name, uid=uid, api_group=group, resource=resource)
 
 
 def _device_status(entry: Mapping[str, object], replacing: Replacing) -> dict[str, object]:

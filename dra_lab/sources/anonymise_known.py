@@ -21,7 +21,8 @@ _KEPT = re.compile(
 """Identifiers of attributes whose values are models, places inside a machine, modes and versions, in lower case."""
 
 _IDENTIFYING = re.compile(
-    r"uuid|guid|serial|(^|[^a-z])mac|ipv?[46]?(address)?$|hostname|instanceid|nodename|assettag|project"
+    r"uuid|guid|serial|(^|[^a-z])mac|ipv?[46]?(address)?$|hostname|instanceid|nodename|assettag|project|account|tenant"
+    r"|subscription|customer"
 )
 
 _PLACE = re.compile(r"(?:pci)?[0-9a-f]{4}:[0-9a-f]{2}(?::[0-9a-f]{2}\.[0-7])?", re.IGNORECASE)
@@ -39,7 +40,7 @@ _DOMAINS = (
 _KEPT_LABELS = re.compile(
     r"""(beta\.)?kubernetes\.io/(arch|os)|(beta|node)\.kubernetes\.io/(instance-type|windows-build)
     |node-role\.kubernetes\.io/.*|feature\.node\.kubernetes\.io/.*|habana\.ai/.*
-    |nvidia\.com/(?!gpu\.clique$)(gpu|cuda|mig|mps|vgpu|gfd)([.-].*)?|(beta\.)?amd\.com/gpu([.-].*)?|(gpu|qat)\.intel\.com/.*
+    |nvidia\.com/(?!gpu\.clique$|(mig|vgpu)\.config$)(gpu|cuda|mig|mps|vgpu|gfd)([.-].*)?|(beta\.)?amd\.com/gpu([.-].*)?|(gpu|qat)\.intel\.com/.*
     |cloud\.google\.com/gke-(accelerator|gpu).*|karpenter\.(sh|k8s\.aws)/(capacity-type|instance-.*)
     |k8s\.amazonaws\.com/accelerator|kubernetes\.azure\.com/accelerator""",
     re.VERBOSE,

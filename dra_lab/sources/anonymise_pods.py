@@ -8,13 +8,18 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.workloads import Container, ContainerStatus, Pod, ResourceHealth
 from dra_lab.sources.anonymise_devices import Replacing
 
+ENTRY = "podclaim"
+"""Kind of the names that a pod gives to its claims (`spec.resourceClaims[].name`)."""
+CLAIM = "claim:"
+
 
 def replace_pod(pod: Pod, replacing: Replacing) -> Pod:
-    """Return a pod under pseudonyms; its own names for its claims and their requests stay."""
+    """Return a pod under pseudonyms; names of requests stay, as in claims."""
     names, spec, status = replacing.names, pod.spec, pod.status
     claims = tuple(
         structs.replace(
             entry,
+            name=names.of(ENTRY, entry.name),
             resource_claim_name=entry.resource_claim_name and names.of("claim", entry.resource_claim_name),
             resource_claim_template_name=entry.resource_claim_template_name
             and names.of("template", entry.resource_claim_template_name),
@@ -23,7 +28,9 @@ def replace_pod(pod: Pod, replacing: Replacing) -> Pod:
     )
     made = tuple(
         structs.replace(
-            entry, resource_claim_name=entry.resource_claim_name and names.of("claim", entry.resource_claim_name)
+            entry,
+            name=names.of(ENTRY, entry.name),
+            resource_claim_name=entry.resource_claim_name and names.of("claim", entry.resource_claim_name),
         )
         for entry in status.resource_claim_statuses
     )
@@ -64,12 +71,14 @@ def _mapped(key: str, value: str, replacing: Replacing) -> str:
 
 
 def _containers(containers: tuple[Container, ...], replacing: Replacing) -> tuple[Container, ...]:
+    names = replacing.names
     return tuple(
         structs.replace(
             one,
-            name=replacing.names.of("container", one.name),
+            name=names.of("container", one.name),
             resources=structs.replace(
                 one.resources,
+                claims=tuple(structs.replace(use, name=names.of(ENTRY, use.name)) for use in one.resources.claims),
                 limits={replacing.resource(key): value for key, value in one.resources.limits.items()},
                 requests={replacing.resource(key): value for key, value in one.resources.requests.items()},
             ),
@@ -84,12 +93,24 @@ def _statuses(statuses: tuple[ContainerStatus, ...], replacing: Replacing) -> tu
             status,
             name=replacing.names.of("container", status.name),
             allocated_resources_status=tuple(
-                structs.replace(one, resources=tuple(_health(entry, replacing) for entry in one.resources))
+                structs.replace(
+                    one,
+                    name=_resource_name(one.name, replacing),
+                    resources=tuple(_health(entry, replacing) for entry in one.resources),
+                )
                 for one in status.allocated_resources_status
             ),
         )
         for status in statuses
     )
+
+
+def _resource_name(name: str, replacing: Replacing) -> str:
+    """Return the name of an allocatedResourcesStatus: `claim:NAME/REQUEST`, `claim:NAME`, or that of a resource."""
+    if not name.startswith(CLAIM):
+        return replacing.resource(name)
+    entry, slash, request = name.removeprefix(CLAIM).partition("/")
+    return f"{CLAIM}{replacing.names.of(ENTRY, entry)}{slash}{request}"
 
 
 def _health(entry: ResourceHealth, replacing: Replacing) -> ResourceHealth:

@@ -33,7 +33,7 @@ from dra_lab.sources.anonymise_names import Names
 
 RELEASE = KubernetesRelease("1.36")
 EXAMPLES = [f"{sample.name}/{example}" for sample in samples() for example in sample.examples[:1]]
-KEPT_KINDS = ("value", "label", "number", "container")
+KEPT_KINDS = ("value", "label", "number", "container", "podclaim")
 
 
 def renaming(hidden):

@@ -1,0 +1,262 @@
+"""Under pseudonyms: a secret planted in every field of every kind, and what may stay said field by field."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from typing import Any
+
+from dra_lab.sources import load_texts, make_snapshot
+from dra_lab.sources.anonymise import anonymise
+
+META = {
+    "name": "?",
+    "namespace": "@team",
+    "uid": "?",
+    "generateName": "?",
+    "annotations": {"?": "?"},
+    "labels": {"?.io/?": "?"},
+    "finalizers": ["?"],
+    "managedFields": [{"manager": "?", "fieldsV1": {"f:?": {}}}],
+    "ownerReferences": [{"apiVersion": "?/v1", "kind": "?", "name": "?", "uid": "?"}],
+}
+NODE_LABELS = {
+    "kubernetes.io/hostname": "@node",
+    "topology.kubernetes.io/zone": "?",
+    "topology.kubernetes.io/region": "?",
+    "node-role.kubernetes.io/?": "",
+    "cloud.google.com/gke-nodepool": "?",
+    "alpha.eksctl.io/cluster-name": "?",
+    "karpenter.sh/nodepool": "?",
+    "nvidia.com/gpu.clique": "?",
+    "nvidia.com/mig.config": "?",
+    "feature.node.kubernetes.io/custom-?": "?",
+    "?.com/rack": "?",
+}
+ATTRIBUTES = ("alias", "mac", "ipv4", "rackId", "networkName", "subnet", "serialNumber", "assetTag", "owner", "notes")
+TAINT = {"key": "?.com/broken", "value": "?", "effect": "NoSchedule"}
+CONDITION = {"type": "Ready", "status": "False", "reason": "?", "message": "?"}
+OPAQUE = {"opaque": {"driver": "nic.example.com", "parameters": {"apiVersion": "?/v1", "kind": "?", "password": "?"}}}
+POOL = {"name": "@pool", "generation": 1, "resourceSliceCount": 1}
+TERM = {"matchExpressions": [{"key": "?.io/row", "operator": "In", "values": ["?"]}]}
+SELECTOR = {"nodeSelectorTerms": [TERM]}
+CEL = 'device.attributes["nic.example.com"].owner == "@node" // ?'
+RESULT = {"request": "nic", "driver": "nic.example.com", "pool": "@pool", "device": "nic-0"}
+CONTAINER = {
+    "name": "?",
+    "image": "?",
+    "command": ["?"],
+    "args": ["?"],
+    "workingDir": "?",
+    "env": [{"name": "?", "value": "?"}],
+    "envFrom": [{"secretRef": {"name": "?"}}],
+    "resources": {"limits": {"?.com/fpga": "1"}, "claims": [{"name": "@entry", "request": "nic"}]},
+}
+HEALTH = {"name": "claim:@entry/nic", "resources": [{"resourceID": "nic.example.com/@pool/nic-0", "health": "Healthy"}]}
+API = "resource.k8s.io/v1"
+DOCUMENTS: tuple[dict[str, Any], ...] = (
+    {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {**META, "name": "@node", "labels": NODE_LABELS},
+        "spec": {"podCIDR": "?", "providerID": "?", "taints": [{**TAINT, "timeAdded": "2031-01-01T00:00:00Z"}]},
+        "status": {
+            "addresses": [{"type": "InternalIP", "address": "?"}],
+            "allocatable": {"?.com/fpga": "1"},
+            "conditions": [CONDITION],
+            "images": [{"names": ["?"]}],
+            "nodeInfo": {"kubeletVersion": "v1.36.2-?", "machineID": "?", "systemUUID": "?", "osImage": "?"},
+        },
+    },
+    {
+        "apiVersion": API,
+        "kind": "ResourceSlice",
+        "metadata": META,
+        "spec": {
+            "driver": "nic.example.com",
+            "pool": POOL,
+            "nodeName": "@node",
+            "devices": [
+                {
+                    "name": "nic-0",
+                    "attributes": {
+                        **{name: {"string": "?"} for name in ATTRIBUTES},
+                        "groups": {"strings": ["?"]},
+                        "accountId": {"int": 628944397725},
+                    },
+                    "taints": [TAINT],
+                }
+            ],
+        },
+    },
+    {
+        "apiVersion": API,
+        "kind": "ResourceSlice",
+        "metadata": META,
+        "spec": {"driver": "net.example.com", "pool": {**POOL, "name": "?"}, "nodeSelector": SELECTOR, "devices": []},
+    },
+    {
+        "apiVersion": API,
+        "kind": "DeviceClass",
+        "metadata": {**META, "name": "rdma"},
+        "spec": {"selectors": [{"cel": {"expression": CEL}}], "config": [OPAQUE]},
+    },
+    {
+        "apiVersion": API,
+        "kind": "ResourceClaim",
+        "metadata": {**META, "name": "@claim"},
+        "spec": {
+            "devices": {
+                "requests": [
+                    {
+                        "name": "nic",
+                        "exactly": {
+                            "deviceClassName": "rdma",
+                            "selectors": [{"cel": {"expression": CEL}}],
+                            "tolerations": [{**TAINT, "operator": "Equal"}],
+                        },
+                    }
+                ],
+                "config": [{"requests": ["nic"], **OPAQUE}],
+            }
+        },
+        "status": {
+            "reservedFor": [
+                {"resource": "pods", "name": "@pod", "uid": "?"},
+                {"apiGroup": "?.io", "resource": "?s", "name": "?", "uid": "?"},
+            ],
+            "allocation": {
+                "nodeSelector": SELECTOR,
+                "devices": {
+                    "results": [{**RESULT, "tolerations": [{**TAINT, "operator": "Equal"}]}],
+                    "config": [{"source": "FromClass", **OPAQUE}],
+                },
+            },
+            "devices": [
+                {
+                    "driver": "nic.example.com",
+                    "pool": "@pool",
+                    "device": "nic-0",
+                    "data": {"token": "?"},
+                    "conditions": [CONDITION],
+                    "networkData": {"interfaceName": "?", "ips": ["?"], "hardwareAddress": "?"},
+                }
+            ],
+        },
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**META, "name": "@pod"},
+        "spec": {
+            "nodeName": "@node",
+            "serviceAccountName": "?",
+            "hostname": "?",
+            "schedulerName": "?",
+            "priorityClassName": "?",
+            "imagePullSecrets": [{"name": "?"}],
+            "nodeSelector": {"?": "?"},
+            "tolerations": [{"key": "?"}],
+            "volumes": [{"name": "?", "hostPath": {"path": "/?"}}],
+            "containers": [CONTAINER],
+            "initContainers": [CONTAINER],
+            "ephemeralContainers": [{"name": "?", "image": "?"}],
+            "resourceClaims": [
+                {"name": "@entry", "resourceClaimName": "@claim"},
+                {"name": "?", "resourceClaimTemplateName": "?"},
+            ],
+        },
+        "status": {
+            "hostIP": "?",
+            "podIP": "?",
+            "message": "?",
+            "nominatedNodeName": "?",
+            "resourceClaimStatuses": [{"name": "@entry", "resourceClaimName": "?"}],
+            "extendedResourceClaimStatus": {
+                "resourceClaimName": "?",
+                "requestMappings": [{"containerName": "?", "resourceName": "?.com/fpga", "requestName": "nic"}],
+            },
+            "containerStatuses": [
+                {
+                    "name": "?",
+                    "image": "?",
+                    "imageID": "?",
+                    "state": {"waiting": {"message": "?"}},
+                    "allocatedResourcesStatus": [HEALTH],
+                }
+            ],
+        },
+    },
+    {
+        "apiVersion": "resource.k8s.io/v1beta2",
+        "kind": "DeviceTaintRule",
+        "metadata": META,
+        "spec": {"deviceSelector": {"driver": "nic.example.com", "pool": "@pool", "device": "nic-0"}, "taint": TAINT},
+        "status": {"conditions": [CONDITION]},
+    },
+    {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Topology",
+        "metadata": META,
+        "spec": {"levels": [{"nodeLabel": "?.io/block"}, {"nodeLabel": "kubernetes.io/hostname"}]},
+    },
+)
+NAMED = ("@node", "@pool", "@claim", "@pod", "@team", "@entry")
+"""Words that stand in several places: planted words too, the same everywhere."""
+WORD = re.compile(r"@[a-z]+|[?]")
+
+
+def planted() -> tuple[list[Any], dict[str, str]]:
+    """The documents, with a word of its own in the place of every `?`, and where each word was planted."""
+    count, where = itertools.count(1), {}
+
+    def word(path: str) -> str:
+        made = f"zorq{next(count):04d}x"
+        where[made] = path
+        return made
+
+    names = {name: word(name) for name in NAMED}
+
+    def fill(value: Any, path: str) -> Any:
+        if isinstance(value, dict):
+            return {fill(key, path): fill(item, f"{path}.{key}") for key, item in value.items()}
+        if isinstance(value, list):
+            return [fill(item, f"{path}[]") for item in value]
+        if not isinstance(value, str):
+            return value
+        return WORD.sub(lambda found: names[found[0]] if found[0] in names else word(path), value)
+
+    return [fill(document, document["kind"]) for document in DOCUMENTS], where
+
+
+def test_nothing_that_was_planted_is_left():
+    """Names, labels, annotations, messages, opaque parameters, literals, comments, whoever is named anywhere."""
+    documents, where = planted()
+    cluster = load_texts({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})})
+    assert [finding for finding in cluster.findings if finding.rule != "claims-one-namespace"] == []
+    plain = b"\n".join(make_snapshot(cluster).files.values()).decode()
+    assert sum(word in plain for word in where) > 40  # what is kept as it is without pseudonyms
+    hidden = anonymise(cluster)
+    made = make_snapshot(hidden.cluster, replaced=hidden.counts)
+    text = b"\n".join(made.files.values()).decode()
+    assert {word: path for word, path in where.items() if word in text} == {}
+    assert "628944397725" not in text
+
+
+def test_what_refers_to_each_other_still_does():
+    """A pod's entries, the claim that it uses and the health of its devices have one name each, wherever they stand."""
+    documents, _ = planted()
+    cluster = load_texts({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})})
+    hidden = anonymise(cluster).cluster
+    [pod] = hidden.pods
+    [claim] = hidden.claims
+    [entry, _] = pod.spec.resource_claims
+    [status] = pod.status.container_statuses
+    [health] = status.allocated_resources_status
+    assert entry.resource_claim_name == claim.metadata.name
+    assert pod.spec.containers[0].resources.claims[0].name == entry.name
+    assert pod.status.resource_claim_statuses[0].name == entry.name
+    assert health.name == f"claim:{entry.name}/nic"
+    assert claim.status.reserved_for[0].name == pod.metadata.name
+    assert hidden.nodes[0].status.node_info.kubelet_version == "v1.36.2"
