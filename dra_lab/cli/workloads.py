@@ -125,6 +125,7 @@ def workloads_of(
     found: list[Workload] = []
     told: list[Finding] = []
     places: set[frozenset[str] | None] = set()
+    named: frozenset[tuple[str, str]] = frozenset()
     for claim, replicas in asked:
         pod = read_pod(claim, cluster, release)
         if pod is None:
@@ -140,6 +141,13 @@ def workloads_of(
                 f"{claim}: {number} pods share the ResourceClaim {names}, which is allocated once; ask for one pod "
                 "(--replicas 1), or write a ResourceClaimTemplate for devices of their own"
             )
+        if pod.named & named:
+            names = ", ".join(sorted(name for _, name in pod.named & named))
+            raise InputError(
+                f"{claim}: its pod and one given before share the ResourceClaim {names}, which is allocated once; "
+                "`dra-lab check` answers such pods together"
+            )
+        named |= pod.named
         cluster = pod.cluster
         told += pod.findings
         places.add(pod.nodes)

@@ -33,7 +33,7 @@ class AskedPod:
     `subject` is `Kind/name` of the workload, "" for claims without one; `allocated` are claims of the pod that the
     cluster has and that hold devices already; `nodes` those on which the pod may run by its own words, None for all;
     `replicas` is how many pods its workload runs; `shared` are the claims that all of them share (ResourceClaims, which
-    are allocated once); `cluster` has the DeviceClasses of the file.
+    are allocated once), `named` these by namespace and name; `cluster` has the DeviceClasses of the file.
     """
 
     subject: str
@@ -44,6 +44,7 @@ class AskedPod:
     replicas: int = 1
     findings: tuple[Finding, ...] = field(default=())
     shared: frozenset[str] = frozenset()
+    named: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def planned(self) -> PodClaims:
@@ -147,4 +148,6 @@ def _of_pod(pod: PodTemplate, claims: Claims, cluster: Cluster, release: Kuberne
     admitted = frozenset(question.nodes(cluster))
     nodes = None if len(admitted) == len(cluster.node_names) else admitted
     shared = frozenset(entry.name for entry in pod.claims if entry.claim)
-    return AskedPod(pod.subject, sketches, cluster, tuple(allocated), nodes, pod.replicas, tuple(findings), shared)
+    named = frozenset((namespace, entry.claim) for entry in pod.claims if entry.claim)
+    told = tuple(findings)
+    return AskedPod(pod.subject, sketches, cluster, tuple(allocated), nodes, pod.replicas, told, shared, named)

@@ -20,6 +20,7 @@ from dra_lab.gitops.pods import PodTemplate, count_findings, pod_templates
 from dra_lab.gitops.questions import questions_of
 from dra_lab.gitops.references import CLAIM, TEMPLATE, check_references, written_claims
 from dra_lab.gitops.review import Review, Reviewed
+from dra_lab.gitops.tied import answer_tied, tied_groups
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, short_version, text_of
 from dra_lab.model.claims import DeviceClass
@@ -69,12 +70,20 @@ def check_manifests(
     findings += [f for pod in pods for f in check_references(pod, claims, held)]
     questions = questions_of(pods, claims, read, target, findings)
     reviewed: list[Reviewed] = []
+    tied = {id(member): group for group in tied_groups(questions) for member in group}
+    answers: dict[int, Reviewed] = {}
     for question in questions:
         if progress is not None:
             progress(question.subject)
-        answered, more = answer_question(question, read, target, _left(deadline), cancel)
-        reviewed.append(answered)
-        findings += more
+        group = tied.get(id(question))
+        if group is None:
+            answers[id(question)], more = answer_question(question, read, target, _left(deadline), cancel)
+            findings += more
+        elif id(question) not in answers:
+            found, told = answer_tied(group, read, target, _left(deadline), cancel)
+            answers |= {id(member): one for member, one in zip(group, found, strict=True)}
+            findings += told
+        reviewed.append(answers[id(question)])
     together = plan_together(questions, read, target, _left(deadline), cancel) if len(questions) > 1 else None
     findings += together_findings(together) if together is not None else ()
     if not pods and not any(document.kind in _CLAIMS for document in manifests.documents):

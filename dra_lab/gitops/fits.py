@@ -25,18 +25,24 @@ from dra_lab.planner.fleet import how_many_more, plan_fleet
 class Question:
     """One workload to be planned: the claims of a pod by their name in the pod, how many pods, where they may go.
 
-    `shared` are the claims that all pods share (`resourceClaimName`): they are allocated once. `spec` is the pod's
-    spec as written, empty for a claim that no pod uses; `without` are nodes on which a device plugin serves it.
+    `named` are the claims that all pods share (`resourceClaimName`), each with the namespace and name of the
+    ResourceClaim: they are allocated once. `spec` is the pod's spec as written, empty for a claim that no pod uses;
+    `without` are nodes on which a device plugin serves it.
     """
 
     subject: str
     origin: Origin
     claims: Mapping[str, ClaimSketch]
     replicas: int = 1
-    shared: frozenset[str] = frozenset()
+    named: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     spec: Mapping[str, Any] = field(default_factory=dict)
     per_node: bool = False
     without: frozenset[str] = frozenset()
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """Return the names in the pod of the claims that all pods share."""
+        return frozenset(self.named)
 
     def nodes(self, cluster: Cluster) -> tuple[str, ...]:
         """Return the nodes on which its devices would be claimed."""
@@ -97,7 +103,7 @@ def _fits(
     seconds: float,
     cancel: threading.Event | None,
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
-    sentence = _timeless(answer_sentence(plan, cluster), cluster)
+    sentence = timeless(answer_sentence(plan, cluster), cluster)
     nodes = plan.fitting_nodes
     if question.per_node:
         missing = sorted(set(cluster.node_names) - set(nodes))
@@ -118,7 +124,7 @@ def _fits(
     return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, count, proven=True), (found,)
 
 
-def _timeless(sentence: str, cluster: Cluster) -> str:
+def timeless(sentence: str, cluster: Cluster) -> str:
     """Return an answer without "now" where nothing counts as in use."""
     return sentence if cluster.claims else sentence.replace(" nodes now", " nodes").replace(" node now", " node")
 

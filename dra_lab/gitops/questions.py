@@ -47,13 +47,14 @@ def _of_pod(
     pod: PodTemplate, claims: Claims, cluster: Cluster, release: KubernetesRelease, findings: list[Finding]
 ) -> Question | None:
     sketches: dict[str, ClaimSketch | None] = {}
-    shared = set()
+    named: dict[str, tuple[str, str]] = {}
     for entry in distinct_entries(pod):
         claim = claim_of(pod, entry, claims)
         if claim is None:
             return None
         sketches[entry.name] = _sketch(findings, claim.document.at(claim.path), claim.spec, entry.name)
-        shared |= {entry.name} if claim.document.kind == CLAIM else set()
+        if claim.document.kind == CLAIM:
+            named[entry.name] = (claim.document.namespace, claim.document.name)
     place = pod.document.at(pod.path)
     extended, without = extended_spec(pod, cluster, release), frozenset[str]()
     if extended is not None:
@@ -63,7 +64,7 @@ def _of_pod(
     known = {name: sketch for name, sketch in sketches.items() if sketch is not None}
     if not known or len(known) < len(sketches):
         return None
-    return Question(pod.subject, place, known, pod.replicas, frozenset(shared), pod.spec, pod.per_node, without)
+    return Question(pod.subject, place, known, pod.replicas, named, pod.spec, pod.per_node, without)
 
 
 def _sketch(findings: list[Finding], place: Origin, spec: ResourceClaimSpec, name: str) -> ClaimSketch | None:

@@ -1,0 +1,148 @@
+"""Workloads that share a ResourceClaim by name: it is allocated once, so that they are answered together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
+from dra_lab.exports.sentences import answer_sentence
+from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.fits import Question, timeless
+from dra_lab.gitops.node_filter import only_nodes
+from dra_lab.gitops.review import Fit, Reviewed
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner import make_plan
+
+MOST_CLAIMS = 64
+"""Claims of tied pods that are planned on one node; with more it is not decided."""
+
+Answer = tuple[list[Reviewed], list[Finding]]
+
+
+def tied_groups(questions: Sequence[Question]) -> list[list[Question]]:
+    """Return workloads that a shared ResourceClaim ties to one another, and those that it ties to their own claims.
+
+    A claim is one by its namespace and name. Pods that have nothing but shared claims are no group by themselves.
+    """
+    groups: list[tuple[set[tuple[str, str]], list[Question]]] = []
+    for question in (question for question in questions if question.named):
+        claims, members = set(question.named.values()), [question]
+        for other in [group for group in groups if group[0] & claims]:
+            groups.remove(other)
+            claims, members = claims | other[0], [*other[1], *members]
+        groups.append((claims, members))
+    return [members for _, members in groups if len(members) > 1 or members[0].wanted > 1]
+
+
+def answer_tied(
+    group: Sequence[Question],
+    cluster: Cluster,
+    release: KubernetesRelease,
+    seconds: float,
+    cancel: threading.Event | None = None,
+) -> Answer:
+    """Return what the planner says to workloads that share claims: whether all their pods fit on one node.
+
+    The allocation of a claim with devices of a node ties all its pods to that node (`allocation.nodeSelector`,
+    dra-semantics 3.12, rule 77). Where its devices may be seen from several nodes, that they do not all fit on one
+    proves nothing. Raises Cancelled once `cancel` is set.
+    """
+    nodes = [name for name in cluster.node_names if all(name in q.nodes(cluster) for q in group)]
+    if not nodes:
+        message = f"{_shares(group)}, and no node is admitted by all these pods"
+        return _all(group, Fit.DOES_NOT_FIT if _is_local(cluster) else Fit.NOT_DECIDED, "no-node-admitted", message)
+    claims = _claims(group)
+    if len(claims) > MOST_CLAIMS:
+        message = f"{_shares(group)}; more than {MOST_CLAIMS} claims on one node, {len(claims)} or more, is not tried"
+        return _all(group, Fit.NOT_DECIDED, "fit-not-decided", message)
+    part = only_nodes(cluster, nodes)
+    try:
+        asked: Any = next(iter(claims.values())) if len(claims) == 1 else claims
+        plan = make_plan(part, asked, release=release, time_limit=seconds, cancel=cancel)
+    except Cancelled:
+        raise
+    except (CelError, UnsupportedFeature) as error:
+        return _all(group, Fit.NOT_DECIDED, "fit-not-decided", error.message)
+    except DraLabError as error:
+        return _all(group, Fit.NOT_DECIDED, "claim-not-planned", error.message)
+    if cancel is not None and cancel.is_set():
+        raise Cancelled(f"cancelled while {group[0].subject} was planned")
+    return _told(group, plan, part)
+
+
+def _told(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Answer:
+    sentence = timeless(answer_sentence(plan, cluster), cluster)
+    if plan.fits:
+        told = f"{_shares(group)}: it is allocated once, and all their pods fit on one node. {sentence}"
+        reviewed = [_reviewed(question, Fit.FITS, told, plan) for question in group]
+        return reviewed, list(_elsewhere(group, plan, cluster))
+    if plan.status is not PlanStatus.INFEASIBLE:
+        return _all(group, Fit.NOT_DECIDED, "fit-not-decided", f"{_shares(group)}. {sentence}", plan)
+    reason = plan.shortfalls[0].message if plan.shortfalls else "no node can serve them"
+    message = f"{_shares(group)}, and no node holds the devices of all their pods: {reason}"
+    if _is_local(cluster):
+        return _all(group, Fit.DOES_NOT_FIT, "tied-pods-do-not-fit", message, plan)
+    message += "; on several nodes they may fit, as some devices are seen from several nodes, which is not tried"
+    return _all(group, Fit.NOT_DECIDED, "fit-not-decided", message, plan)
+
+
+def _claims(group: Sequence[Question]) -> Mapping[str, ClaimSketch]:
+    """Return every claim that the pods need: a shared one once, those from templates once a pod."""
+    shared: dict[tuple[str, str], ClaimSketch] = {}
+    for question in group:
+        for name, claim in question.named.items():
+            shared.setdefault(claim, question.claims[name])
+    found = {f"{namespace}.{name}".lstrip("."): sketch for (namespace, name), sketch in shared.items()}
+    for at, question in enumerate(group):
+        own = {name: sketch for name, sketch in question.claims.items() if name not in question.named}
+        for number in range(min(question.wanted, MOST_CLAIMS + 1) if own else 0):
+            pod = f"{at}-{question.subject.partition('/')[2]}-{number}"
+            found |= {f"{pod}.{name}": sketch for name, sketch in own.items()}
+    return found
+
+
+def _is_local(cluster: Cluster) -> bool:
+    """Say whether every device is of one node only, so that whoever shares one stands on that node."""
+    return not any(published.spec.devices and published.spec.node_name is None for published in cluster.slices)
+
+
+def _shares(group: Sequence[Question]) -> str:
+    names = sorted({name for question in group for _, name in question.named.values()})
+    claims = f"the claim{'s' if len(names) > 1 else ''} {', '.join(names)}"
+    if len(group) > 1:
+        return f"{', '.join(question.subject for question in group)} share {claims}"
+    return f"The {group[0].replicas} pods of {group[0].subject} share {claims}"
+
+
+def _elsewhere(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Iterator[Finding]:
+    """Yield a warning for each DaemonSet, whose pods on other nodes cannot use the claim."""
+    pools = {placement.device[:2] for placement in plan.placements}
+    own = [published.spec for published in cluster.slices if published.spec.node_name]
+    local = any((spec.driver, spec.pool.name) in pools for spec in own)
+    for question in group:
+        if question.per_node and local and len(question.nodes(cluster)) > 1:
+            message = "its pods share a claim whose devices are on one node: on all others they wait for ever"
+            advice = "Use a ResourceClaimTemplate, so that each pod has a claim of its own."
+            place = question.origin
+            yield Finding("daemonset-not-everywhere", Severity.WARNING, question.subject, message, advice, place)
+
+
+def _all(group: Sequence[Question], fit: Fit, rule: str, message: str, plan: Plan | None = None) -> Answer:
+    """Return the same answer for all workloads of a group, and one finding."""
+    sentence = f"{'Not decided' if fit is Fit.NOT_DECIDED else 'Does not fit'}: {message}"
+    severity = Severity.WARNING if fit is Fit.NOT_DECIDED else Severity.ERROR
+    subject = ", ".join(question.subject for question in group)
+    found = Finding(rule, severity, subject, message, "", group[0].origin)
+    return [_reviewed(question, fit, sentence, plan) for question in group], [found]
+
+
+def _reviewed(question: Question, fit: Fit, sentence: str, plan: Plan | None) -> Reviewed:
+    nodes = plan.fitting_nodes if plan is not None else ()
+    times = 0 if fit is Fit.DOES_NOT_FIT else None
+    proven = fit is Fit.DOES_NOT_FIT
+    return Reviewed(question.subject, question.origin, fit, sentence, question.wanted, times, proven, nodes, plan)
