@@ -59,9 +59,10 @@ def hardware_svg(
     """Return the picture of a node as one `<svg>` element that stands on its own, in light and dark.
 
     `show` is "best" (the plan), "scheduler" (kube-scheduler with the plan's manifest), "plain" (with counts and
-    selectors only) or "both" (best and scheduler over each other: where they differ the border is dashed, and what
-    only kube-scheduler takes says K). `sketch` (else the plan's) decides which devices are eligible; with `request`
-    only that request counts. `prefix` must differ between pictures on one page; "" makes one from the content.
+    selectors only), "both" (best and scheduler over each other: where they differ the border is dashed, and what
+    only kube-scheduler takes says K) or "both-plain" (best and plain over each other). `sketch` (else the plan's)
+    decides which devices are eligible; with `request` only that request counts. `prefix` must differ between pictures
+    on one page; "" makes one from the content.
     Devices carry `data-id` (driver/pool/device) and `data-request`; they are the items of a tree with roving tabindex
     (the first has 0), places are its groups; `data-legend` on the root is where the legend begins.
     Raises KeyError for an unknown node and ValueError for an unknown `show`.

@@ -19,8 +19,9 @@ from dra_lab.model.release import RELEASES, KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.topology.locality import skipped_devices
 
-SHOWN = ("best", "scheduler", "plain", "both")
-"""What a picture shows: the plan, kube-scheduler with its manifest, with counts and selectors only, or best and it."""
+SHOWN = ("best", "scheduler", "plain", "both", "both-plain")
+"""What a picture shows: the plan, kube-scheduler with its manifest, with counts and selectors only, or the plan and one
+of the two over each other."""
 
 
 class State(StrEnum):
@@ -65,8 +66,9 @@ def shown(plan: Plan | None, node_name: str, show: str) -> Shown:
     fits = {"scheduler": plan.first_fit, "plain": plan.first_fit_plain}
     if show in fits:
         return Shown(_by_device(_taken(fits[show])))
-    if show == "both":
-        return Shown(_by_device(plan.placements), _by_device(_taken(plan.first_fit)), compared=True)
+    over = {"both": plan.first_fit, "both-plain": plan.first_fit_plain}
+    if show in over:
+        return Shown(_by_device(plan.placements), _by_device(_taken(over[show])), compared=True)
     return Shown(_by_device(plan.placements))
 
 

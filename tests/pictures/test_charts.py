@@ -9,10 +9,11 @@ import random
 import pytest
 from benchmarks.big_cluster import big_cluster
 
+from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Replica, Room, RoomOnNodes, Stranded, StrandedKind, StrandedNodes, Workload
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import Placement, PlanStatus
+from dra_lab.model.plan import GoalValue, Placement, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.charts import (
@@ -21,12 +22,14 @@ from dra_lab.pictures.charts import (
     fits_chart,
     node_amounts,
     regret_chart,
+    scenarios_chart,
     utilisation_chart,
 )
 from dra_lab.pictures.charts.rows import MOST_ROWS, of_nodes
 from dra_lab.pictures.charts.states import AMOUNT_STATES
 from dra_lab.pictures.letters import contrast
 from dra_lab.planner import make_plan
+from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster, samples
 from dra_lab.sources.what_if import with_more_nodes
@@ -148,6 +151,24 @@ def test_every_node_is_in_exactly_one_row():
             assert band.most == tuple(map(max, zip(*rows, strict=True)))
 
 
+def test_every_row_of_many_names_nodes():
+    """A band of similar nodes is named by one of them, no two alike, and tells its first few and how many more."""
+    values = {f"n{at:04d}": (at % 700,) for at in range(3000)}
+    bands, _ = of_nodes(values)
+    assert len({band.label for band in bands}) == len(bands)
+    for band in bands:
+        assert band.label == f"{band.nodes[0]} … ×{len(band.nodes)}"
+        assert band.told == f"{', '.join(band.nodes[:8])} and {len(band.nodes) - 8} more"
+
+
+def test_hovering_over_a_row_tells_its_nodes():
+    """What the tooltip of both charts over nodes reads is the names of the nodes, as they are in the cluster."""
+    room = Room("w", 2, 2, (RoomOnNodes(tuple(f"n{at}" for at in range(50)), 1, 1),))
+    assert [row["which"] for row in rows_of(fits_chart([room]))] == ["n0, n1, n10, n11, n12, n13, n14, n15 and 42 more"]
+    rows = rows_of(utilisation_chart(load_cluster("sample:dgx-h100")))
+    assert {row["which"] for row in rows} == {f"dgx-0{at}" for at in range(1, 9)}
+
+
 def test_a_large_cluster_makes_a_small_chart():
     """1,000 busy nodes in hundreds of states: under 500 kB, and Altair's limit of 5,000 rows stops nothing."""
     chart = utilisation_chart(big_cluster(1000))
@@ -198,6 +219,34 @@ def test_bandwidth_is_a_range_with_its_sources_and_what_speaks_against_it(plan):
     assert "outside the range" in text
 
 
+def a_fleet(placed: dict[str, int], *, bound: int, proven: bool) -> FleetPlan:
+    """Return a fleet plan that wants 5 replicas of every workload and has places for some of them."""
+    replicas = tuple(Replica(name, at, f"n{at}", ()) for name, count in placed.items() for at in range(count))
+    missing = 5 * len(placed) - len(replicas)
+    goals = (GoalValue("unplaced", missing, bound, proven=proven),)
+    workloads = tuple(Workload(name, (), 5) for name in placed)
+    return FleetPlan(PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE, workloads, replicas=replicas, goals=goals)
+
+
+def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload():
+    """A part for each workload that has places, how many that is of all, and a bound where no proof is."""
+    chart = scenarios_chart(
+        [
+            ScenarioAnswer("now", a_fleet({"large": 0, "small": 5}, bound=5, proven=True)),
+            ScenarioAnswer("more", a_fleet({"large": 2, "small": 5}, bound=1, proven=False)),
+            ScenarioAnswer("broken", error=InputError("no such node")),
+        ]
+    )
+    rows = rows_of(chart)
+    assert [(r["scenario"], r["workload"], r["from"], r["to"]) for r in rows if "workload" in r] == [
+        ("now", "B small", 0, 5),
+        ("more", "A large", 0, 2),
+        ("more", "B small", 2, 7),
+    ]
+    ends = [r["words"] for r in rows if "workload" not in r]
+    assert ends == ["5 of 10", "7 of 10, at most 9", "not answered: no such node"]
+
+
 def charts(cluster: Cluster, plan):
     """Return one of every chart."""
     fits = [Room(HOSTILE, 1, 1, tuple(RoomOnNodes((name,), 1, 1) for name in cluster.node_names))]
@@ -208,6 +257,7 @@ def charts(cluster: Cluster, plan):
         regret_chart(plan),
         devices_chart(cluster, cluster.node_names[-1]),
         cost_chart(costs, "nodes", HOSTILE),
+        scenarios_chart([ScenarioAnswer(HOSTILE, a_fleet({HOSTILE: 3}, bound=2, proven=True))]),
     )
 
 
@@ -241,6 +291,7 @@ def test_nothing_to_draw_is_told_in_words():
     """Empty questions give a chart with a sentence."""
     assert "No devices were read" in str(utilisation_chart(Cluster()))
     assert "Nothing was asked" in str(fits_chart([]))
+    assert "Nothing was asked" in str(scenarios_chart([]))
     assert "nothing to compare" in str(regret_chart(FleetPlan(PlanStatus.STOPPED, ())))
     for chart in (utilisation_chart(Cluster()), fits_chart([])):
         assert chart.to_dict()

@@ -88,6 +88,7 @@ def test_one_request_decides_alone_when_it_is_named(world):
         ("scheduler", {"gpu-0": {"chosen"}, "gpu-1": {"chosen"}, "gpu-2": {"free"}}),
         ("plain", {"gpu-0": {"free"}, "gpu-1": {"free"}, "gpu-2": {"free"}}),
         ("both", {"gpu-0": {"chosen"}, "gpu-1": {"free", "only-k"}, "gpu-2": {"chosen", "only-best"}}),
+        ("both-plain", {"gpu-0": {"chosen", "only-best"}, "gpu-1": {"free"}, "gpu-2": {"chosen", "only-best"}}),
     ],
 )
 def test_what_is_shown(world, show: str, expected: dict[str, set[str]]):

@@ -9,6 +9,7 @@ from dra_lab.pictures.charts.devices import devices_chart
 from dra_lab.pictures.charts.fits import fits_chart
 from dra_lab.pictures.charts.measured import cost_chart
 from dra_lab.pictures.charts.regret import regret_chart
+from dra_lab.pictures.charts.scenarios import scenarios_chart
 from dra_lab.pictures.charts.utilisation import utilisation_chart
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "fits_chart",
     "node_amounts",
     "regret_chart",
+    "scenarios_chart",
     "utilisation_chart",
 ]

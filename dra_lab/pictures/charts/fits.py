@@ -71,7 +71,14 @@ def _fields(band: Band, row: int, names: Sequence[str]) -> list[dict[str, Any]]:
     fields = []
     for at, name in enumerate(names):
         words, mean = _field(band, at, len(names))
-        place = {"row": row, "node": clean(band.label), "nodes": len(band.nodes), "column": at, "workload": name}
+        place = {
+            "row": row,
+            "node": clean(band.label),
+            "nodes": len(band.nodes),
+            "which": clean(band.told),
+            "column": at,
+            "workload": name,
+        }
         fields.append({**place, "words": words, "replicas": round(mean, 2), "most": int(band.most[len(names) + at])})
     return fields
 
@@ -94,8 +101,8 @@ def _chart(rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
         ),
         y=alt.Y("node:N", sort=by_row(), title="node", axis=side_axis(labelLimit=220)),
         tooltip=[
-            alt.Tooltip("node:N"),
             alt.Tooltip("nodes:Q", title="nodes in this row"),
+            alt.Tooltip("which:N", title="they are"),
             alt.Tooltip("workload:N"),
             alt.Tooltip("words:N", title="more replicas on each"),
             alt.Tooltip("most:Q", title="at most"),

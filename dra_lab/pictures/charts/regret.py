@@ -24,6 +24,8 @@ _WHO: Mapping[str, tuple[str, str]] = {
 """Who placed the devices: what the legend says, and the colour of Okabe and Ito."""
 
 _WIDTH, _LABELS = 420, 330
+_ROOM = 1.4
+"""Where the axis of ratios ends: what is written behind a bar that reaches 1 has room."""
 _SHARES = ("placed by", "GPUs", "path to the NIC", "bandwidth left")
 _PLAIN = ("goal", "who", "value", "worse by", "proof")
 
@@ -213,9 +215,9 @@ def _bandwidth(told: Sequence[PathRow]) -> Any:
         y=alt.Y("gpus:N", sort=None, title="GPUs and their NICs", axis=side_axis(labelLimit=_LABELS)),
         tooltip=[alt.Tooltip(f"{key}:N") for key in ("gpus", "words", "sources", "against", "note")],
     )
-    ends = alt.X(
-        "low:Q", title="bandwidth left, against one PCIe root (ratio; published measurements)", scale=_scale(1)
-    )
+    title = "bandwidth left, against one PCIe root (ratio; published measurements)"
+    tenths = alt.Axis(values=[at / 5 for at in range(6)], format=".1f")
+    ends = alt.X("low:Q", title=title, scale=alt.Scale(domain=[0, _ROOM], nice=False), axis=tenths)
     bars = base.mark_bar(stroke="#808080", height=12).encode(x=ends, x2="high:Q", color=alt.Color("fill:N", scale=None))
     ticks = base.mark_tick(thickness=3, height=14).encode(x=ends, color=alt.Color("fill:N", scale=None))
     last = base.mark_tick(thickness=3, height=14).encode(x="high:Q", color=alt.Color("fill:N", scale=None))

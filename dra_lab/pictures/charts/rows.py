@@ -9,13 +9,16 @@ from itertools import groupby, pairwise
 MOST_ROWS = 40
 """More rows than these cannot be read; `of_nodes` then puts similar nodes together, and says so."""
 
+_NAMED = 8
+"""Nodes of a row that are told by name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Band:
     """One row: nodes that are equal, or next to each other in the order of their values.
 
-    `label` names them ("node-7", "node-7 ×12", "nodes 101 to 200"); `least`, `mean` and `most` are their values, column
-    by column, equal where the nodes are.
+    `label` names the first of them ("node-7"; "node-7 ×12" are equal, "node-7 … ×125" are similar); `least`, `mean` and
+    `most` are their values, column by column, equal where the nodes are.
     """
 
     label: str
@@ -28,6 +31,12 @@ class Band:
     def equal(self) -> bool:
         """Say whether all nodes of the row have the same values."""
         return self.least == self.most
+
+    @property
+    def told(self) -> str:
+        """Return the names of its nodes, the first few of many: `node-7, node-9 and 123 more`."""
+        names = ", ".join(self.nodes[:_NAMED])
+        return f"{names} and {len(self.nodes) - _NAMED:,} more" if len(self.nodes) > _NAMED else names
 
 
 def of_nodes(values: Mapping[str, Sequence[float]], most: int = MOST_ROWS) -> tuple[tuple[Band, ...], str]:
@@ -46,12 +55,11 @@ def of_nodes(values: Mapping[str, Sequence[float]], most: int = MOST_ROWS) -> tu
         return rows, f"{total}: equal ones share a row (×)"
     cuts = [len(ordered) * at // most for at in range(most + 1)]
     bands = tuple(
-        _band(f"nodes {low + 1:,} to {high:,}", tuple(ordered[low:high]), values) for low, high in pairwise(cuts)
+        _band(f"{ordered[low]} … ×{high - low:,}" if high - low > 1 else ordered[low], tuple(ordered[low:high]), values)
+        for low, high in pairwise(cuts)
     )
-    return (
-        bands,
-        f"{total} in {len(classes):,} different states, sorted, in {most} bands: a row shows the mean of its nodes",
-    )
+    words = f"{total} in {len(classes):,} different states, sorted, in {most} bands"
+    return bands, f"{words}: a row is named by its first node and shows the mean of its nodes (…)"
 
 
 def _band(label: str, nodes: tuple[str, ...], values: Mapping[str, Sequence[float]]) -> Band:

@@ -70,7 +70,13 @@ def _rows(band: Band, at: int, kinds: Sequence[str]) -> list[dict[str, Any]]:
         for state, value in zip(AMOUNT_STATES, band.mean[index * size : (index + 1) * size], strict=True):
             if value <= 0:
                 continue
-            row = {"row": at, "node": clean(band.label), "nodes": len(band.nodes), "kind": KINDS[kind]}
+            row = {
+                "row": at,
+                "node": clean(band.label),
+                "nodes": len(band.nodes),
+                "which": clean(band.told),
+                "kind": KINDS[kind],
+            }
             amount = {"from": round(begin, 3), "to": round(begin + value, 3), "amount": number(value)}
             rows.append({**row, **amount, "state": state.legend, "letter": state.letter, "ink": state.text})
             begin += value
@@ -97,7 +103,7 @@ def _chart(rows: list[dict[str, Any]], kinds: Sequence[str], shown: Sequence[Sta
     legends = [state.legend for state in shown]
     base = alt.Chart().encode(y=alt.Y("node:N", sort=by_row(), title="node", axis=side_axis(labelLimit=190)))
     bars = base.mark_bar(stroke="#808080", strokeWidth=1).encode(
-        x=alt.X("from:Q", title="amount (devices; CPUs in CPUs)"),
+        x=alt.X("from:Q", title="number"),
         x2="to:Q",
         color=alt.Color(
             "state:N",
@@ -106,15 +112,15 @@ def _chart(rows: list[dict[str, Any]], kinds: Sequence[str], shown: Sequence[Sta
             legend=alt.Legend(orient="bottom", columns=len(shown), symbolStrokeColor="#808080", symbolType="square"),
         ),
         tooltip=[
-            alt.Tooltip("node:N"),
             alt.Tooltip("nodes:Q", title="nodes in this row"),
+            alt.Tooltip("which:N", title="they are"),
             alt.Tooltip("kind:N"),
             alt.Tooltip("state:N"),
             alt.Tooltip("amount:N"),
         ],
     )
     texts = base.mark_text(fontSize=10, align="center").encode(
-        x=alt.X("middle:Q", title="amount (devices; CPUs in CPUs)"),
+        x=alt.X("middle:Q", title="number"),
         text="words:N",
         color=alt.Color("ink:N", scale=None),
     )
