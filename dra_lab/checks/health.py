@@ -20,7 +20,8 @@ def device_health(cluster: Cluster) -> Mapping[DeviceID, str]:
     """Return "Healthy", "Unhealthy" or "Unknown" by device, where a pod says it; the worst of what several say.
 
     kubelet names a device by its first CDI name, else by `driver/pool/device` (`dra/manager.go`,
-    `UpdateAllocatedResourcesStatus`). A CDI name that fits none or several of the claim's devices says nothing of any.
+    `UpdateAllocatedResourcesStatus`). A CDI name that fits none or several of the claim's devices says nothing of any,
+    and neither does a pod for which the claim is not reserved any more: nobody writes its status after its end.
     Remembered with the cluster.
     """
     found: dict[DeviceID, str] | None = cluster.__dict__.get("_device_health")
@@ -59,11 +60,20 @@ def _reported(cluster: Cluster) -> Iterator[tuple[DeviceID, str]]:
         for status in _statuses(pod):
             entry, _, request = status.name.removeprefix(_PREFIX).partition("/")
             claim = claims.get((pod.metadata.namespace, names.get(entry, entry)))
-            if claim is not None:
+            if claim is not None and _is_of(claim, pod):
                 for resource in status.resources:
                     device_id = _device_of(claim, request, resource)
                     if device_id is not None:
                         yield device_id, resource.health
+
+
+def _is_of(claim: ResourceClaim, pod: Pod) -> bool:
+    """Say whether a claim is reserved for a pod."""
+    name, uid = pod.metadata.name, pod.metadata.uid
+    return any(
+        one.resource in ("pods", "") and one.name == name and (not uid or not one.uid or one.uid == uid)
+        for one in claim.status.reserved_for
+    )
 
 
 def _statuses(pod: Pod) -> tuple[ResourceStatus, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from dra_lab.checks.in_use import claim_name
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.allocation import ResourceClaimConsumerReference
 from dra_lab.model.cluster import Cluster
 
 _SHOWN = 5
@@ -38,18 +39,27 @@ def check_unused(cluster: Cluster) -> Iterator[Finding]:
     """Yield claims that hold devices for nobody: reserved for no pod, or only for pods that are not there.
 
     An allocated claim holds its devices whether or not a pod uses it (dra-semantics 3.14, rules 89 and 90). Pods that
-    are gone are only told where pods of the claim's namespace were read. Admin access holds nothing. Pods and claims
-    are lists of two moments: what ended in between is told until it is read again.
+    are gone are only told where pods of the claim's namespace were read; one of the same name and another UID is not
+    the pod that it was reserved for. Admin access holds nothing. Pods and claims are lists of two moments: what ended
+    in between is told until it is read again.
     """
-    pods = cluster.pod_keys
+    pods = {(pod.metadata.namespace, pod.metadata.name): pod.metadata.uid for pod in cluster.pods}
     read = {namespace for namespace, _ in pods}
+    everywhere = "Pod" in cluster.resource_versions
+
+    def is_gone(namespace: str, consumer: ResourceClaimConsumerReference) -> bool:
+        uid = pods.get((namespace, consumer.name))
+        there = uid is not None and (not uid or not consumer.uid or uid == consumer.uid)
+        return consumer.resource == "pods" and not there
+
     idle: dict[str, list[str]] = {rule: [] for rule in _IDLE}
     for claim in cluster.claims:
         allocation = claim.status.allocation
         if allocation is None or all(result.admin_access for result in allocation.devices.results):
             continue
         namespace, reserved = claim.metadata.namespace, claim.status.reserved_for
-        gone = namespace in read and all(r.resource == "pods" and (namespace, r.name) not in pods for r in reserved)
+        known = everywhere or namespace in read or f"Pod/{namespace}" in cluster.resource_versions
+        gone = known and all(is_gone(namespace, consumer) for consumer in reserved)
         if reserved and not gone:
             continue
         deleted = "claim-not-let-go" if claim.metadata.deletion_timestamp else ""

@@ -125,6 +125,12 @@ def test_a_single_device_of_a_request_needs_no_name():
     assert list(device_health(held_by(a_claim(result(), pods=("p",)), pods=pods)).values()) == ["Unknown"]
 
 
+def test_a_pod_that_ended_says_nothing_of_its_devices():
+    """The claim is not reserved for it any more, and nobody writes its status: what it said last is of another time."""
+    pods = (a_pod("p", health=("claim:devices/r", "gpu.nvidia.com/n1/gpu-0", "Unhealthy")),)
+    assert device_health(held_by(a_claim(result(), pods=("next",)), pods=pods)) == {}
+
+
 def test_an_unhealthy_device_is_told_and_seen():
     """As a finding with the pods that use it, and in the state of the device."""
     pods = (a_pod("p", health=("claim:devices/r", "gpu.nvidia.com/n1/gpu-0", "Unhealthy")),)
