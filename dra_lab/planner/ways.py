@@ -13,8 +13,9 @@ from dra_lab.planner.solve import Solution, StageResult
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.columns import Array, Columns, columns_of
 from dra_lab.planner.states.copies import Part
+from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock
-from dra_lab.planner.states.survey import Left, NodeState, idle_layout, state_on
+from dra_lab.planner.states.survey import Left, idle_layout, state_on
 from dra_lab.planner.views import shape_key
 
 FEW = 20

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -19,6 +19,7 @@ from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array, Columns, columns_of, joined
 from dra_lab.planner.states.copies import Part
+from dra_lab.planner.states.node_state import state_problem
 from dra_lab.planner.states.stock import is_listable
 
 COUNTED = 60
@@ -50,6 +51,7 @@ def with_islands(fleet: Fleet, sites: Sequence[Site], limits: Limits) -> list[Si
     alike: dict[object, list[_Island]] = {}
     known: dict[int, tuple[Positions, ...]] = {}
     most = most_vectors(len(sites))
+    looks = _Looks(fleet)
     for site in sites:
         if limits.reached:
             left.append(site)
@@ -59,8 +61,7 @@ def with_islands(fleet: Fleet, sites: Sequence[Site], limits: Limits) -> list[Si
             kept.append(site)
             continue
         for number, groups in enumerate(islands):
-            problem = _narrowed(site.problem, groups)
-            key, order = canonical(problem, None, fleet.scan.rules.replicas)
+            key, order = looks.of(site, groups)
             alike.setdefault(key, []).append(_Island(site, number, tuple(groups[at] for at in order)))
     # Islands of one node are asked for one after the other.
     latest: dict[str, Mapping[int, Sequence[DeviceID]]] = {}
@@ -88,6 +89,47 @@ def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[in
 
     homes = {member: node for member, (node, _) in where.items()}
     return Site(members, parts, partial(_given, problem), devices=devices, homes=homes)
+
+
+@dataclass
+class _Looks:
+    """The fingerprints of islands, each looked at once by what is left there: of many nodes only few differ."""
+
+    fleet: Fleet
+    known: dict[Hashable, tuple[object, Positions]] = field(default_factory=dict)
+    counters: dict[tuple[int, Positions], Positions] = field(default_factory=dict)
+
+    def of(self, site: Site, groups: Positions) -> tuple[object, Positions]:
+        """Return the fingerprint of an island, and its order of the groups, by their places in `groups`."""
+        state = site.state
+        if state is None:
+            return self._look(site, groups)
+        mine = tuple(site.kept[at] for at in groups)
+        held = dict(state.left)
+        left = tuple((at, held[at]) for at in mine if at in held)
+        counters = tuple(state.counters[at] for at in self._drawn_on(state.layout, mine)) if state.counters else ()
+        key = (state.layout, mine, tuple(state.free[at] for at in mine), left, counters)
+        if key not in self.known:
+            self.known[key] = self._look(site, groups)
+        return self.known[key]
+
+    def _look(self, site: Site, groups: Positions) -> tuple[object, Positions]:
+        if site.state is None:
+            return canonical(_narrowed(site.problem, groups), None, self.fleet.scan.rules.replicas)
+        # without making the problem of the whole node
+        at = {site.kept[group]: number for number, group in enumerate(groups)}
+        problem, kept = state_problem(self.fleet.scan.layouts[site.state.layout], site.state, frozenset(at))
+        mine = _narrowed(problem, tuple(range(len(kept))))
+        key, order = canonical(mine, None, self.fleet.scan.rules.replicas)
+        return key, tuple(at[kept[group]] for group in order)
+
+    def _drawn_on(self, layout: int, groups: Positions) -> Positions:
+        """Return the counters, by position, that some groups of a layout draw on."""
+        if (layout, groups) not in self.counters:
+            problem = self.fleet.scan.layouts[layout].problem
+            drawn = {counter for at in groups for counter, _ in problem.groups[at].draws}
+            self.counters[layout, groups] = tuple(at for at, (name, _) in enumerate(problem.counters) if name in drawn)
+        return self.counters[layout, groups]
 
 
 def _given(problem: AllocationProblem) -> AllocationProblem:
@@ -119,7 +161,7 @@ def islands_of(problem: AllocationProblem, parts: Sequence[Part]) -> tuple[Posit
 
     Groups that no pod can take are on none.
     """
-    if not is_listable(problem):
+    if not is_listable(problem, parts) or any(ask.admin_access for ask in problem.asks):
         return ()
     counters = {counter: number for number, (counter, _) in enumerate(problem.counters)}
     rows: list[Array] = []

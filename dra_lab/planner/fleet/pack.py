@@ -157,8 +157,9 @@ def _takes(model: Model, copies: Copies) -> Takes:
         part = copies.parts[copy.part]
         for offset in range(part.asks[1] - part.asks[0]):
             owner[copy.first + offset] = (number, part.asks[0] + offset)
-    found = []
+    found: dict[tuple[int, int, int], int] = {}
     for (ask, group), variable in sorted(model.take.items()):
         if count := int(variable.varValue or 0):
-            found.append((*owner[ask], group, count))
-    return tuple(found)
+            key = (*owner[ask], copies.origin[group])
+            found[key] = found.get(key, 0) + count
+    return tuple((*key, count) for key, count in found.items())

@@ -10,7 +10,6 @@ from dra_lab.model.fleet import NODES, UNPLACED, Replica
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
-from dra_lab.planner.fleet.alike import exactly
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable
@@ -62,7 +61,8 @@ def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> 
 class _Row:
     """Devices of a group for an ask, as placements tell them.
 
-    `inner` is the reference in the pod's expanded drawing; `alone` says that nobody else gets such a device.
+    `inner` is the reference in the pod's expanded drawing; `alone` says that nobody else gets such a device, `admin`
+    that the pod only looks into it.
     """
 
     inner: str
@@ -70,6 +70,7 @@ class _Row:
     claim: str
     consumed: Mapping[str, str]
     alone: bool
+    admin: bool
 
 
 class _Writer:
@@ -80,6 +81,7 @@ class _Writer:
         self._rows: dict[tuple[int, int, int], _Row] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
         self._given: set[DeviceID] = set()
+        self._latest: tuple[str, Mapping[int, list[DeviceID]]] = ("", {})
 
     def placed(self, stand: Stand) -> Iterator[tuple[Part, tuple[Placement, ...], tuple[GoalValue, ...]]]:
         """Yield each pod on a node, kind by kind, with its placements and their goals."""
@@ -95,40 +97,64 @@ class _Writer:
         for number, part in enumerate(parts):
             placements: list[Placement] = []
             inner: list[str] = []
-            for _, ask, group, count in takes.get(number, ()):
-                row = self._row(site, part, ask, group)
-                devices = left[group][:count]
-                if row.alone:
-                    del left[group][:count]
-                if site.caps:
-                    self._given.update(devices)
+            for row, devices in self._given_to(stand, part, takes.get(number, ()), left):
                 for device in devices:
                     placements.append(Placement(row.request, device, consumed=dict(row.consumed), claim=row.claim))
                     inner.append(row.inner)
             yield part, tuple(placements), self._valued(stand, part, takes.get(number, ()), placements, inner)
 
+    def _given_to(
+        self, stand: Stand, part: Part, takes: Sequence[tuple[int, int, int, int]], left: dict[int, list[DeviceID]]
+    ) -> list[tuple[_Row, list[DeviceID]]]:
+        """Return the devices of one pod, take by take, and leave what is `left` for others."""
+        site = stand.site
+        rows = [self._row(site, part, ask, group) for _, ask, group, _ in takes]
+        given: list[list[DeviceID]] = [[] for _ in takes]
+        mine: set[DeviceID] = set()
+        # What it keeps comes first: of what others may have too it looks into what is not its own already.
+        for at in sorted(range(len(takes)), key=lambda at: rows[at].admin):
+            _, _, group, count = takes[at]
+            able = left[group]
+            if rows[at].admin and site.state is not None:
+                able = [one for one in self._every(stand.node)[site.kept[group]] if one not in mine]
+            given[at] = able[:count]
+            mine.update(given[at])
+            if rows[at].alone:
+                del left[group][:count]
+            if site.caps:
+                self._given.update(given[at])
+        return list(zip(rows, given, strict=True))
+
+    def _every(self, node: str) -> Mapping[int, list[DeviceID]]:
+        """Return all devices of a node by group of its layout, also those in use; nodes are asked for one by one."""
+        if self._latest[0] != node:
+            self._latest = (node, self._fleet.survey.devices(node, held_too=True))
+        return self._latest[1]
+
     def _row(self, site: Site, part: Part, ask: int, group: int) -> _Row:
         if site.state is None:
-            return self._made(site.problem, part, ask, site.problem.groups[group])
+            return self._made(site, site.problem, part, ask, site.problem.groups[group])
         at = site.kept[group]
         found = self._rows.get((site.state.layout, ask, at))
         if found is None:
             problem = self._fleet.scan.layouts[site.state.layout].problem
-            found = self._rows[site.state.layout, ask, at] = self._made(problem, part, ask, problem.groups[at])
+            found = self._rows[site.state.layout, ask, at] = self._made(site, problem, part, ask, problem.groups[at])
         return found
 
-    def _made(self, problem: AllocationProblem, part: Part, ask: int, group: DeviceGroup) -> _Row:
+    def _made(self, site: Site, problem: AllocationProblem, part: Part, ask: int, group: DeviceGroup) -> _Row:
         uses = dict(dict(group.uses).get(ask, ()))
         consumed = {key: format_quantity(amount) for key, amount in sorted(uses.items())}
-        inspected = any(problem.asks[other].admin_access for other in group.asks)
+        admin = problem.asks[ask].admin_access
+        # where devices are told apart for it, each has a group of its own
+        inspected = site.state is None and any(problem.asks[other].admin_access for other in group.asks)
         pod = self._fleet.pods[part.pod]
         where, _, reference = problem.asks[ask].reference.partition(MARK)
-        alone = not (group.shareable or inspected)
+        alone = not (group.shareable or inspected or admin)
         if not pod.several:
-            return _Row(reference, pod.drawn(0, reference), "", consumed, alone)
+            return _Row(reference, pod.drawn(0, reference), "", consumed, alone, admin)
         position = int(where.partition(".")[2])
         claim = pod.workload.claims[position].name
-        return _Row(f"{claim}{MARK}{reference}", pod.drawn(position, reference), claim, consumed, alone)
+        return _Row(f"{claim}{MARK}{reference}", pod.drawn(position, reference), claim, consumed, alone, admin)
 
     def _valued(
         self,
@@ -139,16 +165,14 @@ class _Writer:
         inner: Sequence[str],
     ) -> tuple[GoalValue, ...]:
         site = stand.site
-        if site.nodes or site.devices is not None:
-            return self._count(part, site.node(stand.node, part), placements, inner)
         key: object
         if site.state is None:
-            alike = (exactly(self._fleet, stand.node), site.members[0])
-            key = (alike, part.pod, tuple((ask, group, count) for _, ask, group, count in takes))
+            # members are equal up to the names of devices and places, and so is what these are worth
+            key = (id(site), part.pod, part.node, tuple((ask, group, count) for _, ask, group, count in takes))
         else:
             key = (site.state.layout, part.pod, tuple((ask, site.kept[group], n) for _, ask, group, n in takes))
         if key not in self._goals:
-            self._goals[key] = self._count(part, stand.node, placements, inner)
+            self._goals[key] = self._count(part, site.node(stand.node, part), placements, inner)
         return self._goals[key]
 
     def _count(

@@ -8,8 +8,8 @@ from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.states.columns import columns_of
 from dra_lab.planner.states.copies import Part
+from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock, is_listable
-from dra_lab.planner.states.survey import NodeState
 
 
 def stock_of(site: Site, order: Sequence[str]) -> Stock | None:
@@ -27,6 +27,6 @@ def stock_of_states(problem: AllocationProblem, sites: Sequence[Site], order: Se
 def _stocked(
     problem: AllocationProblem, parts: Sequence[Part], states: Sequence[NodeState], order: Sequence[str]
 ) -> Stock | None:
-    columns = [columns_of(problem, part, order) for part in parts] if is_listable(problem) else [None]
+    columns = [columns_of(problem, part, order) for part in parts] if is_listable(problem, parts) else [None]
     ways = [found for found in columns if found is not None]
     return Stock(problem, states, ways) if len(ways) == len(parts) else None

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property, partial
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.alike import devices_by_position
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.together import joint, joint_parts, shared_nodes, taken_by
-from dra_lab.planner.node_classes import Layout, canonical
+from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.copies import Part
-from dra_lab.planner.states.survey import NodeState, ordered, state_problem
+from dra_lab.planner.states.node_state import NodeState, kept_groups, ordered, state_problem
 
 MERGED = 150
 """States up to here are compared with one another; of more, only those with equal numbers are put together."""
@@ -122,22 +121,13 @@ def _ordered(fleet: Fleet, state: NodeState) -> tuple[object, AllocationProblem,
 
 def _plain_site(fleet: Fleet, state: NodeState, nodes: list[str]) -> Site:
     layout = fleet.scan.layouts[state.layout]
-    left = dict(state.left)
-    kept = tuple(
-        at for at, size in enumerate(state.free) if size and (at not in left or _any_able(layout, at, left[at]))
-    )
     return Site(
         tuple(sorted(nodes)),
         _parts(fleet, min(nodes)),
         lambda: state_problem(layout, state)[0],
         state,
-        kept,
+        kept_groups(layout, state),
     )
-
-
-def _any_able(layout: Layout, at: int, left: tuple[tuple[str, Fraction], ...]) -> bool:
-    have = dict(left)
-    return any(all(amount <= have[key] for key, amount in uses) for _, uses in layout.problem.groups[at].uses)
 
 
 def _by_problem(fleet: Fleet) -> list[Site]:

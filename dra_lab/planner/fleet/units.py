@@ -13,8 +13,8 @@ from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.states.columns import Array, columns_of, joined
 from dra_lab.planner.states.copies import Part
+from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock, is_listable
-from dra_lab.planner.states.survey import NodeState
 
 WholeRow = tuple[tuple[int, ...], int]
 """Weights by kind of pod, and what the weighted sum stays within."""
@@ -36,10 +36,10 @@ def unit_rows(site: Site, known: Known) -> tuple[WholeRow, ...]:
 
     A unit is one device for one request. Units of one pod may stand anywhere there, so that every GPU with its
     partitions is filled for itself: what weighted units it holds at most is found by trying all ways to fill it.
-    `known` remembers that for equal ones. Requests with alternatives weigh nothing.
+    `known` remembers that for equal ones. Requests with alternatives, for all devices or to look weigh nothing.
     """
     problem = site.problem
-    if not is_listable(problem):
+    if not is_listable(problem, site.parts):
         return ()
     asked = [list(_asked(problem, part)) for part in site.parts]
     kinds = list(dict.fromkeys(kind for mine in asked for kind, _, _ in mine))[:_MOST_KINDS]
@@ -64,8 +64,9 @@ def unit_rows(site: Site, known: Known) -> tuple[WholeRow, ...]:
 def _asked(problem: AllocationProblem, part: Part) -> Iterator[tuple[Hashable, int, int]]:
     """Yield each request of a pod as its kind of unit, its ask, and the number of devices."""
     for indices in problem.requests[slice(*part.requests)]:
-        if len(indices) == 1 and indices[0] not in problem.impossible:
-            ask = indices[0]
+        ask = indices[0]
+        counted = not (problem.asks[ask].admin_access or problem.asks[ask].all_devices)
+        if len(indices) == 1 and ask not in problem.impossible and counted:
             able = tuple(
                 (n, dict(group.uses).get(ask, ())) for n, group in enumerate(problem.groups) if ask in group.asks
             )

@@ -15,7 +15,7 @@ from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import overbooked
 from dra_lab.planner.states.copies import Part, replicated
-from dra_lab.planner.states.survey import common_unit
+from dra_lab.planner.states.node_state import common_unit
 from dra_lab.planner.variables import Model, total
 
 NAMED = ("gpu", "nic", "cpu")
@@ -159,13 +159,13 @@ class Asked:
         amounts = {
             (ask, number): amount
             for ask, number in model.take
-            if (amount := amount_of(whole, drawn[ask], number, self.kind))
+            if (amount := amount_of(whole, drawn[ask], copies.origin[number], self.kind))
         }
         unit = common_unit(amounts.values()) or Fraction(1)
         terms = []
         for number, group in enumerate(problem.groups):
             mine = {ask: model.take[ask, number] for ask in group.asks if (ask, number) in amounts}
-            if mine and group.shareable and not cpu_key(whole, number):
+            if mine and group.shareable and not cpu_key(whole, copies.origin[number]):
                 seen = model.integer("used", str(number), 1)
                 model.require(seen <= total(mine.values()), "used", str(number))
                 terms.append(int(1 / unit) * seen)

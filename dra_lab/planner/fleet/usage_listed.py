@@ -15,7 +15,7 @@ from dra_lab.planner.fleet.usage import amount_of, is_additive, kind_of
 from dra_lab.planner.fleet.worth import NO_LIMIT
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array
-from dra_lab.planner.states.survey import common_unit
+from dra_lab.planner.states.node_state import common_unit
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.stages import Tie
-from dra_lab.planner.states.survey import NodeState
+from dra_lab.planner.states.node_state import NodeState
 
 
 def coarse(problem: AllocationProblem) -> tuple[AllocationProblem, tuple[int, ...]]:

@@ -34,7 +34,7 @@ class Columns:
 def columns_of(problem: AllocationProblem, part: Part, order: Sequence[str]) -> Columns | None:
     """Return every allocation of one pod that keeps the must-links, None where there are too many to list.
 
-    Known are problems without counters, admin access, requests for all devices and node selectors of many terms.
+    What others leave, of counters too, is not looked at. Known are problems as in `is_listable`.
     """
     pairs = tuple(
         (ask, number)
@@ -80,7 +80,9 @@ def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[in
 
 def _number(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, int]]) -> int:
     """Return the number of ways in which one ask takes its devices."""
-    ways = [1] + [0] * problem.asks[ask].count
+    if problem.need(ask) > MAX_DEVICES:
+        return 0
+    ways = [1] + [0] * problem.need(ask)
     for size in (problem.groups[group].size for other, group in pairs if other == ask):
         ways = [sum(ways[max(0, count - size) : count + 1]) for count in range(len(ways))]
     return ways[-1]
@@ -90,7 +92,9 @@ def _options(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, in
     """Return every way in which one ask takes its devices, a row a way."""
     mine = [(at, problem.groups[group].size) for at, (other, group) in enumerate(pairs) if other == ask]
     rows = np.zeros((1, len(pairs)), np.int8)
-    left, behind = np.full(1, problem.asks[ask].count), sum(size for _, size in mine)
+    if not mine or problem.need(ask) > MAX_DEVICES:
+        return rows[:0]
+    left, behind = np.full(1, problem.need(ask)), sum(size for _, size in mine)
     for at, size in mine:
         # Of this group as many as are not too many, and no fewer than the groups behind it leave open.
         behind -= size
@@ -100,7 +104,7 @@ def _options(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, in
         taken = most[parent] - (np.arange(len(parent)) - np.repeat(np.cumsum(ways) - ways, ways))
         rows, left = rows[parent], left[parent] - taken
         rows[:, at] = taken
-    return rows[left == 0] if mine else rows[:0]
+    return rows[left == 0]
 
 
 class _Judge:

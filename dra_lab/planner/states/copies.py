@@ -41,15 +41,22 @@ class Copy:
 
 @dataclass(frozen=True)
 class Copies:
-    """A problem with as many pods of each part as were asked for."""
+    """A problem with as many pods of each part as were asked for.
+
+    `origin` is the group of the problem of one behind each of its groups.
+    """
 
     problem: AllocationProblem
     parts: tuple[Part, ...]
     copies: tuple[Copy, ...]
+    origin: tuple[int, ...]
 
 
 def replicated(problem: AllocationProblem, parts: Sequence[Part], counts: Sequence[int]) -> Copies:
-    """Return the problem of `counts[p]` replicas of each part; groups keep their positions."""
+    """Return the problem of `counts[p]` replicas of each part.
+
+    Devices that some ask may look into (`adminAccess`) are told apart there.
+    """
     asks: list[Ask] = []
     requests: list[tuple[int, ...]] = []
     links: list[Link] = []
@@ -83,7 +90,8 @@ def replicated(problem: AllocationProblem, parts: Sequence[Part], counts: Sequen
                 tied = tuple(mark + reference for reference in link.requests)
                 links.append(replace(link, name=mark + link.name, requests=tied))
             places_from.append(part.links)
-    groups = tuple(_group(group, moved, places_from) for group in problem.groups)
+    apart = [(at, one) for at, group in enumerate(problem.groups) for one in _told_apart(problem, group)]
+    groups = tuple(_group(group, moved, places_from) for _, group in apart)
     impossible = frozenset(new for old in problem.impossible for new in moved.get(old, ()))
     several = tuple(claims) if max(claims, default=0) else ()
     whole = changed(
@@ -96,7 +104,13 @@ def replicated(problem: AllocationProblem, parts: Sequence[Part], counts: Sequen
         claims=several,
         pods=tuple(pods),
     )
-    return Copies(whole, tuple(parts), tuple(copies))
+    return Copies(whole, tuple(parts), tuple(copies), tuple(at for at, _ in apart))
+
+
+def _told_apart(problem: AllocationProblem, group: DeviceGroup) -> tuple[DeviceGroup, ...]:
+    if group.size < 2 or not any(problem.asks[ask].admin_access for ask in group.asks):
+        return (group,)
+    return tuple(changed(group, devices=(device,)) for device in group.devices)
 
 
 def _group(group: DeviceGroup, moved: dict[int, list[int]], places_from: Sequence[tuple[int, int]]) -> DeviceGroup:

@@ -10,7 +10,8 @@ import numpy as np
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.columns import Array, Columns
-from dra_lab.planner.states.survey import NodeState, common_unit
+from dra_lab.planner.states.copies import Part
+from dra_lab.planner.states.node_state import NodeState, common_unit
 from dra_lab.planner.states.words import first_column
 
 
@@ -24,7 +25,7 @@ class Stock:
     def __init__(self, problem: AllocationProblem, states: Sequence[NodeState], columns: Sequence[Columns]) -> None:
         """Lay out the resources of a problem; `columns` are in the order of the pods.
 
-        Shared counters are resources too, as the problem says what is left of them: of one state only, and not where a
+        Shared counters are resources too, as a state or else the problem says what is left of them; not where a
         shareable device draws on them, which pays once for all its shares.
         """
         self.problem = problem
@@ -57,7 +58,9 @@ class Stock:
         row = []
         for number, key in self.keys:
             if number in self._counted:
-                row.append(max(0, self._counters[self._counted[number]]))
+                row.append(
+                    max(0, state.counters[-1 - number] if state.counters else self._counters[self._counted[number]])
+                )
             elif not key:
                 row.append(state.free[number])
             elif not state.free[number]:
@@ -77,6 +80,9 @@ class Stock:
     def taken(self, ask: int, group: int) -> Mapping[int, int]:
         """Return what one device of a group takes for an ask, by the positions of the resources."""
         key = (ask, group)
+        if self.problem.asks[ask].admin_access:
+            # it looks into what others may have, and keeps nothing
+            return {}
         if key not in self._taken:
             found = self.problem.groups[group]
             uses, draws = dict(dict(found.uses).get(ask, ())), dict(found.draws)
@@ -124,13 +130,20 @@ class Stock:
         return first_column(left, self.wanted[pod], self.guards)
 
 
-def is_listable(problem: AllocationProblem) -> bool:
+def is_listable(problem: AllocationProblem, parts: Sequence[Part]) -> bool:
     """Say whether ways of pods are told by what they take.
 
-    So it is without admin access, requests for all devices, node selectors of many terms, and shares that pay a counter
-    together.
+    So it is without node selectors of many terms, shares that pay a counter together, requests for all devices that may
+    be shared, and admin access to shares or of pods with several claims: where devices are told apart for it.
     """
-    return not (
-        any(ask.admin_access or ask.all_devices for ask in problem.asks)
-        or any(group.tie is Tie.TERMS or (group.shareable and group.draws) for group in problem.groups)
+    asks = problem.asks
+    for part in parts:
+        mine = range(*part.asks)
+        if len({problem.claim_of(ask) for ask in mine}) > 1 and any(asks[ask].admin_access for ask in mine):
+            return False
+    return not any(
+        group.tie is Tie.TERMS
+        or (group.shareable and (group.draws or any(asks[ask].all_devices for ask in group.asks)))
+        or ((group.shareable or group.draws) and any(asks[ask].admin_access for ask in group.asks))
+        for group in problem.groups
     )

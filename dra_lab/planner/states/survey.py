@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import gcd, lcm
 
-from dra_lab.model.names import DeviceID
+from dra_lab.model.names import DeviceID, part_of
 from dra_lab.planner.eligible import Rules, eligibility
-from dra_lab.planner.node_classes import Layout, canonical, layout_of, thinned
+from dra_lab.planner.node_classes import Layout, layout_of, thinned
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.stages import Tie
+from dra_lab.planner.states.counted import Counted, counted_layout
+from dra_lab.planner.states.node_state import NodeState, common_unit, inspectors
 from dra_lab.planner.views import shape_key, views_of
-
-Shares = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
-"""What is left of shared devices: (group of the layout, amount by key), for those of which something is in use."""
 
 Left = dict[Hashable, tuple[tuple[str, Fraction], ...]]
 """What is left of a group, by layout, group, and what is taken."""
 
-
-@dataclass(frozen=True, slots=True)
-class NodeState:
-    """What a node offers: which hardware, how many devices of each of its groups are free, what is left of shares."""
-
-    layout: int
-    free: tuple[int, ...]
-    left: Shares = ()
+_ALL_COUNTERS = 10**12
+"""So many pods could use up any counter: none is left out of the hardware, as one may be nearly used up somewhere."""
 
 
 @dataclass
 class Survey:
     """A scan, and where the rules are plain each node's state; a node without one is known by its problem alone.
 
-    Plain are rules under which a device in use is only missing: no request for all devices, no admin access, no shared
-    counters, no node selectors of many terms, no devices that several nodes see. `positions` remembers where the
-    devices of each group of a problem are among those of a node, by what the node is exactly.
+    Plain are rules under which what is in use is only missing, of devices, of shared devices or of counters: no devices
+    that several nodes see, no node selectors of many terms, no shared devices that draw on counters, that are asked for
+    with all others or looked into (`adminAccess`), and no admin access of pods with several claims. `positions`
+    remembers where the devices of each group of a problem are among those of a node, by what the node is exactly.
     """
 
     scan: Scan
@@ -51,9 +44,9 @@ class Survey:
         """Say whether every node's state is known."""
         return bool(self.states)
 
-    def devices(self, node: str) -> Mapping[int, list[DeviceID]]:
-        """Return the free devices of a node by group of its layout."""
-        held = self.scan.rules.allocated.exclusive
+    def devices(self, node: str, *, held_too: bool = False) -> Mapping[int, list[DeviceID]]:
+        """Return the free devices of a node by group of its layout, or with `held_too` all of them."""
+        held = () if held_too else self.scan.rules.allocated.exclusive
         layout = self.scan.layouts[self.states[node].layout]
         found: dict[int, list[DeviceID]] = {}
         for item, group in zip(self.scan.views.view(node).devices, layout.group_of, strict=True):
@@ -65,27 +58,29 @@ class Survey:
 def survey(rules: Rules, limits: Limits) -> Survey:
     """Look at every node once. Raises UnsupportedFeature as `scan_nodes` does."""
     views = views_of(rules.cluster, rules.release)
-    special = any(ask.all_devices or ask.admin_access for ask in rules.asks) or rules.cluster.network_slices
-    if special:
+    if rules.cluster.network_slices or _looks_from_several_claims(rules):
         return Survey(scan_nodes(rules, limits))
     scan = Scan(rules, views)
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     shapes: dict[tuple[int, ...], int] = {}
+    counted: dict[int, Counted] = {}
     seen = Survey(scan)
     known: Left = {}
     for number, name in enumerate(rules.cluster.node_names):
         if limits.reached:
             break
-        if views.view(name).counted:
-            return Survey(scan_nodes(rules, limits))
         shape = shape_key(views, name, rules.asks, wheres)
         if shape not in shapes:
             layout = idle_layout(scan, name)
             shapes[shape] = len(scan.layouts)
             scan.layouts[shapes[shape]] = layout
-            if any(group.tie is Tie.TERMS for group in layout.problem.groups):
+            counters = counted_layout(scan, layout, name)
+            if not _is_plain(layout.problem) or counters is None:
                 return Survey(scan_nodes(rules, limits))
-        seen.states[name] = state_on(scan, shapes[shape], scan.layouts[shapes[shape]], name, known)
+            counted[shapes[shape]] = counters
+        at = shapes[shape]
+        state = state_on(scan, at, scan.layouts[at], name, known)
+        seen.states[name] = counted[at].on(scan, name, state) if counted[at].counters else state
         if number % 500 == 499:
             limits.tell("nodes", f"looked at {number + 1} of {len(rules.cluster.node_names)} nodes")
     scan.complete = len(seen.states) == len(rules.cluster.node_names)
@@ -93,11 +88,51 @@ def survey(rules: Rules, limits: Limits) -> Survey:
     return seen
 
 
+def _looks_from_several_claims(rules: Rules) -> bool:
+    """Say whether a pod of several claims asks for admin access: claims of one pod do not see one another."""
+    # `pods.look_at` names them after the workload and the claim: "0.0", "0.1"
+    several = {part_of(ask.reference)[0].partition(".")[0] for ask in rules.asks if _is_later(ask.reference)}
+    return any(ask.admin_access and part_of(ask.reference)[0].partition(".")[0] in several for ask in rules.asks)
+
+
+def _is_later(reference: str) -> bool:
+    return part_of(reference)[0].partition(".")[2] not in ("", "0")
+
+
+def _is_plain(problem: AllocationProblem) -> bool:
+    for group in problem.groups:
+        special = [ask for ask in group.asks if problem.asks[ask].admin_access or problem.asks[ask].all_devices]
+        inspected = inspectors(problem, group)
+        if group.tie is Tie.TERMS or (group.shareable and (group.draws or special)) or (group.draws and inspected):
+            return False
+    return True
+
+
 def idle_layout(scan: Scan, name: str) -> Layout:
-    """Return a node's hardware with nothing in use."""
-    idle = eligibility(replace(scan.rules, idle=True), name)
+    """Return a node's hardware with nothing in use, and all its counters."""
+    idle = eligibility(replace(scan.rules, idle=True, replicas=_ALL_COUNTERS), name)
     refuse_devices(scan.rules, idle)
-    return layout_of(scan.build(idle), [item.id for item in scan.views.view(name).devices])
+    problem = scan.build(idle)
+    groups = _put_together(problem)
+    drawn = {counter for group in groups for counter, _ in group.draws}
+    counters = tuple(row for row in problem.counters if row[0] in drawn)
+    return layout_of(
+        replace(problem, groups=groups, counters=counters), [item.id for item in scan.views.view(name).devices]
+    )
+
+
+def _put_together(problem: AllocationProblem) -> tuple[DeviceGroup, ...]:
+    """Return the groups, with devices that may be looked into told apart by nothing but that.
+
+    Pods of one claim look into other devices than those that they take: of equal ones only the number counts.
+    """
+    alike: dict[object, DeviceGroup] = {}
+    for at, group in enumerate(problem.groups):
+        plain = not group.shareable and not group.draws and inspectors(problem, group)
+        key: object = replace(group, devices=()) if plain else at
+        known = alike.get(key)
+        alike[key] = group if known is None else replace(known, devices=(*known.devices, *group.devices))
+    return tuple(alike.values())
 
 
 def state_on(scan: Scan, number: int, layout: Layout, name: str, known: Left) -> NodeState:
@@ -131,43 +166,3 @@ def _left_of(group: DeviceGroup, taken: Mapping[str, Fraction]) -> tuple[tuple[s
         unit = common_unit(amounts)
         left.append((key, rest if not unit or rest < 0 else rest // unit * unit))
     return tuple(left)
-
-
-def common_unit(amounts: Iterable[Fraction]) -> Fraction:
-    """Return the largest amount of which all amounts are whole multiples, 0 where there is none."""
-    some = [amount for amount in amounts if amount > 0]
-    if not some:
-        return Fraction()
-    bottom = lcm(*(amount.denominator for amount in some))
-    return Fraction(gcd(*(int(amount * bottom) for amount in some)), bottom)
-
-
-def state_problem(layout: Layout, state: NodeState) -> tuple[AllocationProblem, tuple[int, ...]]:
-    """Return the problem of a state, and the group of the layout behind each of its groups.
-
-    The groups hold as many devices as are free, not those that are.
-    """
-    left = dict(state.left)
-    groups, kept = [], []
-    for at, (group, size) in enumerate(zip(layout.problem.groups, state.free, strict=True)):
-        if not size:
-            continue
-        found = group if size == group.size else replace(group, devices=group.devices[:size])
-        if at in left:
-            able = [ask for ask, uses in group.uses if all(amount <= dict(left[at])[k] for k, amount in uses)]
-            if not able:
-                continue
-            uses = tuple((ask, use) for ask, use in group.uses if ask in able)
-            found = replace(found, remaining=left[at], asks=tuple(able), uses=uses)
-        groups.append(found)
-        kept.append(at)
-    return replace(layout.problem, groups=tuple(groups)), tuple(kept)
-
-
-def ordered(
-    problem: AllocationProblem, kept: tuple[int, ...], replicas: int
-) -> tuple[object, AllocationProblem, tuple[int, ...]]:
-    """Return a problem's fingerprint, the problem with its groups in the fingerprint's order, and those groups."""
-    key, order = canonical(problem, None, replicas)
-    moved = replace(problem, groups=tuple(problem.groups[at] for at in order))
-    return key, moved, tuple(kept[at] for at in order)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from itertools import count
@@ -11,14 +12,17 @@ from exhaustive_plans import GPU, NIC
 from msgspec.structs import replace
 from sharing_nodes import ask, node
 from small_nodes import a_slice
+from test_fleet_time_runs_out import partitions
 
 from dra_lab.checks.fleets import check_fleet
+from dra_lab.model.cluster import AllocatedDevices
 from dra_lab.model.device import Device
 from dra_lab.model.fleet import Workload
+from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import scan
-from dra_lab.planner.fleet import plan_fleet
+from dra_lab.planner.fleet import islands, plan_fleet
 from dra_lab.planner.views import ClusterViews
 
 RELEASE = KubernetesRelease("1.37")
@@ -60,3 +64,24 @@ def test_nodes_that_time_did_not_reach_are_not_looked_at_later(monkeypatch):
         plan = plan_fleet(cluster, workloads, release=RELEASE, time_limit=70, first_fit=False)
     assert not plan.proven
     assert 0 < len(told) < NODES
+
+
+def test_equal_gpus_are_looked_at_once(monkeypatch):
+    """Of nodes that differ in which partitions are in use, each GPU is one of few: each of these is looked at once."""
+    monkeypatch.setattr(islands, "COUNTED", -1)
+    told, first = [], islands.canonical
+    monkeypatch.setattr(islands, "canonical", lambda *given: told.append(given) or first(*given))
+    chance, gpus, held = random.Random(1), 4, []
+    slices = [s for number in range(NODES) for s in partitions(f"n{number:02}", gpus)]
+    for number in range(NODES):
+        held += [DeviceID(GPU, f"n{number:02}", f"{gpu}-a") for gpu in range(gpus) if chance.random() < 0.5]
+    cluster = node(*slices)
+    plan = plan_fleet(
+        cluster,
+        [Workload("w", (ClaimSketch(requests=(ask("r", GPU),)),), NODES * gpus)],
+        release=RELEASE,
+        held=AllocatedDevices(dict.fromkeys(held, "somebody")),
+        first_fit=False,
+    )
+    assert (len(plan.replicas), plan.proven) == (NODES * gpus - len(held), True)
+    assert 0 < len(told) <= 2 * gpus

@@ -1,0 +1,121 @@
+"""What a node offers of its hardware, as numbers, and the problem that makes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import gcd, lcm
+
+from dra_lab.planner.counters import Counter
+from dra_lab.planner.node_classes import Layout, canonical
+from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+
+Shares = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
+"""What is left of shared devices: (group of the layout, amount by key), for those of which something is in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """What a node offers: which hardware, how many devices of each of its groups are free, what is left of shares.
+
+    `counters` is what is left of each shared counter of the layout's problem, in its order.
+    """
+
+    layout: int
+    free: tuple[int, ...]
+    left: Shares = ()
+    counters: tuple[int, ...] = ()
+
+
+def common_unit(amounts: Iterable[Fraction]) -> Fraction:
+    """Return the largest amount of which all amounts are whole multiples, 0 where there is none."""
+    some = [amount for amount in amounts if amount > 0]
+    if not some:
+        return Fraction()
+    bottom = lcm(*(amount.denominator for amount in some))
+    return Fraction(gcd(*(int(amount * bottom) for amount in some)), bottom)
+
+
+def inspectors(problem: AllocationProblem, group: DeviceGroup) -> tuple[int, ...]:
+    """Return the asks that may look into a group's devices while somebody else has them (`adminAccess`)."""
+    return tuple(ask for ask in group.asks if problem.asks[ask].admin_access)
+
+
+def kept_groups(layout: Layout, state: NodeState, only: Collection[int] | None = None) -> tuple[int, ...]:
+    """Return the group of the layout behind each group of a state's problem (`state_problem`).
+
+    One of which some devices are in use and may be looked into is there twice: first what is free.
+    """
+    left, found = dict(state.left), []
+    for at, (group, size) in enumerate(zip(layout.problem.groups, state.free, strict=True)):
+        if only is not None and at not in only:
+            continue
+        if size and (at not in left or _able(group, left[at])):
+            found.append(at)
+        if size < group.size and inspectors(layout.problem, group):
+            found.append(at)
+    return tuple(found)
+
+
+def state_problem(
+    layout: Layout, state: NodeState, only: Collection[int] | None = None
+) -> tuple[AllocationProblem, tuple[int, ...]]:
+    """Return the problem of a state, and the group of the layout behind each of its groups; of some groups `only`.
+
+    The groups hold as many devices as are free, not those that are.
+    """
+    whole, left = layout.problem, dict(state.left)
+    groups: list[DeviceGroup] = []
+    for at, (group, size) in enumerate(zip(whole.groups, state.free, strict=True)):
+        if only is not None and at not in only:
+            continue
+        if size:
+            found = group if size == group.size else replace(group, devices=group.devices[:size])
+            able = _able(group, left[at]) if at in left else group.asks
+            if at in left and able:
+                uses = tuple((ask, use) for ask, use in group.uses if ask in able)
+                found = replace(found, remaining=left[at], asks=able, uses=uses)
+            groups += [found] if able else []
+        if size < group.size and (admin := inspectors(whole, group)):
+            groups.append(replace(group, devices=group.devices[size:], asks=admin))
+    lost = _short(whole, state.free)
+    problem = replace(whole, groups=tuple(groups), impossible=whole.impossible | lost)
+    return _with_counters(problem, state.counters) if whole.counters else problem, kept_groups(layout, state, only)
+
+
+def _able(group: DeviceGroup, left: tuple[tuple[str, Fraction], ...]) -> tuple[int, ...]:
+    have = dict(left)
+    return tuple(ask for ask, uses in group.uses if all(amount <= have[key] for key, amount in uses))
+
+
+def _short(problem: AllocationProblem, free: Sequence[int]) -> frozenset[int]:
+    """Return the asks for all devices that do not get one of them: it is in use."""
+    short = [group for group, size in zip(problem.groups, free, strict=True) if size < group.size]
+    mine = {ask for group in short for ask in group.asks}
+    return frozenset(ask for ask in mine if problem.asks[ask].all_devices and not problem.asks[ask].admin_access)
+
+
+def _with_counters(problem: AllocationProblem, counters: Sequence[int]) -> AllocationProblem:
+    """Return a problem with what is left of counters, without those that all devices together do not use up."""
+    drawn: dict[Counter, int] = {}
+    for group in problem.groups:
+        for counter, amount in group.draws:
+            drawn[counter] = drawn.get(counter, 0) + amount * group.size
+    names = (counter for counter, _ in problem.counters)
+    left = tuple((name, have) for name, have in zip(names, counters, strict=True) if drawn.get(name, 0) > have)
+    return replace(problem, groups=tuple(_drawing(group, dict(left)) for group in problem.groups), counters=left)
+
+
+def _drawing(group: DeviceGroup, left: Mapping[Counter, int]) -> DeviceGroup:
+    mine = tuple((counter, amount) for counter, amount in group.draws if counter in left)
+    return group if mine == group.draws else replace(group, draws=mine)
+
+
+def ordered(
+    problem: AllocationProblem, kept: tuple[int, ...], replicas: int
+) -> tuple[object, AllocationProblem, tuple[int, ...]]:
+    """Return a problem's fingerprint, the problem with its groups in the fingerprint's order, and those groups."""
+    key, order = canonical(problem, None, replicas)
+    moved = replace(problem, groups=tuple(problem.groups[at] for at in order))
+    return key, moved, tuple(kept[at] for at in order)
