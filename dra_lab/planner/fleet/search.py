@@ -11,6 +11,7 @@ from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.coupled_tables import DealtTable, tables_for
 from dra_lab.planner.fleet.in_turn import FEW_ORDERS, MOST_ORDERS, fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
+from dra_lab.planner.fleet.lookers import lookers_of
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Packed, device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
@@ -46,6 +47,14 @@ _TELL_EVERY = 10
 
 def search(work: Work) -> tuple[Answer, list[Stand], int]:
     """Return the best answer, who stands where in it, and the number of distinct node states."""
+    lookers = lookers_of(work.fleet, work.order)
+    if lookers is None:
+        return _search(work)
+    answer, stands, states = _search(replace(work, fleet=lookers.rest))
+    return *lookers.added(answer, stands), states
+
+
+def _search(work: Work) -> tuple[Answer, list[Stand], int]:
     states = sites_of(work.fleet)
     sites = apart(work.fleet, with_islands(work.fleet, states, work.limits.part(_FILL)), work.limits)
     tables: list[AnyTable] = []

@@ -86,7 +86,8 @@ def sites_of(fleet: Fleet) -> tuple[Site, ...]:
     return tuple(sorted(sites, key=lambda site: (-site.count, site.members[0])))
 
 
-def _parts(fleet: Fleet, node: str) -> tuple[Part, ...]:
+def parts_on(fleet: Fleet, node: str) -> tuple[Part, ...]:
+    """Return the kinds of pods of a fleet, as they may stand on a node."""
     return tuple(
         Part(number, node, pod.asks, pod.requests, pod.links, pod.paired) for number, pod in enumerate(fleet.pods)
     )
@@ -97,7 +98,7 @@ def _by_state(fleet: Fleet) -> list[Site]:
     for node, state in fleet.survey.states.items():
         alike.setdefault(state, []).append(node)
     if len(alike) > MERGED:
-        return [_plain_site(fleet, state, nodes) for state, nodes in alike.items()]
+        return [plain_site(fleet, state, nodes) for state, nodes in alike.items()]
     merged: dict[object, list[str]] = {}
     for state, nodes in alike.items():
         merged.setdefault(_ordered(fleet, state)[0], []).extend(nodes)
@@ -106,7 +107,7 @@ def _by_state(fleet: Fleet) -> list[Site]:
         state = fleet.survey.states[min(nodes)]
         _, problem, kept = _ordered(fleet, state)
         members = tuple(sorted(nodes))
-        sites.append(Site(members, _parts(fleet, members[0]), partial(_given, problem), state, kept))
+        sites.append(Site(members, parts_on(fleet, members[0]), partial(_given, problem), state, kept))
     return sites
 
 
@@ -119,11 +120,12 @@ def _ordered(fleet: Fleet, state: NodeState) -> tuple[object, AllocationProblem,
     return ordered(problem, kept, fleet.scan.rules.replicas)
 
 
-def _plain_site(fleet: Fleet, state: NodeState, nodes: list[str]) -> Site:
+def plain_site(fleet: Fleet, state: NodeState, nodes: Sequence[str]) -> Site:
+    """Return nodes that are all in one known state as a site."""
     layout = fleet.scan.layouts[state.layout]
     return Site(
         tuple(sorted(nodes)),
-        _parts(fleet, min(nodes)),
+        parts_on(fleet, min(nodes)),
         lambda: state_problem(layout, state)[0],
         state,
         kept_groups(layout, state),
@@ -147,7 +149,7 @@ def alone_sites(fleet: Fleet, nodes: Iterable[str]) -> list[Site]:
     found = []
     for mine in alike.values():
         members = tuple(sorted(mine))
-        found.append(Site(members, _parts(fleet, members[0]), partial(table, fleet, members[0])))
+        found.append(Site(members, parts_on(fleet, members[0]), partial(table, fleet, members[0])))
     return found
 
 
@@ -172,12 +174,12 @@ def dealt_site(fleet: Fleet, node: str, dealt: Mapping[DeviceID, str]) -> Site:
     def devices(_: str) -> Mapping[int, Sequence[DeviceID]]:
         return {at: group.devices for at, group in enumerate(problem.groups)}
 
-    return Site((node,), _parts(fleet, node), partial(_given, problem), devices=devices)
+    return Site((node,), parts_on(fleet, node), partial(_given, problem), devices=devices)
 
 
 def whole_site(fleet: Fleet, node: str) -> Site:
     """Return a node that shares devices with others, as if nobody else took them."""
-    return Site((node,), _parts(fleet, node), partial(table, fleet, node))
+    return Site((node,), parts_on(fleet, node), partial(table, fleet, node))
 
 
 def each_alone(fleet: Fleet, sites: Iterable[Site]) -> Iterator[Site]:

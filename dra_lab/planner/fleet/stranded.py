@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec.structs import replace as changed
@@ -18,13 +18,17 @@ from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease, release_of
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.counters import Counter as Drawn
+from dra_lab.planner.counters import Draws, consumption, counted_pools, left_of
 from dra_lab.planner.device_rules import is_tolerated
-from dra_lab.planner.eligible import is_shareable
+from dra_lab.planner.eligible import Rules, is_shareable
 from dra_lab.planner.fleet.after import held_after
+from dra_lab.planner.fleet.fed import Feeding
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.progress import Limits, Progress
 from dra_lab.planner.waiting import awaited
+from dra_lab.scheduler.candidates import pools_of
 from dra_lab.topology.locality import localities
 
 _MOST = 10_000
@@ -54,10 +58,11 @@ def stranded(
     most NICs may differ. Free are devices that no claim holds alone and that are available: one with a taint of effect
     NoSchedule or NoExecute is not, unless a request of the claims tolerates it (the charts, which know no claims, call
     every such device not available). CPUs of a shareable device are what is left of the capacity that the claims ask
-    for (the first by name, where they ask for several). Partitions count as one device each, and beside as
-    `partitions`: shared counters need not last for all of them at once. Nodes that share devices are told together.
-    `after` is a plan whose pods are counted as there. Numbers that a limit left open, or that are too many to be tried,
-    carry their bound. Raises InputError without claims, and as `plan_fleet` does.
+    for (the first by name, where they ask for several). Of partitions those are free that shared counters can feed at
+    once; where partitions of different sizes share counters these count as `partitions` too, as what is stranded of
+    them is known only as the most that it can be. Nodes that share devices are told together. `after` is a plan whose
+    pods are counted as there. Numbers that a limit left open, or that are too many to be tried, carry their bound.
+    Raises InputError without claims, and as `plan_fleet` does.
     """
     began = time.monotonic()
     release = release_of(release, cluster.default_release)
@@ -90,7 +95,7 @@ def _rows(fleet: Fleet, limits: Limits, solver: str) -> Iterator[StrandedNodes]:
     # The solver takes half a second to import; only who asks waits for it.
     from dra_lab.planner.fleet.usage_sites import most_used, most_used_together
 
-    free, sites = _Free(fleet), sites_of(fleet)
+    free, sites = _Free(fleet, Feeding(solver, limits)), sites_of(fleet)
     alone = [site for site in sites if not site.nodes]
     apart = [free.apart(site.members) for site in alone]
     most = [{kind: max(row.get(kind, 0) for row, _ in found) for kind in _KINDS} for found in apart]
@@ -120,11 +125,38 @@ def _usable(free: int, used: tuple[int, int] | None) -> tuple[int, int]:
     return (0, free) if used is None else (min(free, used[0]), min(free, used[1]))
 
 
+class _Books:
+    """The shared counters of some nodes' pools: what is left, and what each device draws on them."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._numbers: dict[tuple[str, str], int] = {}
+        self.left: dict[Drawn, int] = {}
+        self._overdrawn: set[int] = set()
+
+    def open(self, node: str) -> None:
+        """Open the books of the pools that a node sees."""
+        pools = counted_pools(pools_of(self._rules.cluster, node, self._rules.gates))
+        for (position, *counter), amount in left_of(self._rules.cluster, pools, self._rules.allocated).items():
+            pool = pools[position]
+            number = self._numbers.setdefault((pool.driver, pool.name), len(self._numbers))
+            self.left[number, counter[0], counter[1]] = amount
+            self._overdrawn |= {number} if amount < 0 else set()
+
+    def draws(self, item: PoolDevice) -> Draws | None:
+        """Return what a device would draw, nothing where its shares have paid; None in a pool that is overdrawn."""
+        if item.id in self._rules.allocated.shares:
+            return ()
+        number = self._numbers.get((item.id.driver, item.id.pool))
+        return None if number is None or number in self._overdrawn else consumption(item.device, number)
+
+
 class _Free:
     """What is free by kind: devices that are available and that no claim holds alone, CPUs by what is left of them."""
 
-    def __init__(self, fleet: Fleet) -> None:
-        self._fleet, self._rules = fleet, fleet.scan.rules
+    def __init__(self, fleet: Fleet, feeding: Feeding) -> None:
+        self._fleet, self._rules, self._feeding = fleet, fleet.scan.rules, feeding
+        self._known: dict[Hashable, Mapping[str, int]] = {}
         self._keys = {key for ask in self._rules.asks for key in ask.capacity}
         self._held, enabled = self._rules.allocated, self._rules.release.enabled
         self._tainting, self._ruled = enabled("DRADeviceTaints"), enabled("DRADeviceTaintRules")
@@ -133,24 +165,39 @@ class _Free:
         """Return nodes with the same free amounts together."""
         found: dict[tuple[tuple[str, int], ...], list[str]] = {}
         for node in nodes:
-            found.setdefault(tuple(sorted(self.on((node,)).items())), []).append(node)
+            state = self._fleet.scan.exact.get(node, node)
+            if state not in self._known:
+                self._known[state] = self.on((node,))
+            found.setdefault(tuple(sorted(self._known[state].items())), []).append(node)
         return [(dict(key), mine) for key, mine in found.items()]
 
     def on(self, nodes: Sequence[str]) -> Mapping[str, int]:
         """Return what is free on nodes together, and how much of it partitions are; what several see counts once."""
         found: Counter[str] = Counter()
+        parts: dict[str, dict[DeviceID, Draws]] = {}
         seen: set[DeviceID] = set()
+        books = _Books(self._rules)
         for node in nodes:
-            places = localities(self._fleet.scan.cluster, node)
-            for item in self._fleet.scan.views.view(node).devices:
-                if item.id not in seen:
-                    kind = places[item.id].kind
-                    kind = kind if kind in _NAMED else "other"
-                    amount = self._amount(item, kind)
+            places, view = localities(self._fleet.scan.cluster, node), self._fleet.scan.views.view(node)
+            if view.counted:
+                books.open(node)
+            for item in (item for item in view.devices if item.id not in seen):
+                seen.add(item.id)
+                kind = places[item.id].kind
+                kind = kind if kind in _NAMED else "other"
+                amount = self._amount(item, kind)
+                if not (item.device.consumes_counters and amount):
                     found[kind] += amount
-                    if item.device.consumes_counters and amount:
-                        found[_PARTITIONS + kind] += amount
-                    seen.add(item.id)
+                elif (draws := books.draws(item)) is not None:
+                    # of CPUs that draw on counters all but the first are counted as if these lasted
+                    found[kind] += amount - 1
+                    found[_PARTITIONS + kind] += amount - 1
+                    parts.setdefault(kind, {})[item.id] = draws
+        for kind, draws_of in parts.items():
+            fed = self._feeding.most(draws_of, books.left)
+            found[kind] += fed.count
+            # devices of another kind that draw as well may leave less of this one
+            found[_PARTITIONS + kind] += fed.uneven if len(parts) == 1 else fed.count
         return found
 
     def _amount(self, item: PoolDevice, kind: str) -> int:

@@ -9,13 +9,11 @@ from dataclasses import replace
 import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from exhaustive_fleets import a_fleet, random_workloads
-from sharing_nodes import ask, counted, node, part
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.errors import InputError
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.fleet import how_many_more, largest_job, plan_fleet, stranded
 
 RELEASE = KubernetesRelease("1.36")
@@ -181,11 +179,3 @@ def test_workloads_that_cannot_be_planned_are_refused(changes):
         plan_fleet(MANY, (replace(workload, **changes),), release=RELEASE)
     with pytest.raises(InputError, match="twice"):
         plan_fleet(MANY, (workload, workload), release=RELEASE)
-
-
-def test_partitions_left_over_are_not_called_stranded():
-    """Seven slices use up the counters of the whole GPU beside them: that one is left over strands nothing for sure."""
-    slices = counted(part("whole", slices=7), *(part(f"slice-{n}", slices=1) for n in range(7)), slices=7)
-    (kind,) = stranded(node(*slices), [ClaimSketch("c", (ask("g"),))], release=RELEASE).kinds
-    assert (kind.free, kind.usable, kind.bound, kind.partitions) == (8, 7, 7, 8)
-    assert (kind.stranded, kind.least, kind.proven) == (1, 0, False)

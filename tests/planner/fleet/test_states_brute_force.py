@@ -16,7 +16,7 @@ from dra_lab.model.claims import ALL
 from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet, pods
+from dra_lab.planner.fleet import plan_fleet, pods, search
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_STATES", "60"))
@@ -41,7 +41,15 @@ def rules(monkeypatch):
             told["admin"] += any(ask.admin_access for ask in able)
         return found
 
+    look = search.lookers_of
+
+    def lookers_of(fleet, order):
+        found = look(fleet, order)
+        told["pods that only look"] += found is not None
+        return found
+
     monkeypatch.setattr(pods, "survey", survey)
+    monkeypatch.setattr(search, "lookers_of", lookers_of)
     return told
 
 
@@ -53,7 +61,7 @@ def test_states_are_brute_force(sharing, large, rules, monkeypatch):
         monkeypatch.setattr(WHERE + "search.FEW", -1)
         monkeypatch.setattr(WHERE + "sites.MERGED", 0)
     compared = drawn = 0
-    hard = ("all", "admin", "counters") if sharing else ("all",)
+    hard = ("all", "admin", "counters", "pods that only look") if sharing else ("all",)
     while compared < FLEETS or min(rules[rule] for rule in hard) < FLEETS / 10:
         drawn += 1
         compared += is_brute_force(f"states {drawn} {sharing}", drawn, sharing=sharing)

@@ -1,0 +1,98 @@
+"""How many free partitions the shared counters can feed at once: what is there of them as capacity."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+
+from dra_lab.model.names import DeviceID
+from dra_lab.planner.counters import COARSE, Counter, Draws
+from dra_lab.planner.engine import minimise
+from dra_lab.planner.modelling import pulp
+from dra_lab.planner.progress import Limits
+
+
+@dataclass(frozen=True)
+class Fed:
+    """Of some free partitions, those that counters can feed at once.
+
+    `uneven` counts those of them on counters that partitions of different sizes share: there it depends on which are in
+    use how many more can be fed.
+    """
+
+    count: int = 0
+    uneven: int = 0
+
+
+@dataclass
+class Feeding:
+    """Finds the most partitions that counters feed; the same state is solved once."""
+
+    solver: str
+    limits: Limits
+    _known: dict[Hashable, Fed] = field(default_factory=dict)
+
+    def most(self, draws: Mapping[DeviceID, Draws], left: Mapping[Counter, int]) -> Fed:
+        """Return the most of some devices that can be held at once, given what each draws and what is left.
+
+        A device that draws nothing more is fed. Where a limit ends the search, what is surely no less is returned.
+        """
+        free = sum(1 for mine in draws.values() if not mine)
+        found = [Fed(free)]
+        for part in _parts([mine for mine in draws.values() if mine]):
+            amounts = {counter: left.get(counter, 0) for mine in part for counter, _ in mine}
+            key = _shape(part, amounts)
+            if key not in self._known:
+                self._known[key] = self._of_part(part, amounts)
+            found.append(self._known[key])
+        return Fed(sum(fed.count for fed in found), sum(fed.uneven for fed in found))
+
+    def _of_part(self, part: Mapping[Draws, int], left: Mapping[Counter, int]) -> Fed:
+        """Return what is fed of partitions that counters tie to one another."""
+        able = {mine: size for mine, size in part.items() if all(amount <= left[counter] for counter, amount in mine)}
+        every, drawn = sum(able.values()), Tally[Counter]()
+        for mine, size in able.items():
+            drawn.update({counter: size * amount for counter, amount in mine})
+        if all(amount <= left[counter] for counter, amount in drawn.items()):
+            return Fed(every)
+        if len(able) == 1:
+            ((mine, size),) = able.items()
+            return Fed(min(size, *(left[counter] // amount for counter, amount in mine)))
+        most = self._solved(able, left)
+        return Fed(most, most)
+
+    def _solved(self, able: Mapping[Draws, int], left: Mapping[Counter, int]) -> int:
+        lp = pulp.LpProblem("fed", pulp.LpMinimize)
+        takes = [lp.add_variable(f"x_{at}", 0, size, pulp.LpInteger) for at, size in enumerate(able.values())]
+        for at, counter in enumerate(sorted({counter for mine in able for counter, _ in mine})):
+            drawn = {take: dict(mine)[counter] for take, mine in zip(takes, able, strict=True) if counter in dict(mine)}
+            unit = gcd(*drawn.values())
+            # Amounts may be bytes: in shares of what is left they are what the solver can tell apart.
+            share = max(1, left[counter] // unit // COARSE)
+            row = pulp.LpAffineExpression({take: each // unit / share for take, each in drawn.items()})
+            lp += row <= left[counter] // unit / share, f"counter_{at}"
+        outcome = minimise(lp, dict.fromkeys(takes, -1), self.solver, self.limits)
+        return sum(able.values()) if outcome.bound is None else -outcome.bound
+
+
+def _parts(draws: Sequence[Draws]) -> Iterator[Mapping[Draws, int]]:
+    """Yield partitions that have counters in common, directly or by others, equal ones counted."""
+    parts: list[tuple[set[Counter], Tally[Draws]]] = []
+    for mine, size in Tally(draws).items():
+        counters, found = {counter for counter, _ in mine}, Tally({mine: size})
+        for other in [part for part in parts if part[0] & counters]:
+            parts.remove(other)
+            counters |= other[0]
+            found.update(other[1])
+        parts.append((counters, found))
+    for _, found in parts:
+        yield found
+
+
+def _shape(part: Mapping[Draws, int], left: Mapping[Counter, int]) -> Hashable:
+    """Return what a part is like, whatever its counters are called: other GPUs have sets with other names."""
+    number = {counter: at for at, counter in enumerate(sorted(left))}
+    rows = sorted((tuple((number[counter], amount) for counter, amount in mine), size) for mine, size in part.items())
+    return tuple(rows), tuple(left[counter] for counter in sorted(left))

@@ -1,0 +1,138 @@
+"""Pods that only look into devices (`adminAccess`): they take nothing, so that they are placed beside all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.planner.fleet.bounds import Answer
+from dra_lab.planner.fleet.master import GoalBound
+from dra_lab.planner.fleet.pack import Takes, Values, device_goals
+from dra_lab.planner.fleet.placing import Stand
+from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.sites import parts_on, plain_site
+from dra_lab.planner.states.columns import columns_of
+from dra_lab.planner.states.copies import Part
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The best that a pod can look into: its values, and on each kind of hardware that offers it what it takes there.
+
+    A take is (ask, group of the layout, number of devices).
+    """
+
+    values: Values
+    takes: dict[int, tuple[tuple[int, int, int], ...]]
+
+
+@dataclass(frozen=True)
+class Lookers:
+    """The workloads whose pods only look, with the best of each (None: no node offers it), and the fleet without them.
+
+    All pods of one stand on one node: wherever they are, they could as well stand where the best of them is.
+    """
+
+    whole: Fleet
+    rest: Fleet
+    order: tuple[str, ...]
+    best: dict[int, _Best | None]
+
+    def added(self, answer: Answer, stands: Sequence[Stand]) -> tuple[Answer, list[Stand]]:
+        """Return an answer for the rest, and who stands where in it, with these pods beside it."""
+        if answer.chosen is None:
+            return answer, list(stands)
+        every = list(stands)
+        used = {stand.site.node(stand.node, part) for stand in stands for part in _standing(stand)}
+        more = dict.fromkeys(self.order, 0)
+        for pod, best in self.best.items():
+            replicas = self.whole.pods[pod].workload.replicas
+            if best is None:
+                more[UNPLACED] += replicas
+                continue
+            node = self._node(best, used)
+            more[NODES] += node not in used
+            used.add(node)
+            every.append(self._stand(pod, best, node))
+            for goal, value in zip(device_goals(self.order), best.values, strict=True):
+                more[goal] += value * replicas
+        answer.goals = tuple(self._with(goal, more[goal.goal]) for goal in answer.goals)
+        return answer, sorted(every, key=lambda stand: stand.node)
+
+    def _node(self, best: _Best, used: set[str]) -> str:
+        """Return a node with the best, one that is used already if there is any."""
+        able = [node for node, state in self.whole.survey.states.items() if state.layout in best.takes]
+        return min(able, key=lambda node: (node not in used, node))
+
+    def _stand(self, pod: int, best: _Best, node: str) -> Stand:
+        state = self.whole.survey.states[node]
+        site = plain_site(self.whole, state, [node])
+        replicas = self.whole.pods[pod].workload.replicas
+        counts = tuple(replicas if part.pod == pod else 0 for part in parts_on(self.whole, node))
+        takes: Takes = tuple(
+            (number, ask, site.kept.index(group), count)
+            for number in range(replicas)
+            for ask, group, count in best.takes[state.layout]
+        )
+        return Stand(site, node, counts, takes)
+
+    def _with(self, goal: GoalBound, more: int) -> GoalBound:
+        if goal.bound is None or not self.whole.scan.complete:
+            # Nodes that were not looked at may offer better ones.
+            return replace(goal, value=goal.value + more)
+        # Another best plan for the rest may use a node that these would share.
+        bound = max(goal.bound, min(1, more)) if goal.goal == NODES else goal.bound + more
+        return replace(goal, value=goal.value + more, bound=bound)
+
+
+def lookers_of(fleet: Fleet, order: Sequence[str]) -> Lookers | None:
+    """Return the pods that only look; None where there are none, or where they are better planned with all others.
+
+    That is where the states of nodes are not known, and where the nodes used count more than what devices are worth.
+    """
+    asks = fleet.scan.rules.asks
+    mine = [
+        at
+        for at, pod in enumerate(fleet.pods)
+        if pod.workload.replicas and all(ask.admin_access for ask in asks[slice(*pod.asks)])
+    ]
+    last = device_goals(order)[-1:]
+    if not mine or not fleet.survey.plain or any(order.index(goal) > order.index(NODES) for goal in last):
+        return None
+    best = {}
+    for pod in mine:
+        found = _best(fleet, pod, order)
+        if found is None:
+            return None
+        best[pod] = found[0]
+    pods = tuple(
+        replace(pod, workload=replace(pod.workload, replicas=0)) if at in best else pod
+        for at, pod in enumerate(fleet.pods)
+    )
+    return Lookers(fleet, replace(fleet, pods=pods), tuple(order), best)
+
+
+def _best(fleet: Fleet, pod: int, order: Sequence[str]) -> tuple[_Best | None] | None:
+    """Return the best of a pod over all kinds of hardware, None where its ways are too many to be listed."""
+    node = next(iter(fleet.survey.states))
+    part = next(part for part in parts_on(fleet, node) if part.pod == pod)
+    best: _Best | None = None
+    for number, layout in fleet.scan.layouts.items():
+        columns = columns_of(layout.problem, part, device_goals(order))
+        if columns is None:
+            return None
+        if not len(columns.takes):
+            continue
+        values = tuple(columns.values[0].tolist())
+        row = zip(columns.pairs, columns.takes[0].tolist(), strict=True)
+        takes = tuple((ask, group, count) for (ask, group), count in row if count)
+        if best is None or values < best.values:
+            best = _Best(values, {number: takes})
+        elif values == best.values:
+            best.takes[number] = takes
+    return (best,)
+
+
+def _standing(stand: Stand) -> list[Part]:
+    return [part for part, count in zip(stand.site.parts, stand.counts, strict=True) if count]

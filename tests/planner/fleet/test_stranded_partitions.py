@@ -1,0 +1,79 @@
+"""What is stranded of partitions is what shared counters can feed, found by trying every set of them."""
+
+from __future__ import annotations
+
+import random
+from itertools import chain, combinations
+
+from exhaustive_plans import GPU, TAG, selector, text
+from msgspec.structs import replace
+from sharing_nodes import RELEASE, ask, counted, node, part
+from small_holders import a_claim, result
+
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.names import DeviceID
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.fleet import stranded
+from dra_lab.planner.fleet.fed import Feeding
+from dra_lab.planner.progress import Limits
+
+WHOLE = f'has(device.attributes["x.example"].tag) && device.attributes["{TAG.split("/")[0]}"].tag == "whole"'
+
+
+def most(draws, left) -> int:
+    """Return the most devices that counters feed, by trying every set."""
+    every = chain.from_iterable(combinations(draws.values(), size) for size in range(len(draws) + 1))
+    return max(len(chosen) for chosen in every if _lasts(chosen, left))
+
+
+def _lasts(chosen, left) -> bool:
+    return all(sum(dict(mine).get(counter, 0) for mine in chosen) <= amount for counter, amount in left.items())
+
+
+def test_the_most_that_counters_feed_is_brute_force():
+    """Random partitions on a few counters, of a few units or of gigabytes: the same number as trying all sets."""
+    for seed in range(300):
+        rng = random.Random(f"fed {seed}")
+        unit = rng.choice([1, 2**30, 10**12 + 39])
+        counters = [(0, f"set-{n}", name) for n in range(rng.randint(1, 3)) for name in ("memory", "slots")]
+        left = {counter: rng.randint(0, 9) * unit for counter in counters}
+        draws = {
+            DeviceID(GPU, "n1", f"gpu-{n}"): tuple(
+                sorted((c, rng.randint(1, 4) * unit) for c in rng.sample(counters, rng.randint(0, 2)))
+            )
+            for n in range(rng.randint(1, 9))
+        }
+        found = Feeding("HiGHS", Limits()).most(draws, left)
+        assert found.count == most(draws, left), f"seed {seed}"
+        assert found.uneven <= found.count, f"seed {seed}"
+
+
+def test_a_set_that_is_drawn_up_has_nothing_free():
+    """Where the whole GPU is held its slices are no capacity: nothing is free, and nothing stranded."""
+    slices = counted(part("whole", slices=7), *(part(f"slice-{n}", slices=1) for n in range(7)), slices=7)
+    held = node(*slices, claims=(a_claim("h", result("whole", GPU)),))
+    (kind,) = stranded(held, [ClaimSketch("c", (ask("g"),))], release=RELEASE).kinds
+    assert (kind.free, kind.stranded, kind.proven) == (0, 0, True)
+
+
+def test_partitions_that_counters_cannot_feed_are_not_stranded():
+    """Seven slices use up the counters of the whole GPU beside them: seven devices are there, and all can be used."""
+    slices = counted(part("whole", slices=7), *(part(f"slice-{n}", slices=1) for n in range(7)), slices=7)
+    (kind,) = stranded(node(*slices), [ClaimSketch("c", (ask("g"),))], release=RELEASE).kinds
+    assert (kind.free, kind.usable, kind.bound, kind.stranded, kind.proven) == (7, 7, 7, 0, True)
+
+
+def test_equal_partitions_are_stranded_as_far_as_counters_feed_them():
+    """Of seven partitions of two slices three can be held at once; of these pods of two use two, and one is left."""
+    slices = counted(*(part(f"slice-{n}", slices=2) for n in range(7)), slices=7)
+    (kind,) = stranded(node(*slices), [ClaimSketch("c", (ask("g", count=2),))], release=RELEASE).kinds
+    assert (kind.free, kind.usable, kind.stranded, kind.least, kind.proven) == (3, 2, 1, 1, True)
+
+
+def test_of_partitions_of_different_sizes_the_most_that_is_stranded_is_said():
+    """A pod that takes the whole leaves nothing of its slices: that six are stranded is no more than a bound."""
+    whole = replace(part("whole", slices=7), attributes={TAG: text("whole")})
+    slices = counted(whole, *(part(f"slice-{n}", slices=1) for n in range(7)), slices=7)
+    asked = DeviceRequest("g", ExactDeviceRequest(device_class_name=GPU, selectors=(selector(WHOLE),)))
+    (kind,) = stranded(node(*slices), [ClaimSketch("c", (asked,))], release=RELEASE).kinds
+    assert (kind.free, kind.usable, kind.stranded, kind.least, kind.proven) == (7, 1, 6, 0, False)
