@@ -15,7 +15,8 @@ from dra_lab.session import Session
 from dra_lab.session.history import History
 from dra_lab.widgets.canvas_rows import palette_rows, status_rows
 from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, PaletteRow
-from dra_lab.widgets.following import STATIC, FollowingWidget
+from dra_lab.widgets.following import STATIC
+from dra_lab.widgets.lit import LitWidget
 from dra_lab.widgets.wire import wire
 
 
@@ -32,7 +33,7 @@ def read_sketch(value: object) -> ClaimSketch:
     return sketch
 
 
-class ClaimCanvas(FollowingWidget):
+class ClaimCanvas(LitWidget):
     """The drawing of a claim as boxes (requests) tied to knots (links), with its palette and inspector.
 
     `sketch` is replaced as a whole by either side (`draw` takes a `ClaimSketch`). A value that is no consistent sketch
@@ -50,7 +51,6 @@ class ClaimCanvas(FollowingWidget):
     palette: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[PaletteRow])
     status = traitlets.Dict().tag(sync=True, value=CanvasStatus)
     history = traitlets.Dict().tag(sync=True, value=CanvasHistory)
-    highlight = traitlets.Unicode("").tag(sync=True)
     read_only = traitlets.Bool(False).tag(sync=True)
     height = traitlets.Int(460, min=0).tag(sync=True)
 
@@ -61,7 +61,6 @@ class ClaimCanvas(FollowingWidget):
         self._history = History(self.drawn)
         self.observe(self._on_sketch, "sketch")
         self.observe(self._on_positions, "positions")
-        self.observe(self._on_highlight, "highlight")
         self._show_history()
 
     @property
@@ -154,10 +153,6 @@ class ClaimCanvas(FollowingWidget):
         if self._session is not None and self.positions != _positions_of(self._session):
             self._session.move({name: (place[0], place[1]) for name, place in self.positions.items()})
 
-    def _on_highlight(self, _change: object) -> None:
-        if self._session is not None:
-            self._session.light(self.highlight)
-
     def _show_history(self) -> None:
         past = self._session.history if self._session is not None else self._history
         self.history = wire(CanvasHistory(can_undo=past.can_undo, can_redo=past.can_redo))
@@ -168,7 +163,7 @@ class ClaimCanvas(FollowingWidget):
         self._when(session, self._show_history, "history")
         self._when(session, self._show_palette, "cluster")
         self._when(session, self._show_status, "status", "sketch")
-        self._when(session, self._show_highlight, "highlight")
+        self._follow_light(session)
 
     def _show_palette(self) -> None:
         if self._session is not None and self._session.is_prepared:
@@ -186,10 +181,6 @@ class ClaimCanvas(FollowingWidget):
     def _show_positions(self) -> None:
         if self._session is not None:
             self.positions = _positions_of(self._session)
-
-    def _show_highlight(self) -> None:
-        if self._session is not None:
-            self.highlight = self._session.highlight
 
 
 def _is_place(value: object) -> bool:

@@ -13,14 +13,15 @@ from dra_lab.session import EXAMPLE_CLUSTER, Session
 from dra_lab.widgets.device_rows import equal_nodes, fleet
 from dra_lab.widgets.example_values import ExampleRow, example_rows
 from dra_lab.widgets.fleet_values import Fleet
-from dra_lab.widgets.following import STATIC, FollowingWidget, latest_plan
+from dra_lab.widgets.following import STATIC, latest_plan
+from dra_lab.widgets.lit import LitWidget
 
 SHOWN = ("best", "scheduler", "plain", "both")
 _NO_SLICES = "No ResourceSlices here: there is no hardware to show."
 _TRY_SAMPLE = "Try a sample"
 
 
-class HardwareView(FollowingWidget):
+class HardwareView(LitWidget):
     """The fleet strip over the picture of one node.
 
     `svg` is the picture, `node` whose it is, `caption` what else is to be said of it ("1 of 214 equal nodes"). `show`
@@ -41,7 +42,6 @@ class HardwareView(FollowingWidget):
     caption = traitlets.Unicode("").tag(sync=True)
     show = traitlets.Enum(SHOWN, "best").tag(sync=True)
     fleet = traitlets.Dict().tag(sync=True, value=Fleet)
-    highlight = traitlets.Unicode("").tag(sync=True)
     stale = traitlets.Bool(False).tag(sync=True)
     empty = traitlets.Unicode("").tag(sync=True)
     empty_action = traitlets.Unicode("").tag(sync=True)
@@ -52,14 +52,13 @@ class HardwareView(FollowingWidget):
         self._looked = ""
         self._looked_for: tuple[object, ...] = ()
         self._examples: tuple[Example, ...] = ()
-        self.observe(self._on_highlight, "highlight")
         self.observe(lambda _change: self._show_node(), "show")
         self._when(session, self._show_fleet, "cluster", "plan")
         # The answer to another drawing shows itself: looking at another node ends with the next change of that.
         self._when(session, self._show_answer, "cluster", "plan")
         self._when(session, self._show_stale, "plan")
         self._when(session, self._soon(self._show_stale), "solving")
-        self._when(session, self._show_highlight, "highlight")
+        self._follow_light(session)
 
     def _show_fleet(self) -> None:
         if (session := self._session) is not None:
@@ -100,14 +99,6 @@ class HardwareView(FollowingWidget):
     def _caption(self, plan: Plan | None, name: str) -> str:
         equal = equal_nodes(plan, name)
         return f"1 of {equal:,} equal nodes" if equal > 1 else ""
-
-    def _show_highlight(self) -> None:
-        if self._session is not None:
-            self.highlight = self._session.highlight
-
-    def _on_highlight(self, _change: object) -> None:
-        if self._session is not None:
-            self._session.light(self.highlight)
 
     # ------------------------------------------------------------ what the person did
 

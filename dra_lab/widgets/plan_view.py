@@ -27,7 +27,8 @@ from dra_lab.widgets.bar_values import FindingRow
 from dra_lab.widgets.claim_values import ClaimAnswer
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
-from dra_lab.widgets.following import STATIC, FollowingWidget, latest_plan
+from dra_lab.widgets.following import STATIC, latest_plan
+from dra_lab.widgets.lit import LitWidget
 from dra_lab.widgets.plan_values import (
     AnswerRow,
     BadgeRow,
@@ -45,7 +46,7 @@ DEFAULT_FOLDER = "manifests"
 SEARCHING = "trying the manifest on every kind of node, as kube-scheduler would"
 
 
-class PlanView(FollowingWidget):
+class PlanView(LitWidget):
     """The answer strip, and tabs with the manifests, goals, reasons, findings and devices behind it.
 
     All traits but `highlight` (a request's name or a device id, either side) are written by Python. `yaml_marks` maps a
@@ -78,14 +79,12 @@ class PlanView(FollowingWidget):
     chosen = traitlets.Dict().tag(sync=True, value=dict[str, str])
     folder = traitlets.Unicode(DEFAULT_FOLDER).tag(sync=True)
     written: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
-    highlight = traitlets.Unicode("").tag(sync=True)
 
     def _follow(self, session: Session) -> None:
         self._shown: Cluster | None = None
         self._unwritten = False
         self._edited: tuple[int, ClaimSketch] | None = None
         self._written_for: tuple[ClaimSketch, KubernetesRelease, Cluster] | None = None
-        self.observe(self._on_highlight, "highlight")
         self._when(session, self._show_answer, "plan")
         # A quick answer takes a dozen steps that nobody can read; each would be drawn before the answer is.
         self._when(session, self._soon(self._show_answer), "solving", "progress")
@@ -95,7 +94,7 @@ class PlanView(FollowingWidget):
         self._when(session, self._soon(self._show_manifest), "sketch", "cluster", "plan")
         self._when(session, self._show_late_manifest, "status")
         self._when(session, self._show_devices, "cluster", "plan")
-        self._when(session, self._show_highlight, "highlight")
+        self._follow_light(session)
 
     def _show_answer(self) -> None:
         if (session := self._session) is None:
@@ -172,14 +171,6 @@ class PlanView(FollowingWidget):
         if session.cluster is not self._shown or self.devices.get("total", 0) > MAX_DEVICES:
             self._shown = session.cluster
             self._tell(devices=device_table(session.cluster, plan.node if plan is not None else ""))
-
-    def _show_highlight(self) -> None:
-        if self._session is not None:
-            self.highlight = self._session.highlight
-
-    def _on_highlight(self, _change: object) -> None:
-        if self._session is not None:
-            self._session.light(self.highlight)
 
     # ------------------------------------------------------------ what the person did
 

@@ -19,7 +19,7 @@ const SHOWN: readonly (readonly [Show, string, string])[] = [
 ];
 
 function fill(root: HTMLElement, sync: Sync<HardwareViewModel>): void {
-  const light = highlight(sync as unknown as Sync<{ highlight: string }>);
+  const light = highlight(sync);
   let local = "";
   const problem = h("div.dra-pane-problem", { role: "alert" });
   const tell = () => {

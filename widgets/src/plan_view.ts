@@ -16,7 +16,7 @@ import type { Sync } from "./view/sync";
 import { view } from "./view/view";
 
 function fill(root: HTMLElement, sync: Sync<PlanViewModel>): void {
-  const light = highlight(sync as unknown as Sync<{ highlight: string }>);
+  const light = highlight(sync);
   const yaml = yamlPanel(sync, light);
   const devices = devicesPanel(sync, light);
   const findings = h("div.dra-scroll", { tabindex: 0, role: "region", "aria-label": "Findings" });

@@ -40,6 +40,15 @@ test("the strip is never blank, whatever is known", async () => {
   }
 });
 
+test("a first answer is waited for with one sentence, and the steps stand beside it alone", async () => {
+  const { el, model } = plan({ answer: { state: "solving", sentence: "goal 1", progress: { text: "goal 1" } } });
+  vi.advanceTimersByTime(150);
+  model.set("answer", { state: "solving", sentence: "goal 2", progress: { text: "goal 2" } });
+  await drawn();
+  expect(el.querySelector(".dra-sentence")!.textContent).toBe("Planning ...");
+  expect(el.querySelector(".dra-progress")!.textContent).toBe("goal 2");
+});
+
 test("a stale answer is labelled after 150 ms and not before", async () => {
   const { el, model } = plan();
   model.set("answer", { ...PLAN.answer, stale: true, progress: { text: "goal 4: NUMA nodes", bestText: "best 2, bound 1" } });

@@ -335,6 +335,11 @@ export interface HardwareViewModel {
   svg: string;
 }
 
+export interface LitWidgetModel {
+  highlight: string;
+  problem: string;
+}
+
 export interface PlanViewModel {
   answer: AnswerRow;
   badges: Readonly<Record<string, BadgeRow>>;

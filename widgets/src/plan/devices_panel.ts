@@ -5,9 +5,9 @@ import type { Sync } from "../view/sync";
 import { Table, type Row } from "../view/table";
 import type { Light } from "../view/light";
 
-/** Least widths in pixels; together about what the planner has in a window of 1280 pixels. */
+/** Least widths in pixels: names of devices and nodes are told apart by how they end, so they have room to their end. */
 const WIDTHS: Readonly<Record<string, number>> = {
-  "chosen for": 100, device: 130, node: 120, kind: 52, model: 150, state: 100, "NUMA node": 88, "PCIe root": 92, address: 108, driver: 110, pool: 96,
+  "chosen for": 96, device: 140, node: 200, kind: 48, model: 150, state: 130, "NUMA node": 88, "PCIe root": 92, address: 108, driver: 110, pool: 200,
 };
 
 export function devicesPanel(sync: Sync<PlanViewModel>, light: Light): { root: HTMLElement; shown: () => void } {

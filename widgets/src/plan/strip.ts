@@ -37,7 +37,8 @@ export function strip(sync: Sync<PlanViewModel>): HTMLElement {
     root.dataset["state"] = state;
     sign.replaceChildren(icon(SIGNS[state]));
     sign.setAttribute("aria-label", WORDS[state]);
-    const words = answer.sentence || WORDS[state];
+    // How far it is stands beside it: a sentence that changes with every step would be read out with every step.
+    const words = state === "solving" ? `${WORDS[state]} ...` : answer.sentence || WORDS[state];
     // An equal sentence is not set again: it would be read out again.
     if (sentence.textContent !== words) sentence.textContent = words;
     sentence.title = words;

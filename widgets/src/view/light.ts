@@ -1,4 +1,5 @@
 // What is lit up: at once here, a moment later everywhere else.
+import type { LitWidgetModel } from "../generated/models";
 import type { Sync } from "./sync";
 import { debounced } from "./view";
 
@@ -13,11 +14,11 @@ export interface Light {
 }
 
 /** Share `highlight` with the other views. */
-export function highlight(sync: Sync<{ highlight: string }>): Light {
-  let now = sync.get("highlight");
+export function highlight<M extends LitWidgetModel>(sync: Sync<M>): Light {
+  let now: string = sync.get("highlight");
   const draws: (() => void)[] = [];
   const redraw = () => draws.forEach((draw) => draw());
-  const tell = debounced<string>(PAUSE, (subject) => sync.set("highlight", subject));
+  const tell = debounced<string>(PAUSE, (subject) => sync.set("highlight", subject as M["highlight"]));
   sync.atEnd(tell.end);
   sync.watch(["highlight"], () => {
     now = sync.get("highlight");
