@@ -48,6 +48,10 @@ def config_path(given: str) -> str:
 
     `--LabApp.news_url=None` fetches no news, and JupyterLab asks all the same whether one would like some, over the
     planner: that question can only be taken away by the default of a setting.
+
+    Messages of widgets come to the kernel's main thread, and not to a second one ("subshell") as JupyterLab has it:
+    what a person draws and what a cell does to the same planner would run at the same time, and the answer waits for
+    the main thread anyway.
     """
     return os.pathsep.join([*([given] if given else []), str(CONFIG)])
 

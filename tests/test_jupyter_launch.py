@@ -98,8 +98,9 @@ def test_arguments_reach_jupyterlab_as_they_are(folder, monkeypatch):
     assert "--LabApp.default_url=/lab/tree/plan.ipynb" in started[0]
 
 
-def test_jupyterlab_asks_nothing_about_news_unless_a_person_wants_them(folder, monkeypatch, tmp_path):
-    """The default of its setting is "no" in the environment that JupyterLab gets; a person's own default is kept."""
+@pytest.fixture
+def given_and_ours(folder, monkeypatch, tmp_path):
+    """A folder of a person's own defaults, and the defaults of ours that JupyterLab gets behind it."""
     config = pytest.importorskip("traitlets.config.manager", reason="needs traitlets, which comes with JupyterLab")
     environments = []
     monkeypatch.setattr(jupyter_launch, "_replace_by", lambda command, environment: environments.append(environment))
@@ -107,5 +108,16 @@ def test_jupyterlab_asks_nothing_about_news_unless_a_person_wants_them(folder, m
     jupyter_launch.open_lab([], folder)
     given, ours = environments[0]["JUPYTER_CONFIG_PATH"].split(os.pathsep)
     manager = config.BaseJSONConfigManager(config_dir=str(Path(ours) / "labconfig"))
-    settings = manager.get("default_setting_overrides")["@jupyterlab/apputils-extension:notification"]
-    assert (given, settings["fetchNews"]) == (str(tmp_path), "false")
+    return given, manager.get("default_setting_overrides")
+
+
+def test_jupyterlab_asks_nothing_about_news_unless_a_person_wants_them(given_and_ours, tmp_path):
+    """The default of its setting is "no" in the environment that JupyterLab gets; a person's own default is kept."""
+    given, ours = given_and_ours
+    assert (given, ours["@jupyterlab/apputils-extension:notification"]["fetchNews"]) == (str(tmp_path), "false")
+
+
+def test_messages_of_widgets_come_to_the_main_thread(given_and_ours):
+    """JupyterLab's own default would hand them to a thread of their own, beside the cells."""
+    _, ours = given_and_ours
+    assert ours["@jupyterlab/apputils-extension:kernels-settings"]["commsOverSubshells"] == "disabled"

@@ -39,11 +39,11 @@ ARGUMENTS = [
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
+    item: pytest.Function, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that failed says what its pages and kernels were doing; the pictures lie beside those of other tests."""
     report = yield
-    if report.failed:
+    if report.failed and "server" in item.fixturenames:
         report.sections.append(("pages and kernels", evidence.of_failure(item.name)))
     return report
 

@@ -12,12 +12,20 @@ from lab_page import PICTURES, LabPage
 from lab_server import LabServer, until
 from playwright.sync_api import Error
 
-_LINES = 40
+_LINES = 12
+# The last line of what each cell shows as an error.
+_ERRORS = """() => [...document.querySelectorAll('.jp-Notebook [data-mime-type^="application/vnd.jupyter."]')]
+    .filter(output => /(error|stderr)$/.test(output.dataset.mimeType))
+    .map(output => output.textContent.trim().split('\\n').pop())"""
 
 
 def of_failure(test: str) -> str:
-    """Return what there is to see of the pages and servers that are open, and save the pictures."""
-    return "\n".join([*_pages(re.sub(r"[^\w.-]+", "-", test)), *_servers()])
+    """Return what there is to see of the pages and servers that are open, and save the pictures.
+
+    Where the kernels' threads stand is told if a kernel owes an answer.
+    """
+    owed = any(True for lab in LabPage.all_open for _ in lab.traffic.unanswered())
+    return "\n".join([*_pages(re.sub(r"[^\w.-]+", "-", test)), *_servers(stacks=owed)])
 
 
 def _pages(test: str) -> Iterator[str]:
@@ -28,13 +36,14 @@ def _pages(test: str) -> Iterator[str]:
         try:
             lab.page.screenshot(path=picture, animations="disabled", timeout=5_000)
             yield f"  picture: {picture}"
+            yield from (f"  a cell shows: {line}" for line in lab.page.evaluate(_ERRORS))
         except Error as error:
             yield f"  no picture: {str(error).splitlines()[0]}"
         yield from (f"  not answered: {line}" for line in lab.traffic.unanswered())
         yield from (f"  console: {line}" for line in lab.said)
 
 
-def _servers() -> Iterator[str]:
+def _servers(*, stacks: bool) -> Iterator[str]:
     for server in LabServer.all_running:
         yield f"JupyterLab at {server.url}"
         try:
@@ -44,8 +53,10 @@ def _servers() -> Iterator[str]:
         except OSError as error:
             yield f"  does not answer: {error}"
         log = (server.base / "lab.log").read_text(encoding="utf-8", errors="replace").splitlines()
-        yield from (f"  log: {line}" for line in log[-_LINES:])
-        yield from (f"  {line}" for line in _stacks(server.stacks))
+        told = [line for line in log if not line.startswith("[I ")]
+        yield from (f"  log: {line}" for line in told[-_LINES:])
+        if stacks:
+            yield from (f"  {line}" for line in _stacks(server.stacks))
 
 
 def _stacks(folder: Path) -> Iterator[str]:

@@ -18,6 +18,8 @@ from typing import Any, ClassVar, TypeVar
 
 from jupyter_client import BlockingKernelClient
 
+from dra_lab.jupyter_launch import config_path
+
 T = TypeVar("T")
 
 # What a kernel of the tests runs when it starts: asked by a signal, it writes down where each of its threads stands.
@@ -96,7 +98,6 @@ class LabServer:
         self.root = base / "work"
         self.root.mkdir(parents=True)
         self.stacks = base / "stacks"
-        self._quiet_news()
         self._let_kernels_tell_stacks()
         self._log = (base / "lab.log").open("wb")
         started = time.monotonic()
@@ -165,12 +166,6 @@ class LabServer:
             return False
         return True
 
-    def _quiet_news(self) -> None:
-        """Switch off the one question and the one request that JupyterLab makes by itself."""
-        folder = self.base / "settings" / "@jupyterlab" / "apputils-extension"
-        folder.mkdir(parents=True)
-        (folder / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
-
     def _let_kernels_tell_stacks(self) -> None:
         """Let each kernel write its stacks into `stacks`, a file named after its process, when it gets SIGUSR1."""
         self.stacks.mkdir()
@@ -181,6 +176,8 @@ class LabServer:
     def _environment(self) -> dict[str, str]:
         own = {
             "JUPYTER_CONFIG_DIR": str(self.base / "config"),
+            # The defaults that `dra-lab` starts JupyterLab with, and nothing of this machine's.
+            "JUPYTER_CONFIG_PATH": config_path(""),
             "JUPYTER_DATA_DIR": str(self.base / "data"),
             "JUPYTER_RUNTIME_DIR": str(self.base / "runtime"),
             "IPYTHONDIR": str(self.base / "ipython"),

@@ -137,6 +137,14 @@ def test_a_failure_would_say_what_the_kernel_owes_and_where_it_stands(open_noteb
     assert "failed-what-hangs-1.png" in found
 
 
+def test_a_failure_would_say_which_error_a_cell_shows(open_notebook):
+    """The last line of its traceback is enough to know it by."""
+    page = open_notebook(["1 / 0"])
+    wait_for_cells(page)
+    page.page.locator(".jp-OutputArea-output").wait_for()
+    assert "a cell shows: ZeroDivisionError: division by zero" in evidence.of_failure("what-divides")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_both_themes_can_be_seen(open_notebook, theme):
     """The theme is switched, and a picture of it is there to look at."""
