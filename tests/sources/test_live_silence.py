@@ -1,16 +1,17 @@
 """A server that takes requests and says nothing: whoever stops does not wait for it."""
 
+import os
 import threading
 import time
 
 import pytest
-from api_server.kubeconfig import write_kubeconfig
+from api_server.kubeconfig import plugin_user, write_kubeconfig
 from api_server.server import ApiServer
 from api_server.small_cluster import recorded_store
 
-from dra_lab.errors import Cancelled
+from dra_lab.errors import Cancelled, SourceError
 from dra_lab.sources import load_context
-from dra_lab.sources.live import ClusterFollower
+from dra_lab.sources.live import ClusterFollower, Limits
 
 SOON = 2.0
 """Seconds; the time-outs of the default limits are 30 and 45."""
@@ -56,6 +57,37 @@ def test_following_ends_at_once_where_discovery_gets_no_headers(server):
     follower.stop(timeout=10)
     assert time.monotonic() - begin < SOON
     assert readers() == []
+
+
+@pytest.fixture
+def waiting_plugin(server, tmp_path, monkeypatch):
+    """A plug-in that waits for a person; it ends with the test."""
+    go_on = tmp_path / "go-on"
+    os.mkfifo(go_on)
+    user = plugin_user(tmp_path, {"token": "good-token"})
+    script = tmp_path / "plugin"
+    script.write_text(script.read_text().replace("\n", f"\nopen({str(go_on)!r}).read()\n", 1))
+    monkeypatch.setenv("KUBECONFIG", str(write_kubeconfig(tmp_path, server, user)))
+    yield script
+    with go_on.open("w"):
+        pass
+    for thread in [t for t in threading.enumerate() if t.name == "dra-lab-connect"]:
+        thread.join(30)
+
+
+def test_a_plugin_that_waits_for_a_person_can_be_cancelled(waiting_plugin):
+    """It may have opened a page to log in, which nobody looks at."""
+    cancel, begin = threading.Event(), time.monotonic()
+    threading.Timer(0.05, cancel.set).start()
+    with pytest.raises(Cancelled):
+        load_context("test", cancel=cancel, progress=lambda _progress: None)
+    assert time.monotonic() - begin < SOON
+
+
+def test_a_plugin_that_does_not_end_is_told(waiting_plugin):
+    """After the time that the whole reading has, with the command that shows what it waits for."""
+    with pytest.raises(SourceError, match=r"did not end within 0.2 s; .* kubectl get nodes --context test"):
+        load_context("test", limits=Limits(overall=0.2), progress=lambda _progress: None)
 
 
 @pytest.mark.parametrize("where", ["/resourceclaims?", "/version", "/apis/"])

@@ -18,7 +18,7 @@ from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.topologies import Topology
 from dra_lab.sources.live.client import ReadingClient
-from dra_lab.sources.live.connection import connect
+from dra_lab.sources.live.connecting import connected
 from dra_lab.sources.live.contexts import Context, find_context
 from dra_lab.sources.live.kinds import KINDS, Served, discover
 from dra_lab.sources.live.limits import Limits
@@ -132,8 +132,7 @@ def load_context(
         if _NAMESPACE.fullmatch(namespace) is None:
             raise InputError(f"{namespace!r} is no name of a namespace (lower case letters, digits and -)")
     context = find_context(name.removeprefix("context:"))
-    # not the caller's event: an error sets it too, so that the other threads end
-    client = ReadingClient(lambda: connect(context), limits or Limits(), threading.Event())
+    client = connected(context, limits or Limits(), cancel or threading.Event())
     try:
         if progress is not None:
             return read_all(client, context, namespaces, progress, cancel).cluster()
