@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 from exhaustive_fleets import MOST, ExhaustiveNode, Held, TooLarge, best_fleet, holds, shareable
 from exhaustive_plans import CPU, KINDS, Exhaustive
@@ -138,12 +139,31 @@ class Packings:
 
     @property
     def free(self):
-        """Return what no claim holds, kind by kind."""
+        """Return what no claim holds, kind by kind; of partitions the most that counters last for at once."""
         found: Counter[str] = Counter()
         seen = {device: model for model in self.models for device in model.devices}
+        parts: dict[tuple[str, str], list] = {}
         for device, model in seen.items():
-            found[KINDS[device.driver]] += self._left(model, device)
+            left = self._left(model, device)
+            if model.devices[device].consumes_counters and left:
+                parts.setdefault(device[:2], []).append(device)
+            else:
+                found[KINDS[device.driver]] += left
+        for (driver, _), devices in parts.items():
+            found[KINDS[driver]] += self._fed(seen[devices[0]], devices)
         return found
+
+    def _fed(self, model, devices) -> int:
+        """Return the most of a pool's partitions that its counters last for, by trying every set; shares have paid."""
+        unpaid = [device for device in devices if device not in self.cluster.allocated.shares]
+        for size in range(len(unpaid), -1, -1):
+            for chosen in combinations(unpaid, size):
+                left = model.counters
+                for device in chosen:
+                    left = model.drawn(left, device)
+                if all(amount >= 0 for (driver, _, _), amount in left.items() if driver == devices[0].driver):
+                    return len(devices) - len(unpaid) + size
+        return len(devices) - len(unpaid)
 
     def _left(self, model, device) -> int:
         held = self.cluster.allocated

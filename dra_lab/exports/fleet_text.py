@@ -182,8 +182,10 @@ def _stranded_words(kind: StrandedKind) -> str:
         return words
     why = ["not proven"] if kind.usable < kind.bound else []
     if kind.partitions:
-        why.append(f"{kind.partitions:,} of these are partitions, whose counters need not last for all")
-    return f"{words} (at least {kind.least:,}; {'; '.join(why)})"
+        why.append(
+            f"{kind.partitions:,} of these are partitions of different sizes, of which large ones leave less free"
+        )
+    return f"{f'at most {words}' if kind.partitions else words} (at least {kind.least:,}; {'; '.join(why)})"
 
 
 def _lost(lost: Stranded) -> str:
@@ -200,7 +202,7 @@ def _kinds(kinds: Sequence[StrandedKind]) -> list[list[object]]:
             KINDS.get(kind.kind, kind.kind),
             kind.free,
             kind.usable,
-            kind.stranded,
+            f"at most {kind.stranded:,}" if kind.partitions and not kind.proven else kind.stranded,
             "proven" if kind.proven else f"at least {kind.least:,}",
         ]
         for kind in kinds

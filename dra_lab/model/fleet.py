@@ -190,9 +190,9 @@ class StrandedKind:
     """Free capacity of one kind: `free` of it, `usable` by aligned claims, and surely no more of it than `bound`.
 
     Devices are counted by kind (`gpu`, `nic`, `other`), CPUs in whole CPUs. `stranded` is what no aligned claim can use
-    in the best packing; at least `least` of it is stranded for certain. `partitions` of the free devices draw on shared
-    counters, which need not last for all of them: one that is left over has no capacity where others have drawn it, so
-    that with them `stranded` is only what it can be at most.
+    in the best packing; at least `least` of it is stranded for certain. Of partitions as many are free as shared
+    counters can feed at once. `partitions` of these share counters with others of another size: what is left of them
+    depends on which are in use, so that with them `stranded` is only what it can be at most.
     """
 
     kind: str

@@ -118,7 +118,7 @@ def _stranded(lost: Stranded) -> Iterator[Part]:
             KINDS.get(kind.kind, kind.kind),
             f"{kind.free:,}",
             f"{kind.usable:,}",
-            f"{kind.stranded:,}",
+            f"at most {kind.stranded:,}" if kind.partitions and not kind.proven else f"{kind.stranded:,}",
             "proven" if kind.proven else f"at least {kind.least:,}",
         )
         for kind in lost.kinds

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import gcd
 
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.counters import COARSE, Counter, Draws
+from dra_lab.planner.counters import Counter, Draws
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.progress import Limits
@@ -64,17 +63,30 @@ class Feeding:
         return Fed(most, most)
 
     def _solved(self, able: Mapping[Draws, int], left: Mapping[Counter, int]) -> int:
+        """Return the most of some partitions by the solver, whose sets are held against the counters in whole numbers.
+
+        Amounts in bytes are more than it can tell apart: a set that overdraws a counter is ruled out, and it goes on.
+        """
+        every = [mine for mine, size in able.items() for _ in range(size)]
         lp = pulp.LpProblem("fed", pulp.LpMinimize)
-        takes = [lp.add_variable(f"x_{at}", 0, size, pulp.LpInteger) for at, size in enumerate(able.values())]
-        for at, counter in enumerate(sorted({counter for mine in able for counter, _ in mine})):
-            drawn = {take: dict(mine)[counter] for take, mine in zip(takes, able, strict=True) if counter in dict(mine)}
-            unit = gcd(*drawn.values())
-            # Amounts may be bytes: in shares of what is left they are what the solver can tell apart.
-            share = max(1, left[counter] // unit // COARSE)
-            row = pulp.LpAffineExpression({take: each // unit / share for take, each in drawn.items()})
-            lp += row <= left[counter] // unit / share, f"counter_{at}"
-        outcome = minimise(lp, dict.fromkeys(takes, -1), self.solver, self.limits)
-        return sum(able.values()) if outcome.bound is None else -outcome.bound
+        takes = [lp.add_variable(f"x_{at}", 0, 1, pulp.LpInteger) for at in range(len(every))]
+        counters = sorted({counter for mine in able for counter, _ in mine})
+        for number, counter in enumerate(counters):
+            drawn = {take: dict(mine).get(counter, 0) for take, mine in zip(takes, every, strict=True)}
+            row = pulp.LpAffineExpression({take: each / left[counter] for take, each in drawn.items() if each})
+            lp += row <= 1, f"counter_{number}"
+        ruled_out = 0
+        while True:
+            outcome = minimise(lp, dict.fromkeys(takes, -1), self.solver, self.limits)
+            if outcome.value is None or outcome.stopped:
+                return len(every) if outcome.bound is None else -outcome.bound
+            chosen = [at for at, take in enumerate(takes) if take.varValue]
+            over = next((c for c in counters if sum(dict(every[at]).get(c, 0) for at in chosen) > left[c]), None)
+            if over is None:
+                return len(chosen)
+            cover = [takes[at] for at in chosen if dict(every[at]).get(over)]
+            lp += pulp.lpSum(cover) <= len(cover) - 1, f"cover_{ruled_out}"
+            ruled_out += 1
 
 
 def _parts(draws: Sequence[Draws]) -> Iterator[Mapping[Draws, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec.structs import replace as changed
@@ -156,7 +156,6 @@ class _Free:
 
     def __init__(self, fleet: Fleet, feeding: Feeding) -> None:
         self._fleet, self._rules, self._feeding = fleet, fleet.scan.rules, feeding
-        self._known: dict[Hashable, Mapping[str, int]] = {}
         self._keys = {key for ask in self._rules.asks for key in ask.capacity}
         self._held, enabled = self._rules.allocated, self._rules.release.enabled
         self._tainting, self._ruled = enabled("DRADeviceTaints"), enabled("DRADeviceTaintRules")
@@ -165,10 +164,7 @@ class _Free:
         """Return nodes with the same free amounts together."""
         found: dict[tuple[tuple[str, int], ...], list[str]] = {}
         for node in nodes:
-            state = self._fleet.scan.exact.get(node, node)
-            if state not in self._known:
-                self._known[state] = self.on((node,))
-            found.setdefault(tuple(sorted(self._known[state].items())), []).append(node)
+            found.setdefault(tuple(sorted(self.on((node,)).items())), []).append(node)
         return [(dict(key), mine) for key, mine in found.items()]
 
     def on(self, nodes: Sequence[str]) -> Mapping[str, int]:

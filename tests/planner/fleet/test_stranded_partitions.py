@@ -36,12 +36,12 @@ def test_the_most_that_counters_feed_is_brute_force():
         rng = random.Random(f"fed {seed}")
         unit = rng.choice([1, 2**30, 10**12 + 39])
         counters = [(0, f"set-{n}", name) for n in range(rng.randint(1, 3)) for name in ("memory", "slots")]
-        left = {counter: rng.randint(0, 9) * unit for counter in counters}
+        left = {counter: rng.randint(0, 9) * unit + rng.choice([0, 0, 5]) for counter in counters}
         draws = {
             DeviceID(GPU, "n1", f"gpu-{n}"): tuple(
-                sorted((c, rng.randint(1, 4) * unit) for c in rng.sample(counters, rng.randint(0, 2)))
+                sorted((c, rng.randint(1, 4) * unit + rng.randint(0, 3)) for c in rng.sample(counters, size))
             )
-            for n in range(rng.randint(1, 9))
+            for n, size in enumerate(rng.choices((0, 1, 2), k=rng.randint(1, 9)))
         }
         found = Feeding("HiGHS", Limits()).most(draws, left)
         assert found.count == most(draws, left), f"seed {seed}"
@@ -51,7 +51,7 @@ def test_the_most_that_counters_feed_is_brute_force():
 def test_a_set_that_is_drawn_up_has_nothing_free():
     """Where the whole GPU is held its slices are no capacity: nothing is free, and nothing stranded."""
     slices = counted(part("whole", slices=7), *(part(f"slice-{n}", slices=1) for n in range(7)), slices=7)
-    held = node(*slices, claims=(a_claim("h", result("whole", GPU)),))
+    held = node(*slices, claims=(a_claim(result("whole", GPU)),))
     (kind,) = stranded(held, [ClaimSketch("c", (ask("g"),))], release=RELEASE).kinds
     assert (kind.free, kind.stranded, kind.proven) == (0, 0, True)
 
