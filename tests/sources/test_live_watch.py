@@ -151,6 +151,13 @@ def test_what_the_server_forgot_is_listed_anew(server, watched):
     watched.until_live()
 
 
+def test_a_cut_is_told_in_plain_words(server, watched):
+    """Not by the name of an error inside a library."""
+    server.drop()
+    watched.until(lambda w: f"the connection to {server.url} was cut" in {state.reason for state in w.states})
+    watched.until_live()
+
+
 def test_410_as_a_status_is_handled_as_well(server, watched):
     """Some servers refuse the watch itself."""
     server.faults.add("resourceclaims?watch", status=410, reason="Expired")

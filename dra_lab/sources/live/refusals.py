@@ -113,7 +113,9 @@ def unreachable_of(error: Exception, server: str) -> Unreachable:
             return Unreachable(f"{server} cannot be reached: {what}; {advice}", passing=False, away=True)
     if any(isinstance(cause, urllib3.ReadTimeoutError | TimeoutError) for cause in causes):
         return Unreachable(f"{server} stopped in the middle of an answer", passing=True, silent=True)
-    return Unreachable(f"the connection to {server} was cut ({_words(causes[-1])})", passing=True)
+    words = _words(causes[-1])
+    detail = "" if words == type(causes[-1]).__name__ else f" ({words})"
+    return Unreachable(f"the connection to {server} was cut{detail}", passing=True)
 
 
 def _of_system(causes: Iterable[BaseException]) -> str:
