@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable
 from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, homes_of
@@ -37,11 +38,11 @@ class Racked:
     @property
     def together(self) -> tuple[Together, ...]:
         """Return what members of several racks keep together."""
-        inside: dict[Cap, set[int]] = {}
+        inside: dict[tuple[DeviceID, ...], dict[int, tuple[int, ...]]] = {}
         for number, tables in enumerate(self.tables):
             for cap in tables[0].site.caps:
-                inside.setdefault(cap, set()).add(number)
-        return tuple(Together(cap.weights, cap.limit, frozenset(racks)) for cap, racks in inside.items())
+                inside.setdefault(cap.devices, {})[number] = cap.weights
+        return tuple(Together(weights, len(devices)) for devices, weights in inside.items())
 
     def find_homes(self) -> None:
         """Put together the nodes whose islands are members, and those that take many patterns at once."""

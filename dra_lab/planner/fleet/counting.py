@@ -71,7 +71,7 @@ class Room:
 
 
 Ends = tuple[tuple[frozenset[int], int], ...]
-"""At one place of a pairwise link: the groups of each end, and how many devices of them each pair takes."""
+"""At one place of a link: the groups of each end, and how many devices of them each pair or pod takes, at least 1."""
 
 
 @dataclass(frozen=True)

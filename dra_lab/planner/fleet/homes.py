@@ -77,15 +77,17 @@ class Homes:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What members of some racks keep together: the sum of `weights` (by workload) is not above a limit."""
+    """What members of some racks keep together: the sum of what they take is not above a limit.
 
-    weights: tuple[int, ...]
+    `weights` says for each of these racks what a replica of each workload takes.
+    """
+
+    weights: Mapping[int, tuple[int, ...]]
     limit: int
-    racks: frozenset[int]
 
     def need(self, rack: int, counts: Counts) -> int:
         """Return what a pattern of a rack takes of it."""
-        return _weighed(self.weights, counts) if rack in self.racks else 0
+        return _weighed(self.weights[rack], counts) if rack in self.weights else 0
 
     def taken(self, chosen: Sequence[Taken]) -> int:
         """Return what is taken by some patterns of each rack."""

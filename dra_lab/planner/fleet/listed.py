@@ -183,6 +183,8 @@ def _together_rows(problem: AllocationProblem, parts: Sequence[Part]) -> Iterato
             tied = {ask: _groups(problem, ask) for ask in problem.ends(link)}
             # Shares are counted by what is left of them, not here.
             tied = {ask: own for ask, own in tied.items() if not any(problem.groups[n].shareable for n in own)}
+            # Nor what takes nothing: a request for all devices where none matches, which has no solution.
+            tied = {ask: own for ask, own in tied.items() if problem.need(ask)}
             every = frozenset(number for own in tied.values() for number in own)
             if not tied or any(len(problem.groups[n].places[link]) > 1 for n in every):
                 continue

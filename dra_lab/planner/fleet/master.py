@@ -129,7 +129,7 @@ class Master:
         for number, row in enumerate(self.together):
             factors = {
                 variable: weight
-                for at in sorted(row.racks)
+                for at in sorted(row.weights)
                 for counts, variable in self.takes[at].items()
                 if (weight := row.need(at, counts))
             }

@@ -13,6 +13,7 @@ from dra_lab.model.quantity import format_quantity
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable
+from dra_lab.planner.fleet.giving import Given, share_out
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.joined import MARK
@@ -48,8 +49,9 @@ def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> 
     numbers = [0] * len(fleet.pods)
     writer = _Writer(fleet, tuple(order))
     found: list[list[Replica]] = [[] for _ in fleet.pods]
-    for stand in stands:
-        for part, placements, goals in writer.placed(stand):
+    shared = share_out([(stand.site, stand.takes) for stand in stands])
+    for stand, given in zip(stands, shared, strict=True):
+        for part, placements, goals in writer.placed(stand, given):
             number = part.pod
             name, node = fleet.pods[number].workload.name, stand.site.node(stand.node, part)
             found[number].append(Replica(name, numbers[number], node, placements, goals))
@@ -80,16 +82,14 @@ class _Writer:
         self._fleet, self._order = fleet, order
         self._rows: dict[tuple[int, int, int], _Row] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
-        self._given: set[DeviceID] = set()
         self._latest: tuple[str, Mapping[int, list[DeviceID]]] = ("", {})
 
-    def placed(self, stand: Stand) -> Iterator[tuple[Part, tuple[Placement, ...], tuple[GoalValue, ...]]]:
-        """Yield each pod on a node, kind by kind, with its placements and their goals."""
+    def placed(
+        self, stand: Stand, shared: Given
+    ) -> Iterator[tuple[Part, tuple[Placement, ...], tuple[GoalValue, ...]]]:
+        """Yield each pod on a node, kind by kind, with its placements and their goals; `shared` is given to them."""
         site = stand.site
         left = {at: list(devices) for at, devices in devices_of(self._fleet, site, stand.node).items()}
-        if site.caps:
-            # Other nodes see them too, and nothing tells them apart.
-            left = {at: [one for one in devices if one not in self._given] for at, devices in left.items()}
         takes: dict[int, list[tuple[int, int, int, int]]] = {}
         for take in sorted(stand.takes):
             takes.setdefault(take[0], []).append(take)
@@ -97,14 +97,19 @@ class _Writer:
         for number, part in enumerate(parts):
             placements: list[Placement] = []
             inner: list[str] = []
-            for row, devices in self._given_to(stand, part, takes.get(number, ()), left):
+            for row, devices in self._given_to(stand, part, takes.get(number, ()), left, shared):
                 for device in devices:
                     placements.append(Placement(row.request, device, consumed=dict(row.consumed), claim=row.claim))
                     inner.append(row.inner)
             yield part, tuple(placements), self._valued(stand, part, takes.get(number, ()), placements, inner)
 
     def _given_to(
-        self, stand: Stand, part: Part, takes: Sequence[tuple[int, int, int, int]], left: dict[int, list[DeviceID]]
+        self,
+        stand: Stand,
+        part: Part,
+        takes: Sequence[tuple[int, int, int, int]],
+        left: dict[int, list[DeviceID]],
+        shared: Given,
     ) -> list[tuple[_Row, list[DeviceID]]]:
         """Return the devices of one pod, take by take, and leave what is `left` for others."""
         site = stand.site
@@ -113,7 +118,10 @@ class _Writer:
         mine: set[DeviceID] = set()
         # What it keeps comes first: of what others may have too it looks into what is not its own already.
         for at in sorted(range(len(takes)), key=lambda at: rows[at].admin):
-            _, _, group, count = takes[at]
+            number, ask, group, count = takes[at]
+            if (number, ask) in shared:
+                given[at] = [shared[number, ask].pop() for _ in range(count)]
+                continue
             able = left[group]
             if rows[at].admin and site.state is not None:
                 able = [one for one in self._every(stand.node)[site.kept[group]] if one not in mine]
@@ -121,8 +129,6 @@ class _Writer:
             mine.update(given[at])
             if rows[at].alone:
                 del left[group][:count]
-            if site.caps:
-                self._given.update(given[at])
         return list(zip(rows, given, strict=True))
 
     def _every(self, node: str) -> Mapping[int, list[DeviceID]]:

@@ -103,10 +103,7 @@ class Relaxation:
         self._homes = np.array([home.count for home in homes], float)
         self._counts = np.array([row[1] for row in rows], float).reshape(len(rows), len(self.demand))
         # What is kept together is wanted like replicas: so much of it, and no more.
-        shared = [
-            np.where(np.isin(self._rack, list(row.racks)), self._counts @ np.array(row.weights, float), 0)
-            for row in together
-        ]
+        shared = [self._needs(row) for row in together]
         self._wants = np.column_stack([self._counts, *shared])
         self._wanted = np.array([*self.demand, *(row.limit for row in together)], float)
         device = device_goals(order)
@@ -120,6 +117,13 @@ class Relaxation:
         self.nodes: Array = np.zeros(len(homes))
         self.kept: tuple[tuple[str, int], ...] = ()
         self._engine = self._passed()
+
+    def _needs(self, row: Together) -> Array:
+        """Return what each column takes of a sum that members of several racks keep together."""
+        weights = np.zeros((len(self.racks), len(self.demand)))
+        for rack, mine in row.weights.items():
+            weights[rack] = mine
+        return (weights[self._rack] * self._counts).sum(axis=1)
 
     def _passed(self) -> Any:
         """Return the solver with the rows of racks and demand."""

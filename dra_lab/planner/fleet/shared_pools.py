@@ -1,10 +1,11 @@
-"""Nodes that share a pool of interchangeable devices: each by itself, and together no more than there are of them."""
+"""Nodes that share pools of devices: each by itself, and together no more than there are for them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from dra_lab.model.names import DeviceID
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Cap, Site, alone_sites
@@ -12,58 +13,164 @@ from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.stages import Tie
 
+MOST_ROWS, MOST_NODES = 400, 100
+"""Sets of devices of which it is counted how many are taken, at most: nodes that need more of them stay together.
+
+And nodes that each have devices of their own in such sets.
+"""
+
+_Kind = tuple[tuple[str, ...], Hashable]
+"""Shared devices that nothing tells apart: the nodes that see them, and what asks may take them."""
+
+_Kinds = frozenset[_Kind]
+
 
 def apart(fleet: Fleet, sites: Sequence[Site], limits: Limits) -> list[Site]:
     """Return the sites, with those of nodes that share devices as nodes by themselves wherever that is exact.
 
-    So it is where all of the nodes see all shared devices, and a request that may take one may take no others but
-    those that nothing tells apart from it: then only their number counts, which `Site.caps` keeps. Which of them a pod
-    gets is decided when devices are given out. At a limit the sites that are left stay together.
+    So it is where all devices that a request may take are worth the same to it, if any of them is shared. Which of them
+    it gets then matters to nobody else but by what is left: there are devices enough for all just where every set of
+    devices is no smaller than the number of those wanted by requests that may take no others (Hall's theorem), which
+    `Site.caps` keeps. Who gets which is decided when devices are given out (`giving`). At a limit the sites that are
+    left stay together.
     """
     found: list[Site] = []
     counted = {node for nodes in coupled_pools(fleet.scan).values() for node in nodes}
     for site in sites:
-        own: list[Site] = []
+        look = None
         if site.nodes and not limits.reached and not counted.intersection(site.all_nodes):
-            own = alone_sites(fleet, site.all_nodes)
-        caps = _caps(fleet, site, own, limits) if own else None
-        found.extend([site] if caps is None else [replace(one, caps=caps) for one in own])
+            look = _Look(fleet, limits)
+        own = None if look is None else look.at(site)
+        found.extend([site] if own is None else own)
     return found
 
 
-def _caps(fleet: Fleet, site: Site, own: Sequence[Site], limits: Limits) -> tuple[Cap, ...] | None:
-    """Return what pods on all the nodes keep together, None where more than numbers counts."""
-    nodes = set(site.all_nodes)
-    devices = coupled_devices(fleet.scan)
-    here = {seen for seen in set(devices.values()) if nodes.intersection(seen)}
-    if any(set(seen) != nodes for seen in here):
-        return None
-    shared = {device for device, seen in devices.items() if seen in here}
-    told: set[tuple[tuple[object, ...], ...]] = set()
-    caps: tuple[Cap, ...] = ()
-    for one in own:
-        if limits.reached:
+@dataclass
+class _Look:
+    """Looks at nodes that share devices: who may take which.
+
+    `size` is the number of devices of each kind, `wanted` how many of some kinds pods of each workload want on a node,
+    site by site.
+    """
+
+    fleet: Fleet
+    limits: Limits
+    kind_of: dict[DeviceID, _Kind] = field(default_factory=dict)
+    wanted: list[dict[_Kinds, tuple[int, ...]]] = field(default_factory=list)
+
+    def at(self, site: Site) -> list[Site] | None:
+        """Return the nodes by themselves with what they keep together, None where more than numbers counts."""
+        nodes = set(site.all_nodes)
+        shared = {one: seen for one, seen in coupled_devices(self.fleet.scan).items() if nodes.intersection(seen)}
+        signatures: dict[frozenset[tuple[str, ...]], list[str]] = {}
+        sets = set(shared.values())
+        for node in site.all_nodes:
+            signatures.setdefault(frozenset(seen for seen in sets if node in seen), []).append(node)
+        own = [one for mine in signatures.values() for one in alone_sites(self.fleet, mine)]
+        if any(_has_own_too(one, shared) for one in own):
+            if len(nodes) > MOST_NODES:
+                return None
+            own = [one for node in site.all_nodes for one in alone_sites(self.fleet, (node,))]
+        for one in own:
+            if self.limits.reached or not self._is_plain(one, shared):
+                return None
+        members: dict[_Kind, list[DeviceID]] = {}
+        for device, kind in self.kind_of.items():
+            members.setdefault(kind, []).append(device)
+        unions = _unions({kinds for wanted in self.wanted for kinds in wanted})
+        if unions is None:
             return None
-        problem = one.problem
-        groups = [group for group in problem.groups if any(device in shared for device in group.devices)]
-        if not all(_is_plain(problem, group) and shared.issuperset(group.devices) for group in groups):
+        return [
+            replace(one, caps=tuple(self._caps(wanted, unions, members)))
+            for one, wanted in zip(own, self.wanted, strict=True)
+        ]
+
+    def _is_plain(self, site: Site, shared: Mapping[DeviceID, tuple[str, ...]]) -> bool:
+        """Note what pods want of shared devices on a node; say whether only numbers count there."""
+        problem = site.problem
+        kinds: dict[int, set[_Kind]] = {}
+        worth: dict[int, Hashable] = {}
+        for group in _tied(problem, shared):
+            if group.shareable or group.draws or group.tie is not Tie.SELECTOR:
+                return False
+            mine = {device: (shared.get(device, (problem.node,)), group.asks) for device in group.devices}
+            if any(self.kind_of.setdefault(device, kind) != kind for device, kind in mine.items()):
+                return False
+            for ask in group.asks:
+                kinds.setdefault(ask, set()).update(mine.values())
+                if worth.setdefault(ask, _worth(problem, group, ask)) != _worth(problem, group, ask):
+                    return False
+        if not all(_is_single(problem, ask) for ask in kinds):
+            return False
+        self.wanted.append(self._wanted(problem, kinds))
+        return True
+
+    def _wanted(self, problem: AllocationProblem, kinds: Mapping[int, set[_Kind]]) -> dict[_Kinds, tuple[int, ...]]:
+        found: dict[_Kinds, list[int]] = {}
+        for ask, mine in kinds.items():
+            row = found.setdefault(frozenset(mine), [0] * len(self.fleet.pods))
+            pod = next(number for number, pod in enumerate(self.fleet.pods) if ask in range(*pod.asks))
+            row[pod] += problem.need(ask)
+        return {mine: tuple(row) for mine, row in found.items()}
+
+    def _caps(
+        self,
+        wanted: Mapping[_Kinds, tuple[int, ...]],
+        unions: Sequence[_Kinds],
+        members: Mapping[_Kind, list[DeviceID]],
+    ) -> Iterator[Cap]:
+        for union in unions:
+            rows = [row for kinds, row in wanted.items() if kinds <= union]
+            if rows:
+                devices = tuple(sorted(device for kind in union for device in members[kind]))
+                yield Cap(tuple(map(sum, zip(*rows, strict=True))), devices)
+
+
+def _tied(problem: AllocationProblem, shared: Collection[DeviceID]) -> list[DeviceGroup]:
+    """Return the groups with shared devices, and those that stand in for them, directly or by way of others."""
+    found = [group for group in problem.groups if any(device in shared for device in group.devices)]
+    while True:
+        asks = {ask for group in found for ask in group.asks}
+        following = [group for group in problem.groups if asks.intersection(group.asks)]
+        if len(following) == len(found):
+            return found
+        found = following
+
+
+def _has_own_too(site: Site, shared: Collection[DeviceID]) -> bool:
+    """Say whether nodes that are equal have devices of their own each, which stand in for shared ones."""
+    tied = _tied(site.problem, shared) if site.count > 1 else []
+    return any(device not in shared for group in tied for device in group.devices)
+
+
+def _worth(problem: AllocationProblem, group: DeviceGroup, ask: int) -> Hashable:
+    """Return what an ask can see of a group: kind and places, those of links only where these tie the ask."""
+    tied = (group.places[link] for link in range(len(problem.links)) if ask in problem.ends(link))
+    return group.kind, group.numa, group.root, tuple(tied)
+
+
+def _is_single(problem: AllocationProblem, ask: int) -> bool:
+    """Say whether an ask is the only way to serve its request, with so many devices that it keeps."""
+    found = problem.asks[ask]
+    return not found.all_devices and not found.admin_access and any(row == (ask,) for row in problem.requests)
+
+
+def _unions(sets: set[_Kinds]) -> list[_Kinds] | None:
+    """Return the sets with the unions of those that overlap, None where these are too many.
+
+    A union of sets that have nothing in common says no more than they do.
+    """
+    found = dict.fromkeys(sorted(sets, key=repr))
+    border = list(found)
+    while border:
+        following: dict[_Kinds, None] = {}
+        for one in border:
+            for other in sets:
+                both = one | other
+                if one & other and both not in found:
+                    following[both] = None
+        found.update(following)
+        border = list(following)
+        if len(found) > MOST_ROWS:
             return None
-        told.add(tuple(sorted((group.asks, tuple(sorted(group.devices))) for group in groups)))
-        caps = tuple(_cap(fleet, problem, group) for group in groups)
-    return caps if len(told) == 1 else None
-
-
-def _is_plain(problem: AllocationProblem, group: DeviceGroup) -> bool:
-    """Say whether a request that may take the group's devices may take no others, and so many of them."""
-    return not (group.shareable or group.draws or group.tie is not Tie.SELECTOR) and all(
-        not problem.asks[ask].all_devices
-        and not problem.asks[ask].admin_access
-        and sum(ask in other.asks for other in problem.groups) == 1
-        and any(indices == (ask,) for indices in problem.requests)
-        for ask in group.asks
-    )
-
-
-def _cap(fleet: Fleet, problem: AllocationProblem, group: DeviceGroup) -> Cap:
-    weights = tuple(sum(problem.need(ask) for ask in group.asks if ask in range(*pod.asks)) for pod in fleet.pods)
-    return Cap(weights, group.size, tuple(sorted(group.devices)))
+    return list(found)

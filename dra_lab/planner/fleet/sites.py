@@ -22,10 +22,12 @@ MERGED = 150
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """What pods on several nodes keep together: so many `devices` for pods that take `weights` of them, by workload."""
+    """What pods on several nodes keep together: pods here take `weights` of some devices, by workload, or of no others.
+
+    No more are taken than there are of them, here and wherever else the same devices are named.
+    """
 
     weights: tuple[int, ...]
-    limit: int
     devices: tuple[DeviceID, ...]
 
 

@@ -83,8 +83,8 @@ def _rounded(master: Master, relaxed: Relaxation, limits: Limits) -> Chosen:
 
 def _left_of(row: Together, chosen: Sequence[Taken], mine: Sequence[int]) -> Together:
     """Return what is left of a sum for the racks in `mine`, by their positions there."""
-    racks = frozenset(number for number, at in enumerate(mine) if at in row.racks)
-    return replace(row, limit=row.limit - row.taken(chosen), racks=racks)
+    weights = {number: row.weights[at] for number, at in enumerate(mine) if at in row.weights}
+    return replace(row, limit=row.limit - row.taken(chosen), weights=weights)
 
 
 def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, limits: Limits) -> Iterator[Chosen]:
