@@ -91,12 +91,21 @@ def test_very_many_elements_end_in_time():
         ((b'"0000:[20-2f]"', b'"all"'), "bridge_pci of a host bridge is 'all'"),
         ((b"0000:[20-2f]", b"0000:[10-2f]"), "the root pci0000:10 is there twice"),
         ((b'type="NUMANode" os_index="1"', b'type="NUMANode" os_index="0"'), "NUMA node 0 is there twice"),
+        (
+            (b'os_index="1" cpuset="0x0000000c"', b'os_index="1" cpuset="0x000000f0"'),
+            "CPUs that the Package around it, on",
+        ),
         ((b'type="NUMANode" os_index="1"', b'type="NUMANode" os_index="-1"'), "os_index is '-1'"),
         (
             (b'type="Bridge" bridge_type="0-1"', b'type="Bridgf" bridge_type="0-1"'),
             "type 'Bridgf' has an address on PCI",
         ),
         ((b"0207 [15b3:1021]", b"0207 [15b3:1v21]"), "pci_type is '0207 [15b3:1v21]"),
+        ((b'type="Package" os_index="1"', b'type="Machine" os_index="1"'), "it stands inside the Machine of line 4"),
+        (
+            (b'type="Bridge" bridge_type="1-1"', b'type="Bridge" bridge_type="0-1" bridge_pci="0000:[11-1f]"'),
+            "the root pci0000:11 stands inside another one, pci0000:10",
+        ),
         ((b'type="PCIDev"', b'type="PCIDew"'), "an object of type 'PCIDew' has an address on PCI"),
         ((b'type="Bridge" bridge_type="1-1"', b'type="OSDev"'), "it stands inside the OSDev of line"),
         ((b'type="Bridge" bridge_type="1-1"', b'type="PCIDev"'), "it stands inside the PCIDev of line"),

@@ -101,6 +101,7 @@ def visit(walk: Walk, element: Element, at: Place) -> None:
     elif kind == "PCIDev":
         _pci_device(walk, element, at)
     else:
+        _check_cpus(walk, element, at.place)
         at = Place(at.package, at.numa_ancestor, element.get("nodeset"), element)
     for child in element.named("object"):
         visit(walk, child, at)
@@ -116,9 +117,19 @@ def _check_nesting(walk: Walk, element: Element) -> None:
         walk.refuse(f"an object of type {kind[:40]!r} has an address on PCI", element)
     inside = {"Bridge": ("Package", "Socket"), "PCIDev": ("Bridge", "PCIDev", "Package", "Socket")}
     barred = inside.get(kind, (*inside["PCIDev"], "NUMANode", "Node") if kind == "OSDev" else ())
+    barred = (*barred, "Machine") if kind != "System" else barred  # of version 1: several machines as one
     for child in element.named("object"):
         if child.get("type") in barred:
             walk.refuse(f"it stands inside the {kind} of line {element.line}, where none can be", child)
+
+
+def _check_cpus(walk: Walk, element: Element, above: Element | None) -> None:
+    """Refuse an object of the machine with CPUs that the one above it does not have (hwloc_topology_check)."""
+    if above is None or element.get("type") == "Misc":
+        return
+    cpus, all_cpus = mask_numbers(element.get("cpuset")), mask_numbers(above.get("cpuset"))
+    if cpus and all_cpus and not set(cpus) <= set(all_cpus):
+        walk.refuse(f"it has CPUs that the {above.get('type')} around it, on line {above.line}, does not have", element)
 
 
 def _package(element: Element) -> int | None:
@@ -138,6 +149,8 @@ def _bridge(walk: Walk, element: Element, at: Place) -> Place:
         if buses is None:
             walk.refuse(f"bridge_pci of a host bridge is {element.get('bridge_pci')[:40]!r}", element)
         name = f"pci{int(buses[1], 16):04x}:{buses[2].lower()}"
+        if at.root is not None:
+            walk.refuse(f"the root {name} stands inside another one, {at.root.value}", element)
         if name in walk.roots:
             walk.refuse(f"the root {name} is there twice (first on line {walk.roots[name]})", element)
         walk.roots[name] = element.line
