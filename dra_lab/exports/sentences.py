@@ -67,7 +67,9 @@ def _misfit(plan: Plan) -> Iterator[str]:
     reason = plan.shortfalls[0].message if plan.shortfalls else "no node can serve it"
     yield f"Does not fit: {sentence(reason)}"
     idle = len(plan.fitting_idle_nodes)
-    if idle:
+    waiting = next((c.title for c in plan.reasons.relaxations if c.kind == "idle"), "") if plan.reasons else ""
+    # Where the first suggestion is to wait, it tells the same number of nodes.
+    if idle and not (waiting and plan.suggestions and plan.suggestions[0].title == waiting):
         yield f"It would fit on {idle} node{'s' if idle != 1 else ''} with nothing in use."
     if plan.suggestions:
         yield sentence(_offer(plan))
@@ -80,7 +82,7 @@ def _offer(plan: Plan) -> str:
     title = plan.suggestions[0].title
     tried = plan.reasons.relaxations if plan.reasons else ()
     gain = next((c for c in tried if c.title == title and c.fitting), None)
-    return title if gain is None else f"{title}: it then fits on {gain.fitting} of {gain.total} nodes"
+    return title if gain is None else f"{title}: it then fits on {gain.fitting} of {_number(gain.total, 'node')}"
 
 
 def sentence(text: str) -> str:
@@ -141,10 +143,18 @@ def _paired(plan: Plan, unpaired: int, cluster: Cluster | None) -> Iterator[str]
 
 def _kube_scheduler(plan: Plan, cluster: Cluster | None) -> Iterator[str]:
     told, plain = plan.first_fit, plan.first_fit_plain
+    if told is not None and plain is not None and not plan.sketch.links and _alike(told, plain):
+        yield f"kube-scheduler: {_taken(plan, told, cluster)}."
+        return
     if told is not None and (told.status is not FirstFitStatus.ALLOCATED or regret(plan, told)):
         yield f"kube-scheduler with this manifest: {_taken(plan, told, cluster)}."
     if plain is not None:
         yield f"kube-scheduler without links: {_taken(plan, plain, cluster)}."
+
+
+def _alike(told: FirstFit, plain: FirstFit) -> bool:
+    """Say whether two first fits end alike: without a link the manifest has nothing to say about places."""
+    return (told.status, told.goals, told.message) == (plain.status, plain.goals, plain.message)
 
 
 def _taken(plan: Plan, found: FirstFit, cluster: Cluster | None) -> str:

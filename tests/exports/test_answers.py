@@ -11,8 +11,12 @@ from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, h
 from dra_lab.exports.tables import devices_frame, findings_frame, goals_frame, nodes_frame, shortfalls_frame
 from dra_lab.exports.text import answer_sentence, plan_json, plan_text
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner import make_plan
+from dra_lab.sources import load_cluster
+from dra_lab.sources.what_if import without_nodes
 
 PLAIN = FirstFit(FirstFitStatus.ALLOCATED, taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2))
 MISFIT = a_plan(
@@ -65,6 +69,25 @@ def test_an_answer_that_is_as_good_says_so():
     same = replace(PLAIN, goals=goals(0, 0, 2, 0, 2))
     sentence = answer_sentence(a_plan(first_fit=same, first_fit_plain=same))
     assert sentence.endswith("kube-scheduler without links: as good.")
+
+
+def test_a_claim_without_links_is_compared_once():
+    """Its manifest says no more than counts and selectors do: the same is not told twice."""
+    world = load_cluster("sample:eks-p4d")
+    gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
+    sentence = answer_sentence(make_plan(world, ClaimSketch(requests=(gpus,))), world)
+    assert sentence.endswith("proven. kube-scheduler: 2 NUMA nodes, 2 roots.")
+
+
+def test_waiting_is_told_once():
+    """Where the first suggestion is to wait for devices in use, the nodes that would then do are counted there."""
+    world = load_cluster("sample:eks-p4d")
+    full = "ip-192-168-158-9.ec2.internal"
+    world = without_nodes(world, [name for name in world.node_names if name != full])
+    gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
+    sentence = answer_sentence(make_plan(world, ClaimSketch(requests=(gpus,))))
+    assert sentence.endswith("Wait until the devices in use are freed: it then fits on 1 of 1 node.")
+    assert "with nothing in use" not in sentence
 
 
 @pytest.mark.parametrize(
