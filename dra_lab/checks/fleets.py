@@ -10,6 +10,7 @@ from msgspec.structs import replace as changed
 
 from dra_lab.checks.held_plan import HeldPlan, broken
 from dra_lab.checks.plan_places import asks_for_nics
+from dra_lab.checks.plan_words import proofs_told
 from dra_lab.checks.plans import check_plan
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.allocation import (
@@ -59,13 +60,7 @@ def _numbers(plan: FleetPlan) -> Iterator[Finding]:
 
 def _status(plan: FleetPlan) -> Iterator[Finding]:
     """A plan says that it is proven only where every goal is."""
-    for goal in plan.goals:
-        if goal.bound is not None and goal.bound > goal.value:
-            yield broken("bound", goal.goal, f"the bound {goal.bound} is above the value {goal.value}")
-        if goal.proven and goal.bound != goal.value:
-            yield broken("bound", goal.goal, "it is called proven without a bound that says so")
-    if plan.status is PlanStatus.OPTIMAL and not all(goal.proven for goal in plan.goals):
-        yield broken("status", plan.status, "a goal is not proven")
+    yield from proofs_told(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
     if bool(plan.replicas) != (plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)):
         yield broken("status", plan.status, f"{len(plan.replicas)} replicas are placed")
     missing = sum(workload.replicas for workload in plan.workloads) - len(plan.replicas)

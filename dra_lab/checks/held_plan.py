@@ -85,6 +85,16 @@ class HeldPlan:
 
     def values(self, device: DeviceID, link: Link) -> frozenset[tuple[str, object]]:
         """Return all values at a link's place: several for a list with DRAListTypeAttributes (3.9 M7), else one."""
+        key = (device, link.where, link.how, link.must)
+        if key not in self._values:
+            self._values[key] = self._values_at(device, link)
+        return self._values[key]
+
+    @cached_property
+    def _values(self) -> dict[tuple[DeviceID, str, How, bool], frozenset[tuple[str, object]]]:
+        return {}
+
+    def _values_at(self, device: DeviceID, link: Link) -> frozenset[tuple[str, object]]:
         published = self.devices[device]
         names = level_attributes(device.driver, link.where) if link.is_level else (link.where,)
         found = next((a for name in names if (a := published.lookup(name, device.driver)) is not None), None)

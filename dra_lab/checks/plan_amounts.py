@@ -142,27 +142,35 @@ def overdrawn(
 
     `taken` are the devices of the plan that pay. Every counter of the pool is looked at (3.10, rules 55 to 58).
     """
+    drawn = draws_of(taken)
+    for (counter_set, name), left in counters_left(cluster, pool, held).items():
+        if drawn[counter_set, name] > left or left < 0:
+            yield f"{counter_set}/{name}", drawn[counter_set, name], left
+
+
+def counters_left(cluster: Cluster, pool: Pool, held: AllocatedDevices) -> dict[tuple[str, str], Fraction]:
+    """Return what devices in use leave of every counter of a pool, by counter set and counter; below 0 if overdrawn."""
     published = [
         device
-        for slice_ in cluster.slices
-        if (slice_.spec.driver, slice_.spec.pool.name) == (pool.driver, pool.name)
-        and slice_.spec.pool.generation == pool.generation
+        for slice_ in cluster.slices_by_pool.get((pool.driver, pool.name), ())
+        if slice_.spec.pool.generation == pool.generation
         for device in slice_.spec.devices or ()
         if _is_held(held, DeviceID(pool.driver, pool.name, device.name))
     ]
-    before, drawn = _drawn(published), _drawn(taken)
-    for counters in pool.counter_sets:
-        for name, counter in counters.counters.items():
-            left = parse_quantity(counter.value) - before[counters.name, name]
-            if drawn[counters.name, name] > left or left < 0:
-                yield f"{counters.name}/{name}", drawn[counters.name, name], left
+    before = draws_of(published)
+    return {
+        (counters.name, name): parse_quantity(counter.value) - before[counters.name, name]
+        for counters in pool.counter_sets
+        for name, counter in counters.counters.items()
+    }
 
 
 def _is_held(held: AllocatedDevices, device: DeviceID) -> bool:
     return device in held.exclusive or device in held.shares or device in held.consumed
 
 
-def _drawn(devices: Iterable[Device]) -> dict[tuple[str, str], Fraction]:
+def draws_of(devices: Iterable[Device]) -> dict[tuple[str, str], Fraction]:
+    """Return what devices draw together, by counter set and counter (`consumesCounters`)."""
     found: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
     for device in devices:
         for use in device.consumes_counters:

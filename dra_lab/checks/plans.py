@@ -2,53 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from dra_lab.checks.held_plan import HeldPlan, broken
-from dra_lab.checks.plan_amounts import can_give, capacity_kept, counters_kept, is_split
+from dra_lab.checks.plan_amounts import capacity_kept, counters_kept, is_split
+from dra_lab.checks.plan_damage import Others, damage_told
+from dra_lab.checks.plan_devices import all_devices, looks_at_every, stopping
 from dra_lab.checks.plan_places import goals_told, links_kept
+from dra_lab.checks.plan_words import told_of_itself
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import DeviceID, split_request
+from dra_lab.model.names import split_request
 from dra_lab.model.nodes import node_matches
 from dra_lab.model.plan import Placement, Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import MAX_DEVICES, Ask
+from dra_lab.model.sketch import MAX_DEVICES
 
 
 def check_plan(
     cluster: Cluster, plan: Plan, release: KubernetesRelease, *, asks_for_nics: bool | None = None
 ) -> tuple[Finding, ...]:
-    """Return every rule that a plan's placements break, as errors; nothing for a plan without placements.
+    """Return every rule that a plan breaks, as errors.
 
-    Checked: each device is on the node, matches class and selectors, tolerates taints, is free, has the capacity and is
-    taken once unless it is shareable; shared counters; counts, All and alternatives; the limit of 32 in each claim;
-    every must-link; node selectors, also of the pod's claims that hold devices already; the values of the goals. Only
-    `damage`, which is about other pods, is not counted anew. The cluster is to be the one that was planned on, with the
-    device classes of the plan; where it is only a part of that one, `asks_for_nics` says whether the plan's requests
-    may take a NIC anywhere in the whole.
+    Checked of its devices: each is on the node, matches class and selectors, tolerates taints, is free, has the
+    capacity and is taken once unless it is shareable; shared counters; counts, All and alternatives; the limit of 32 in
+    each claim; every must-link; node selectors, also of the pod's claims that hold devices already; the values of the
+    goals. `damage`, which is about other pods, is counted anew where trying all replicas is short (`plan_damage`); of
+    replicas without end the plan says the most it can be, which is not checked further. Then status, bounds and proofs,
+    and that its node classes cover every node; and the devices and goals of kube-scheduler's first fits, but for links.
+
+    The cluster is to be the one that was planned on, with the device classes of the plan; where it is only a part of
+    that one, `asks_for_nics` says whether the plan's requests may take a NIC anywhere in the whole.
     """
-    if not plan.placements:
-        return ()
+    found = list(told_of_itself(plan, cluster))
     held = HeldPlan(cluster, plan, release, asks_for_nics)
-    rules = (
-        _known,
-        _eligible,
-        _exclusive,
-        capacity_kept,
-        counters_kept,
-        _served,
-        _tied_to_node,
-        links_kept,
-        goals_told,
-    )
-    found: list[Finding] = []
-    for rule in rules:
-        found.extend(rule(held))
-        if found and rule is _known:
-            break
+    others = Others(held)
+    if plan.placements:
+        found.extend(_broken(held, others, (*_RULES, links_kept)))
+    for title, fit in (("first fit", plan.first_fit), ("first fit of counts", plan.first_fit_plain)):
+        if not found and fit is not None and fit.placements:
+            taken = HeldPlan(cluster, replace(plan, placements=fit.placements, goals=fit.goals), release, asks_for_nics)
+            found.extend(replace(f, subject=f"{title}: {f.subject}") for f in _broken(taken, others, _RULES))
     return sort_findings(found)
+
+
+def _broken(
+    held: HeldPlan, others: Others, rules: Sequence[Callable[[HeldPlan], Iterator[Finding]]]
+) -> Iterator[Finding]:
+    """Yield what a plan breaks; where it names what is not there, only that."""
+    unknown = list(_known(held))
+    found = unknown or [finding for rule in rules for finding in rule(held)]
+    yield from found or damage_told(held, others)
 
 
 def _known(held: HeldPlan) -> Iterator[Finding]:
@@ -61,36 +67,9 @@ def _known(held: HeldPlan) -> Iterator[Finding]:
 
 
 def _eligible(held: HeldPlan) -> Iterator[Finding]:
-    """Class, selectors, gates, taints and exclusive use (3.5 C1 to C4, C8, C10); admin access may take what is held."""
-    rules = held.release.enabled("DRADeviceTaintRules")
+    """Class, selectors, gates, taints and exclusive use of every device that is taken."""
     for placement in held.plan.placements:
-        device, ask = placement.device, held.ways[placement.reference]
-        if not held.matches(ask, device):
-            yield broken("selector", device, f"it does not match request {ask.reference}")
-        if not _is_visible(held, device):
-            yield broken("gate", device, "a feature gate that is off hides it")
-        if device in held.cluster.allocated.exclusive and not ask.admin_access:
-            yield broken("in-use", device, f"claim {held.cluster.allocated.exclusive[device]} holds it")
-        if not held.release.enabled("DRADeviceTaints"):
-            continue
-        for taint in held.cluster.taints_of(device, held.devices[device], rules=rules):
-            if taint.effect in ("NoSchedule", "NoExecute") and not any(
-                t.key in ("", taint.key)
-                and t.effect in ("", taint.effect)
-                and (t.operator == "Exists" or t.value == taint.value)
-                for t in ask.tolerations
-            ):
-                yield broken("taint", device, f"request {ask.reference} does not tolerate {taint}")
-
-
-def _is_visible(held: HeldPlan, device: DeviceID) -> bool:
-    published, gate = held.devices[device], held.release.enabled
-    if published.binding_conditions and not gate("DRADeviceBindingConditions"):
-        return False
-    grouped = any(use.compatibility_groups for use in published.consumes_counters)
-    if grouped and held.release.version == "1.37" and not gate("DRADeviceCompatibilityGroups"):
-        return False
-    return gate("DRAPartitionableDevices") or not published.consumes_counters
+        yield from stopping(held, held.ways[placement.reference], placement.device)
 
 
 def _exclusive(held: HeldPlan) -> Iterator[Finding]:
@@ -99,8 +78,9 @@ def _exclusive(held: HeldPlan) -> Iterator[Finding]:
         if first.device != second.device:
             continue
         if first.reference == second.reference:
-            # The parts of a split request are requests of their own.
-            if not is_split(held, first.reference):
+            # The parts of a split request are requests of their own, and so are those that a manifest numbers.
+            numbered = first.manifest_request != second.manifest_request and held.shareable(first.device)
+            if not numbered and not is_split(held, first.reference):
                 yield broken("taken-twice", first.device, f"request {first.reference} takes it twice")
         elif not held.shareable(first.device) and not _looks_away(held, first, second):
             yield broken("taken-twice", first.device, f"{first.reference} and {second.reference} both take it")
@@ -124,36 +104,11 @@ def _served(held: HeldPlan) -> Iterator[Finding]:
             yield broken("alternative", request.name, f"it is served in {len(used)} ways")
             continue
         ask, have = held.ways[used[0]], len(held.taken[used[0]])
-        wanted = len(_all_devices(held, ask)) if ask.all_devices else ask.count
+        wanted = len(all_devices(held, ask)) if ask.all_devices else ask.count
         if have != wanted and not is_split(held, used[0]):
             yield broken("count", ask.reference, f"{have} devices are taken, {wanted} are asked for")
         if ask.all_devices:
-            yield from _looks_at_every(held, ask)
-
-
-def _looks_at_every(held: HeldPlan, ask: Ask) -> Iterator[Finding]:
-    """All needs every pool of the node whole, and every device answered by the selectors (3.6)."""
-    for pool in held.pools:
-        if pool.invalid or not pool.complete:
-            yield broken("all", ask.reference, f"pool {pool.driver}/{pool.name} is not complete")
-    for device, published in held.devices.items():
-        if held.matching.match(ask, device.driver, published).stage == "error":
-            yield broken("all", ask.reference, f"a selector fails on {device}")
-
-
-def _all_devices(held: HeldPlan, ask: Ask) -> Sequence[DeviceID]:
-    """Return the devices that All means: what matches and, up to 1.36, has the capacity now (3.6, rule 31)."""
-    now = held.release.version in ("1.34", "1.35", "1.36")
-    return [
-        device
-        for device in held.devices
-        if held.matches(ask, device) and _is_listed(held, device) and can_give(held, ask, device, now=now)
-    ]
-
-
-def _is_listed(held: HeldPlan, device: DeviceID) -> bool:
-    # Devices with counters stay listed while their gate is off, and make the request fail (rule 28).
-    return _is_visible(held, device) or not held.release.enabled("DRAPartitionableDevices")
+            yield from looks_at_every(held, ask)
 
 
 def _tied_to_node(held: HeldPlan) -> Iterator[Finding]:
@@ -172,3 +127,7 @@ def _tied_to_node(held: HeldPlan) -> Iterator[Finding]:
             if own.node_selector is not None and len(own.node_selector.node_selector_terms) != 1:
                 yield broken("node", placement.device, "its node selector has several terms: the pod is given up")
                 break
+
+
+_RULES = (_eligible, _exclusive, capacity_kept, counters_kept, _served, _tied_to_node, goals_told)
+"""What holds for kube-scheduler's first fit as well; links it need not keep, as a manifest cannot say all of them."""

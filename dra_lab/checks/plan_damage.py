@@ -1,0 +1,266 @@
+"""What a plan costs other pods: how many replicas of its claim fit before and after it, by trying all; no solver."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from operator import sub
+
+from msgspec.structs import replace
+
+from dra_lab.checks.held_plan import HeldPlan, broken
+from dra_lab.checks.plan_amounts import amounts_taken, capacity_taken, counters_left, draws_of, is_split
+from dra_lab.checks.plan_devices import all_devices, looks_at_every, stopping
+from dra_lab.checks.plan_places import losses
+from dra_lab.findings import Finding
+from dra_lab.model.names import DeviceID, part_of
+from dra_lab.model.plan import DAMAGE
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.sketch import MAX_DEVICES, Ask, How, asks, covers
+
+MOST_DEVICES = 64
+STEPS = 6_000
+"""Devices on the node, and steps of each search, above which `damage` is not counted anew."""
+
+Amount = int | Fraction
+
+Use = Mapping[Hashable, Amount]
+"""Amounts of what can run out: alike devices that are taken alone, capacities of shared ones, counters."""
+
+_Part = tuple[Ask, tuple[DeviceID, ...]]
+
+
+class _Unknown(Exception):
+    """It is not found out here."""
+
+
+def damage_told(held: HeldPlan, others: Others) -> Iterator[Finding]:
+    """`damage` as GOALS defines it; where the plan says "at most", no less than that."""
+    goal = next((goal for goal in held.plan.goals if goal.goal == DAMAGE), None)
+    if goal is None or any(is_split(held, reference) for reference in held.taken):
+        return
+    lost = others.lost(held)
+    if lost is not None and (goal.value < lost if goal.at_most else goal.value != lost):
+        yield broken("goal", DAMAGE, f"the plan says {goal.words}, {lost} fewer replicas fit beside it")
+
+
+class Others:
+    """The replicas of a plan's claim that fit on its node as things are, every preferred link of theirs being kept."""
+
+    def __init__(self, held: HeldPlan) -> None:
+        """Take a plan's cluster, node and drawing; its devices do not matter."""
+        self.held = held
+        self.links = [replace(link, must=True) for link in held.plan.sketch.links]
+        self._steps, self._hopeless = 0, False
+        self._choices: dict[str, tuple[tuple[tuple[DeviceID, ...], Use], ...]] = {}
+
+    def lost(self, held: HeldPlan) -> int | None:
+        """Return how many fewer replicas fit once a plan's devices are taken, None where that is not found out."""
+        if self._hopeless:
+            return None
+        try:
+            free = self._free
+            taken = self._taken(held)
+            after = {name: left - taken.get(name, 0) for name, left in free.items()}
+            return self._most(free) - self._most(after)
+        except _Unknown:
+            self._hopeless = True
+            return None
+
+    # ---------------------------------------------------------------- what there is
+
+    @cached_property
+    def _able(self) -> Mapping[str, tuple[DeviceID, ...]]:
+        """Return the devices that may serve each way to ask, by its reference."""
+        held = self.held
+        if len(held.devices) > MOST_DEVICES or any(ask.admin_access for ask in held.ways.values()):
+            raise _Unknown
+        return {
+            reference: tuple(
+                device
+                for device in held.devices
+                if not any(stopping(held, ask, device)) and self._amounts(ask, device) is not None
+            )
+            for reference, ask in held.ways.items()
+        }
+
+    def _amounts(self, ask: Ask, device: DeviceID) -> Mapping[str, Fraction] | None:
+        """Return what an ask takes of a device that is free, None where the device has too little."""
+        if not self.held.release.enabled("DRAConsumableCapacity"):
+            return {}
+        capacity = self.held.devices[device].capacity
+        amounts = capacity_taken(self.held.devices[device], ask.capacity, self.held.release)
+        enough = amounts is not None and all(amounts[key] <= parse_quantity(capacity[key].value) for key in amounts)
+        return amounts if enough else None
+
+    @cached_property
+    def _names(self) -> Mapping[DeviceID, Hashable]:
+        """Return under which name each device is counted: those taken alone that nothing tells apart have one."""
+        serves: dict[DeviceID, list[str]] = defaultdict(list)
+        for reference, devices in self._able.items():
+            for device in devices:
+                serves[device].append(reference)
+        found: dict[DeviceID, Hashable] = {}
+        for device, references in serves.items():
+            item = self.held.published[device]
+            own = item.device if item.slice.spec.per_device_node_selection else item.slice.spec
+            shared, counted = self.held.shareable(device), bool(item.device.consumes_counters)
+            if (shared and counted) or (own.node_selector is not None and own.node_name is None):
+                raise _Unknown
+            values = tuple(self.held.values(device, link) for link in self.links)
+            draws = (device.pool, tuple(sorted(draws_of([item.device]).items()))) if counted else ()
+            found[device] = device if shared else (tuple(references), values, draws)
+        return found
+
+    @cached_property
+    def _free(self) -> Use:
+        held, found = self.held, dict[Hashable, Amount]()
+        for device, name in self._names.items():
+            if not held.shareable(device):
+                found[name] = found.get(name, 0) + 1
+                continue
+            consumed = held.cluster.allocated.consumed.get(device, {})
+            for key, capacity in held.devices[device].capacity.items():
+                found[device, key] = parse_quantity(capacity.value) - consumed.get(key, Fraction())
+        for pool in held.pools:
+            if any(device[:2] == (pool.driver, pool.name) for device in self._names):
+                left = counters_left(held.cluster, pool, held.cluster.allocated)
+                if any(amount < 0 for amount in left.values()):
+                    raise _Unknown
+                found.update({(pool.driver, pool.name, *counter): amount for counter, amount in left.items()})
+        return found
+
+    def _use(self, device: DeviceID, amounts: Mapping[str, Fraction]) -> Use:
+        """Return what is gone when a device is taken once."""
+        if self.held.shareable(device):
+            return {(device, key): _plain(amount) for key, amount in amounts.items()}
+        draws = draws_of([self.held.devices[device]])
+        return {self._names[device]: 1} | {(*device[:2], *counter): _plain(n) for counter, n in draws.items()}
+
+    def _taken(self, held: HeldPlan) -> Use:
+        if any(placement.device not in self._names for placement in held.plan.placements):
+            raise _Unknown
+        return _sum(self._use(p.device, amounts_taken(held, p) or {}) for p in held.plan.placements)
+
+    # ---------------------------------------------------------------- what a replica may take
+
+    @cached_property
+    def _replicas(self) -> tuple[Use, ...]:
+        """Return what a replica may take, each once, without what takes more of all than another one."""
+        self._steps = 0
+        found: list[Use] = []
+        for use in self._served((), {}):
+            own = {name: amount for name, amount in use.items() if amount}
+            if not own:
+                raise _Unknown  # there is no end to what takes nothing
+            if own not in found:
+                found.append(own)
+        return tuple(use for use in found if not any(_within(less, use) for less in found if less is not use))
+
+    def _served(self, parts: tuple[_Part, ...], use: Use) -> Iterator[Use]:
+        """Serve the requests that come after some parts, in every way."""
+        requests = self.held.plan.sketch.requests
+        if len(parts) == len(requests):
+            yield use
+            return
+        whole = len(parts) + 1 == len(requests)
+        for ask in asks(requests[len(parts)]):
+            for devices, more in self._picked(ask):
+                self._step()
+                longer = (*parts, (ask, devices))
+                if self._keeps(longer, pairs=whole) and _within(both := _sum((use, more)), self._free):
+                    yield from self._served(longer, both)
+
+    def _picked(self, ask: Ask) -> Sequence[tuple[tuple[DeviceID, ...], Use]]:
+        """Return every choice of devices for a request, but for those that nothing tells apart; and what it takes."""
+        if ask.reference not in self._choices:
+            self._choices[ask.reference] = tuple(self._choose(ask))
+        return self._choices[ask.reference]
+
+    def _choose(self, ask: Ask) -> Iterator[tuple[tuple[DeviceID, ...], Use]]:
+        held, able = self.held, self._able[ask.reference]
+        wanted = ask.count
+        if ask.all_devices:
+            every = all_devices(held, ask)
+            wanted = len(every)
+            if not every or set(every) != set(able) or any(looks_at_every(held, ask)):
+                return
+        alike: dict[Hashable, list[DeviceID]] = {}
+        for device in able:
+            alike.setdefault(self._names[device], []).append(device)
+        yield from self._chosen(ask, wanted, list(alike.values()))
+
+    def _chosen(
+        self, ask: Ask, wanted: int, alike: Sequence[Sequence[DeviceID]]
+    ) -> Iterator[tuple[tuple[DeviceID, ...], Use]]:
+        self._step()
+        if not wanted:
+            yield (), {}
+            return
+        if sum(map(len, alike)) < wanted:
+            return
+        for count in range(min(wanted, len(alike[0])), -1, -1):
+            mine = tuple(alike[0][:count])
+            used = _sum(self._use(device, self._amounts(ask, device) or {}) for device in mine)
+            for others, more in self._chosen(ask, wanted - count, alike[1:]):
+                yield (*mine, *others), _sum((used, more))
+
+    def _keeps(self, parts: Sequence[_Part], *, pairs: bool) -> bool:
+        """Say whether a replica may stand so: the links, `pairs` only where it is whole; 32 devices in each claim."""
+        claims = Counter(part_of(ask.request)[0] for ask, devices in parts for _ in devices)
+        if any(count > MAX_DEVICES for count in claims.values()):
+            return False
+        for link in self.links:
+            tied = [devices for ask, devices in parts if any(covers(reference, ask) for reference in link.requests)]
+            if link.how is How.PAIRWISE and not pairs:
+                continue
+            known = all(self.held.values(device, link) for part in tied for device in part)
+            if not known or losses(self.held, link, tied):
+                return False
+        return True
+
+    # ---------------------------------------------------------------- how many fit
+
+    def _most(self, free: Use) -> int:
+        """Return how many replicas fit into what is free."""
+        self._steps = 0
+        known: dict[tuple[int, tuple[Amount, ...]], int] = {}
+        names = sorted({name for use in self._replicas for name in use}, key=repr)
+        uses = [tuple(use.get(name, 0) for name in names) for use in self._replicas]
+
+        def most(first: int, left: tuple[Amount, ...]) -> int:
+            if (first, left) not in known:
+                self._step()
+                best = 0
+                for at in range(first, len(uses)):
+                    rest = tuple(map(sub, left, uses[at]))
+                    if min(rest) >= 0:
+                        best = max(best, 1 + most(at, rest))
+                known[first, left] = best
+            return known[first, left]
+
+        return most(0, tuple(free.get(name, 0) for name in names)) if uses else 0
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > STEPS:
+            raise _Unknown
+
+
+def _sum(uses: Iterable[Use]) -> dict[Hashable, Amount]:
+    found: dict[Hashable, Amount] = {}
+    for use in uses:
+        for name, amount in use.items():
+            found[name] = found.get(name, 0) + amount
+    return found
+
+
+def _within(less: Use, more: Use) -> bool:
+    return all(amount <= more.get(name, 0) for name, amount in less.items())
+
+
+def _plain(amount: Fraction) -> Amount:
+    """Return a whole number as one: it is counted with much faster."""
+    return amount.numerator if amount.denominator == 1 else amount

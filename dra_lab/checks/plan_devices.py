@@ -1,0 +1,68 @@
+"""Which devices may serve a request of a plan, and which ones All means; one device at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dra_lab.checks.held_plan import HeldPlan, broken
+from dra_lab.checks.plan_amounts import can_give
+from dra_lab.findings import Finding
+from dra_lab.model.names import DeviceID
+from dra_lab.model.sketch import Ask
+
+
+def stopping(held: HeldPlan, ask: Ask, device: DeviceID) -> Iterator[Finding]:
+    """Class, selectors, gates, taints and exclusive use (3.5 C1 to C4, C8, C10); admin access may take what is held."""
+    if not held.matches(ask, device):
+        yield broken("selector", device, f"it does not match request {ask.reference}")
+    if not is_visible(held, device):
+        yield broken("gate", device, "a feature gate that is off hides it")
+    if device in held.cluster.allocated.exclusive and not ask.admin_access:
+        yield broken("in-use", device, f"claim {held.cluster.allocated.exclusive[device]} holds it")
+    if not held.release.enabled("DRADeviceTaints"):
+        return
+    rules = held.release.enabled("DRADeviceTaintRules")
+    for taint in held.cluster.taints_of(device, held.devices[device], rules=rules):
+        if taint.effect in ("NoSchedule", "NoExecute") and not any(
+            t.key in ("", taint.key)
+            and t.effect in ("", taint.effect)
+            and (t.operator == "Exists" or t.value == taint.value)
+            for t in ask.tolerations
+        ):
+            yield broken("taint", device, f"request {ask.reference} does not tolerate {taint}")
+
+
+def is_visible(held: HeldPlan, device: DeviceID) -> bool:
+    """Say whether no feature gate hides a device (3.5 C8, C10)."""
+    published, gate = held.devices[device], held.release.enabled
+    if published.binding_conditions and not gate("DRADeviceBindingConditions"):
+        return False
+    grouped = any(use.compatibility_groups for use in published.consumes_counters)
+    if grouped and held.release.version == "1.37" and not gate("DRADeviceCompatibilityGroups"):
+        return False
+    return gate("DRAPartitionableDevices") or not published.consumes_counters
+
+
+def looks_at_every(held: HeldPlan, ask: Ask) -> Iterator[Finding]:
+    """All needs every pool of the node whole, and every device answered by the selectors (3.6)."""
+    for pool in held.pools:
+        if pool.invalid or not pool.complete:
+            yield broken("all", ask.reference, f"pool {pool.driver}/{pool.name} is not complete")
+    for device, published in held.devices.items():
+        if held.matching.match(ask, device.driver, published).stage == "error":
+            yield broken("all", ask.reference, f"a selector fails on {device}")
+
+
+def all_devices(held: HeldPlan, ask: Ask) -> Sequence[DeviceID]:
+    """Return the devices that All means: what matches and, up to 1.36, has the capacity now (3.6, rule 31)."""
+    now = held.release.version in ("1.34", "1.35", "1.36")
+    return [
+        device
+        for device in held.devices
+        if held.matches(ask, device) and _is_listed(held, device) and can_give(held, ask, device, now=now)
+    ]
+
+
+def _is_listed(held: HeldPlan, device: DeviceID) -> bool:
+    # Devices with counters stay listed while their gate is off, and make the request fail (rule 28).
+    return is_visible(held, device) or not held.release.enabled("DRAPartitionableDevices")
