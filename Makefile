@@ -95,10 +95,18 @@ notebooks: front-end
 # Side by side, each worker with a JupyterLab and a Chromium of its own; packaging is given out first, for it takes longest.
 SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
+# What failed is run once more, alone: a kernel that dies when it starts is started again by Jupyter, and what the page had asked is lost.
+# What fails twice is red; the first failure stays to be read, with what its pages and kernels were doing.
+define in_the_browser
+	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
+	  && { $(BIN)/python -m pytest -q $(SIDE_BY_SIDE) $(1) \
+	    || { printf '\n== what failed, once more and alone\n'; \
+	         $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none $(1); }; }
+endef
+
 browser: front-end
 	$(call say,browser tests: JupyterLab in Chromium$(COMMA) no network   [2 to 4 minutes])
-	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
-	  && $(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m browser tests/browser
+	$(call in_the_browser,-m browser tests/browser)
 
 packaging: front-end
 	$(call say,packaging: wheel$(COMMA) sdist$(COMMA) fresh environment   [1 to 3 minutes])
@@ -106,11 +114,7 @@ packaging: front-end
 
 installed: front-end
 	$(call say,browser tests and packaging$(COMMA) side by side   [3 to 5 minutes])
-	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
-	  && { $(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "browser or slow" tests/test_packaging.py tests/browser \
-	    || { printf '\n== what failed, once more and alone: a kernel now and then never answers a new page\n'; \
-	         $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none \
-	           -m "browser or slow" tests/test_packaging.py tests/browser; }; }
+	$(call in_the_browser,-m "browser or slow" tests/test_packaging.py tests/browser)
 
 clean:
 	$(call say,removing what was built; $(PLANS)/ stays)

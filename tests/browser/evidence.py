@@ -53,7 +53,7 @@ def _servers(*, stacks: bool) -> Iterator[str]:
         except OSError as error:
             yield f"  does not answer: {error}"
         log = (server.base / "lab.log").read_text(encoding="utf-8", errors="replace").splitlines()
-        told = [line for line in log if not line.startswith("[I ")]
+        told = [line for line in log if not line.startswith("[I ") or "restart" in line]
         yield from (f"  log: {line}" for line in told[-_LINES:])
         if stacks:
             yield from (f"  {line}" for line in _stacks(server.stacks))
@@ -66,6 +66,11 @@ def _stacks(folder: Path) -> Iterator[str]:
         try:
             os.kill(int(file.stem), signal.SIGUSR1)
             until(lambda at=file, size=known: at.stat().st_size > size, "the kernel has written", timeout=3)
+        except ProcessLookupError:
+            if known:
+                yield f"last words of kernel process {file.stem}:"
+                yield from file.read_text(encoding="utf-8").splitlines()
+            continue
         except (OSError, AssertionError):
             continue
         yield f"threads of kernel process {file.stem}:"

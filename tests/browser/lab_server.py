@@ -22,11 +22,14 @@ from dra_lab.jupyter_launch import config_path
 
 T = TypeVar("T")
 
-# What a kernel of the tests runs when it starts: asked by a signal, it writes down where each of its threads stands.
+# What a kernel of the tests runs when it starts: asked by a signal, or when it crashes, it writes down where each of
+# its threads stands. Its standard error would not do: the kernel takes it away from the server.
 _TELL_STACKS = """import faulthandler, os, signal
+_file = open(os.path.join({folder!r}, f"{{os.getpid()}}.txt"), "w")
+faulthandler.enable(file=_file)
 if hasattr(faulthandler, "register"):
-    faulthandler.register(signal.SIGUSR1, file=open(os.path.join({folder!r}, f"{{os.getpid()}}.txt"), "w"))
-del faulthandler, os, signal
+    faulthandler.register(signal.SIGUSR1, file=_file)
+del _file, faulthandler, os, signal
 """
 
 
