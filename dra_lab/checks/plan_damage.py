@@ -1,4 +1,8 @@
-"""What a plan costs other pods: how many replicas of its claim fit before and after it, by trying all; no solver."""
+"""What a plan costs other pods: how many replicas of its claim fit before and after it, by trying all; no solver.
+
+Not counted are nodes of more than MOST_DEVICES devices, searches of more than STEPS, requests that were split, shared
+devices that draw on counters or are taken without end, and devices with a node selector of several terms.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,9 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import MAX_DEVICES, Ask, How, asks, covers
 
 MOST_DEVICES = 64
+MOST_WAYS = 400
 STEPS = 6_000
-"""Devices on the node, and steps of each search, above which `damage` is not counted anew."""
+"""Devices on the node, ways to place a replica, and steps of each search, above which `damage` is not counted anew."""
 
 Amount = int | Fraction
 
@@ -107,7 +112,8 @@ class Others:
             item = self.held.published[device]
             own = item.device if item.slice.spec.per_device_node_selection else item.slice.spec
             shared, counted = self.held.shareable(device), bool(item.device.consumes_counters)
-            if (shared and counted) or (own.node_selector is not None and own.node_name is None):
+            several = own.node_selector is not None and len(own.node_selector.node_selector_terms) != 1
+            if (shared and counted) or several:
                 raise _Unknown
             values = tuple(self.held.values(device, link) for link in self.links)
             draws = (device.pool, tuple(sorted(draws_of([item.device]).items()))) if counted else ()
@@ -150,14 +156,14 @@ class Others:
     def _replicas(self) -> tuple[Use, ...]:
         """Return what a replica may take, each once, without what takes more of all than another one."""
         self._steps = 0
-        found: list[Use] = []
+        found: dict[frozenset[tuple[Hashable, Amount]], Use] = {}
         for use in self._served((), {}):
             own = {name: amount for name, amount in use.items() if amount}
-            if not own:
-                raise _Unknown  # there is no end to what takes nothing
-            if own not in found:
-                found.append(own)
-        return tuple(use for use in found if not any(_within(less, use) for less in found if less is not use))
+            found[frozenset(own.items())] = own
+            if not own or len(found) > MOST_WAYS:
+                raise _Unknown
+        uses = found.values()
+        return tuple(use for use in uses if not any(_within(less, use) for less in uses if less is not use))
 
     def _served(self, parts: tuple[_Part, ...], use: Use) -> Iterator[Use]:
         """Serve the requests that come after some parts, in every way."""
@@ -229,12 +235,15 @@ class Others:
         known: dict[tuple[int, tuple[Amount, ...]], int] = {}
         names = sorted({name for use in self._replicas for name in use}, key=repr)
         uses = [tuple(use.get(name, 0) for name in names) for use in self._replicas]
+        rows = self._rows(names, uses)
 
         def most(first: int, left: tuple[Amount, ...]) -> int:
             if (first, left) not in known:
-                self._step()
-                best = 0
+                best, bound = 0, min((sum(left[n] for n in row) // least for row, least in rows), default=None)
                 for at in range(first, len(uses)):
+                    if best == bound:
+                        break
+                    self._step()
                     rest = tuple(map(sub, left, uses[at]))
                     if min(rest) >= 0:
                         best = max(best, 1 + most(at, rest))
@@ -242,6 +251,15 @@ class Others:
             return known[first, left]
 
         return most(0, tuple(free.get(name, 0) for name in names)) if uses else 0
+
+    def _rows(
+        self, names: Sequence[Hashable], uses: Sequence[tuple[Amount, ...]]
+    ) -> Sequence[tuple[Sequence[int], Amount]]:
+        """Return what ends the count: amounts that may serve a request, and the least that a replica takes of them."""
+        sets = [{self._names[device] for device in devices} for devices in self._able.values()]
+        rows = [[n for n, name in enumerate(names) if name in own] for own in sets] + [[n] for n in range(len(names))]
+        found = [(row, min(sum(use[n] for n in row) for use in uses)) for row in rows if row and uses]
+        return [(row, least) for row, least in found if least > 0]
 
     def _step(self) -> None:
         self._steps += 1
