@@ -80,6 +80,16 @@ def test_a_plugin_that_is_not_installed_is_named(server, use):
         load_context("test", limits=QUICK)
 
 
+def test_what_a_kubeconfig_says_about_its_plugin_is_told(server, use):
+    """`installHint`, which clouds write for whoever has not installed it; in one line and cut where it is endless."""
+    api = "client.authentication.k8s.io/v1"
+    hint = "Install no-such-plugin\n  from https://cloud.example/docs" + " x" * 1000
+    use({"exec": {"apiVersion": api, "command": "no-such-plugin", "installHint": hint, "interactiveMode": "Never"}})
+    with pytest.raises(SourceError, match=r"says: Install no-such-plugin from https://cloud.example/docs x") as caught:
+        load_context("test", limits=QUICK)
+    assert len(str(caught.value)) < 1000
+
+
 def test_a_list_of_kubeconfigs(server, tmp_path, monkeypatch):
     """KUBECONFIG may name several files, also some that do not exist; the first current context counts."""
     one = write_kubeconfig(tmp_path, server, name="one", current=False)

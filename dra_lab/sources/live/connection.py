@@ -110,11 +110,18 @@ def _configure(context: Context, configuration: Any) -> Settings:
     command = plugin.get("command") if isinstance(plugin, dict) else ""
     # The package logs why a plug-in failed and goes on without credentials: the server would only say 401 or 403.
     if command and not configuration.api_key and not configuration.cert_file:
+        hint = _hint(plugin.get("installHint") if isinstance(plugin, dict) else "")
         raise SourceError(
             f"the plug-in {command!r} that the context {context.name!r} gets its credentials from gave none; is it "
-            f"installed, are you logged in? It says why with: kubectl get nodes{context.option}"
+            f"installed, are you logged in? It says why with: kubectl get nodes{context.option}{hint}"
         )
     return user
+
+
+def _hint(text: object) -> str:
+    """Return what a kubeconfig says about installing its plug-in (`installHint`), on one line; "" where nothing."""
+    words = " ".join(text.split())[:300] if isinstance(text, str) else ""
+    return f". The kubeconfig says: {words}" if words else ""
 
 
 def _configure_with_provider(context: Context, user: Settings, configuration: Any) -> None:
