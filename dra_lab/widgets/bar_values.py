@@ -26,11 +26,12 @@ class FindingRow(Row, frozen=True):
 
 
 class CountsRow(Row, frozen=True):
-    """How many findings there are of each severity."""
+    """How many findings there are of each severity; `checking` where a large cluster is still being looked at."""
 
     error: int = 0
     warning: int = 0
     note: int = 0
+    checking: bool = False
 
 
 class DetailRow(Row, frozen=True):

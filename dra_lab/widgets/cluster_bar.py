@@ -14,6 +14,7 @@ from dra_lab.manifests.encodings import as_utf8
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
 from dra_lab.session import Session
+from dra_lab.session.preparing import is_checked
 from dra_lab.session.summary import first_words, summary
 from dra_lab.sources.live import PREFIX, Context, contexts
 from dra_lab.widgets.bar_values import AskRow, CountsRow, DetailRow, FindingRow, FollowRow, SourceRow
@@ -98,7 +99,8 @@ class ClusterBar(FollowingWidget):
     def _show_findings(self) -> None:
         if self._session is not None:
             findings: tuple[Finding, ...] = self._session.findings
-            self._tell(findings=finding_rows(findings), counts=counts(findings))
+            checking = not is_checked(self._session.cluster)
+            self._tell(findings=finding_rows(findings), counts=counts(findings, checking=checking))
 
     def _show_example(self) -> None:
         if self._session is not None:

@@ -102,7 +102,7 @@ def _finding_rows(findings: Iterable[Finding]) -> tuple[FindingRow, ...]:
     )
 
 
-def counts(findings: Iterable[Finding]) -> CountsRow:
-    """Return how many findings there are of each severity."""
+def counts(findings: Iterable[Finding], *, checking: bool = False) -> CountsRow:
+    """Return how many findings there are of each severity, and whether more may come."""
     found = Counter(finding.severity.value for finding in findings)
-    return CountsRow(error=found["error"], warning=found["warning"], note=found["note"])
+    return CountsRow(error=found["error"], warning=found["warning"], note=found["note"], checking=checking)

@@ -181,7 +181,7 @@ def _driver_rows(cluster: Cluster, release: KubernetesRelease) -> list[tuple[str
     for item in all_devices(cluster):
         label = device_label(item.driver, lookup_of(item.driver, item.device))
         found.setdefault((item.driver, kind_of(item), label), []).append(is_free(cluster, item, release))
-    return [(*key, str(len(free)), str(sum(free))) for key, free in sorted(found.items())]
+    return [(*key, f"{len(free):,}", f"{sum(free):,}") for key, free in sorted(found.items())]
 
 
 def _joined(*sentences: str) -> str:

@@ -49,6 +49,16 @@ def test_views_of_a_large_cluster_are_there_before_its_devices_are_counted(held)
     assert "kind: ResourceClaimTemplate" in plan.yaml
 
 
+def test_a_large_cluster_is_called_free_of_findings_only_when_it_was_looked_at(held):
+    """Until then the bar says that they are looked for; then how many there are."""
+    session, go = held
+    bar = ClusterBar(session)
+    assert bar.counts == {"checking": True}
+    go.set()
+    assert session.wait(30)
+    assert bar.counts == {"note": 1}
+
+
 def test_the_search_of_the_manifest_is_told_while_it_goes_on(held):
     """The answer is there, and the strip says what the worker is still at, until it is through."""
     session, go = held

@@ -88,6 +88,15 @@ test("findings are counted by severity, in words for those who do not see the si
   expect(el.querySelector(".dra-finding")!.textContent).toBe("errorpoolbrokenmend ita.yaml:3");
 });
 
+test("a cluster that is still looked at is not called free of findings", async () => {
+  const { el, model } = bar({ counts: { checking: true } });
+  expect(button(el, "Findings").getAttribute("aria-label")).toBe("Findings: still being looked for");
+  expect(el.querySelector(".dra-findings-panel")!.textContent).toContain("still being looked at");
+  model.set("counts", {});
+  await drawn();
+  expect(button(el, "Findings").getAttribute("aria-label")).toBe("Findings: none");
+});
+
 test("text from a cluster stays text everywhere", async () => {
   const { el, model } = bar({ summary: HOSTILE, source: HOSTILE, problem: HOSTILE, busy: HOSTILE, refused: HOSTILE, details: [{ label: HOSTILE, value: HOSTILE }] });
   model.set("sources", [{ value: HOSTILE, label: HOSTILE, group: HOSTILE, detail: HOSTILE }]);

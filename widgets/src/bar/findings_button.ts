@@ -15,11 +15,13 @@ export function findingsButton(sync: Sync<ClusterBarModel>): { button: HTMLEleme
     const counts = sync.get("counts");
     const some = SEVERITIES.filter((severity) => counts[severity]);
     const words = some.map((severity) => `${counts[severity]} ${severity}${counts[severity] === 1 ? "" : "s"}`);
+    // "None" is an answer: as long as nobody has looked, it is not given.
+    if (counts.checking) words.push("still being looked for");
     button.setAttribute("aria-label", `Findings: ${words.join(", ") || "none"}`);
     button.title = words.join(", ") || "no findings";
     const badges = some.map((severity) => h("span.dra-badge", { "data-severity": severity }, icon(severity as Icon), String(counts[severity])));
-    refill(button, "Findings", ...badges, some.length ? null : h("span.dra-badge", { "data-severity": "none" }, icon("check")));
-    refill(over.panel, h("h3", {}, "Findings"), findingsList(sync.get("findings"), "Nothing to tell: the cluster publishes what it should."));
+    refill(button, "Findings", ...badges, some.length ? null : h("span.dra-badge", { "data-severity": "none" }, icon(counts.checking ? "dots" : "check")));
+    refill(over.panel, h("h3", {}, "Findings"), findingsList(sync.get("findings"), counts.checking ? "The cluster is still being looked at." : "Nothing to tell: the cluster publishes what it should."));
   });
   return { button, panel: over.panel };
 }

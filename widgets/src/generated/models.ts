@@ -59,6 +59,7 @@ export interface CountsRow {
   error?: number;
   warning?: number;
   note?: number;
+  checking?: boolean;
 }
 
 export interface DetailRow {
