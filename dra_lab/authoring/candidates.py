@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from dra_lab.authoring.catalogue import Shape, catalogue, kind_of, lookup_of
 from dra_lab.authoring.classes import with_documented_classes
-from dra_lab.cel.matching import Matching
+from dra_lab.authoring.fresh import Fresh
+from dra_lab.cel.matching import ERROR, MATCH, SELECTOR, Matching
 from dra_lab.checks.counters_left import without_counters
+from dra_lab.drivers import KINDS
 from dra_lab.errors import CelError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
@@ -25,11 +27,13 @@ __all__ = [
     "candidates",
     "common_kind",
     "count_free",
+    "count_tainted",
     "free_by_kind",
     "is_free",
     "is_tainted",
     "joined",
     "kind_of",
+    "kind_of_most",
     "lookup_of",
     "reference_candidates",
 ]
@@ -39,6 +43,7 @@ _TAKEN = "_authoring_taken"
 _ALONE = "alone"
 _TAINTED = "_authoring_tainted"
 _MOST_REMEMBERED = 64
+_IN_CLASS = (MATCH, SELECTOR, ERROR)
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,13 @@ class Candidates:
     def ids(self) -> frozenset[DeviceID]:
         """Return the identities of `devices`."""
         return frozenset(item.id for item in self.devices)
+
+    def only(self, shape_of: Mapping[DeviceID, Shape], wanted: Callable[[Shape], bool]) -> Candidates:
+        """Return these devices as far as their shapes are `wanted`."""
+        shapes = {shape: count for shape, count in self.shapes.items() if wanted(shape)}
+        if len(shapes) == len(self.shapes):
+            return self
+        return Candidates(tuple(item for item in self.devices if shape_of[item.id] in shapes), shapes=shapes)
 
     @property
     def attributes(self) -> frozenset[str]:
@@ -84,7 +96,7 @@ def candidates(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candid
         if len(memo) >= _MOST_REMEMBERED:
             # a person who types a selector leaves one entry with every pause
             memo.clear()
-        found = memo[key] = _match(cluster, ask, release)
+        found = memo[key] = _carried(cluster, key, ask, release) or _match(cluster, ask, release)
     return found
 
 
@@ -106,10 +118,17 @@ def joined(cluster: Cluster, parts: list[Candidates]) -> Candidates:
 
 
 def common_kind(cluster: Cluster, items: Iterable[PoolDevice]) -> str:
-    """Return the kind of most devices ("other" for none); of equally many the first."""
-    kinds = catalogue(cluster).kinds
-    counts = Counter(kinds[item.id] for item in items)
-    return counts.most_common(1)[0][0] if counts else "other"
+    """Return the kind of most devices ("other" for none); of equally many the first of KINDS."""
+    shapes = catalogue(cluster).shapes
+    return kind_of_most(Counter(shapes[item.id] for item in items))
+
+
+def kind_of_most(shapes: Mapping[Shape, int]) -> str:
+    """Return the kind of most devices of these shapes ("other" for none); of equally many the first of KINDS."""
+    counts: Counter[str] = Counter()
+    for shape, count in shapes.items():
+        counts[shape.kind] += count
+    return min(counts, key=lambda kind: (-counts[kind], KINDS.index(kind)), default="other")
 
 
 def is_tainted(cluster: Cluster, item: PoolDevice, release: KubernetesRelease) -> bool:
@@ -144,11 +163,20 @@ def count_free(cluster: Cluster, found: Candidates, release: KubernetesRelease, 
     return len(found.ids) - len(_taken(cluster, release, capacity_key) & found.ids)
 
 
+def count_tainted(cluster: Cluster, found: Candidates, release: KubernetesRelease) -> int:
+    """Return how many of the devices are tainted (`is_tainted`)."""
+    tainted = _tainted(cluster, release)
+    return len(tainted & found.ids) if tainted else 0
+
+
 def free_by_kind(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, tuple[int, int]]:
     """Return how many devices of each kind there are, and how many of them are free (`is_free`)."""
     known = catalogue(cluster)
-    taken = Counter(known.kinds[id_] for id_ in _taken(cluster, release, ""))
-    return {kind: (len(items), len(items) - taken[kind]) for kind, items in known.by_kind.items()}
+    taken = Counter(known.shapes[id_].kind for id_ in _taken(cluster, release, ""))
+    total: Counter[str] = Counter()
+    for shape, count in known.counts.items():
+        total[shape.kind] += count
+    return {kind: (count, count - taken[kind]) for kind, count in total.items()}
 
 
 def _taken(cluster: Cluster, release: KubernetesRelease, capacity_key: str) -> frozenset[DeviceID]:
@@ -172,12 +200,41 @@ def _taken(cluster: Cluster, release: KubernetesRelease, capacity_key: str) -> f
 
 def _tainted(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
     """Return the devices that `is_tainted`; remembered as long as hardware and taint rules stay."""
-    memo: dict[str, tuple[object, frozenset[DeviceID]]] = cluster.hardware.setdefault(_TAINTED, {})
-    rules, found = memo.get(str(release), (None, frozenset()))
-    if rules is not cluster.taint_rules:
+    key = _TAINTED, str(release)
+    known: tuple[object, frozenset[DeviceID]] = cluster.hardware.get(key, (None, frozenset()))
+    if known[0] is not cluster.taint_rules:
         items = catalogue(cluster).devices if cluster.taint_rules else catalogue(cluster).tainted
-        found = frozenset(item.id for item in items if is_tainted(cluster, item, release))
-        memo[str(release)] = cluster.taint_rules, found
+        known = cluster.taint_rules, frozenset(item.id for item in items if is_tainted(cluster, item, release))
+        cluster.hardware[key] = known
+    return known[1]
+
+
+def _carried(cluster: Cluster, key: object, ask: Ask, release: KubernetesRelease) -> Candidates | None:
+    """Return what the ask meant before a change, with the devices that some nodes see now in place of theirs."""
+    earlier = cluster.hardware.earlier(_MATCHED)
+    before: Candidates | None = None if earlier is None else earlier[0].get(key)
+    if earlier is None or before is None or before.error:
+        return None
+    fresh = Fresh.since(cluster, earlier[1])
+    if fresh is None:
+        return None
+    matching, look = Matching(cluster, release), catalogue(cluster).look
+    stages = {item.id: matching.match(ask, item.driver, item.device) for item in fresh.items}
+    devices, gone = fresh.spliced(before.devices, lambda item: stages[item.id].stage == MATCH)
+    in_class, left = fresh.spliced(before.in_class, lambda item: stages[item.id].stage in _IN_CLASS)
+    failed = dict(before.failed)
+    for item in left:
+        failed.pop(item.id, None)
+    failed.update((device, match.error) for device, match in stages.items() if match.stage == ERROR)
+    if failed:
+        failed = {item.id: failed[item.id] for item in in_class if item.id in failed}
+    shapes = Counter(before.shapes)
+    shapes.subtract(map(look, gone))
+    shapes.update(look(item) for item in fresh.items if stages[item.id].stage == MATCH)
+    found = Candidates(devices, in_class, failed, shapes=+shapes)
+    if "ids" in before.__dict__:
+        new = (item.id for item in fresh.items if stages[item.id].stage == MATCH)
+        found.__dict__["ids"] = before.ids.difference(item.id for item in gone).union(new)
     return found
 
 
@@ -199,11 +256,11 @@ def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates
             if not stage:
                 match = matching.match(ask, driver, item.device)
                 stage = match.stage
-                if stage == "error":
+                if stage == ERROR:
                     failed[item.id] = match.error
-            if stage in ("match", "selector", "error"):
+            if stage in _IN_CLASS:
                 in_class.append(item)
-            if stage == "match":
+            if stage == MATCH:
                 matched.append(item)
     except CelError as error:
         return Candidates(in_class=tuple(in_class), error=error.message)

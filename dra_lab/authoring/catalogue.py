@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from dra_lab.authoring.classes import with_documented_classes
-from dra_lab.drivers import Lookup, device_kind, profile
+from dra_lab.authoring.fresh import Fresh
+from dra_lab.drivers import Lookup, attributes_of_labels, device_kind, profile
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device, DeviceAttribute
 from dra_lab.model.names import DeviceID, full_name
 from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
 
 _MEMO = "_authoring_catalogue"
+RDMA = full_name("rdma", "dra.net")
+"""The attribute that says of a NIC whether it can do RDMA; devices that differ in it have different shapes."""
+
+_MOST_SHAPES = 50_000
 _TEXT, _VERSION, _BOOL = ("string", True), ("version", True), ("bool", False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shape:
-    """What devices publish, values aside: driver, and per full attribute name its type and whether it says something.
+    """What devices publish, as far as drawing looks at it; there is one object for all devices that are equal in it.
 
-    The type is a member of DeviceAttribute (`string`, `int`, `strings`, ...). A value says nothing where it stands for
-    "not known" (-1, "", a bool where a place is meant: `drivers.published` passes them over).
+    `attributes` has, per full name, the type and whether the value says something. The type is a member of
+    DeviceAttribute (`string`, `int`, `strings`, ...). A value says nothing where it stands for "not known" (-1, "", a
+    bool where a place is meant: `drivers.published` passes them over). `kind` is "gpu", "nic", "cpu", "memory" or
+    "other"; `example` one of the devices: in kind, model, capacity and what offers look at it stands for all.
     """
 
     driver: str
     attributes: Mapping[str, tuple[str, bool]]
-
-    def __hash__(self) -> int:
-        """Compare as an object: there is one for each shape of a cluster."""
-        return id(self)
+    kind: str
+    example: Device
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The devices of a cluster: by node name and then in kube-scheduler's order, each once; shapes and kinds by id."""
+    """The devices of a cluster: by node name and then in kube-scheduler's order, each once; and their shapes by id."""
 
     devices: tuple[PoolDevice, ...]
     shapes: Mapping[DeviceID, Shape]
-    kinds: Mapping[DeviceID, str]
+    look: ShapeOf
 
     @cached_property
     def by_id(self) -> Mapping[DeviceID, PoolDevice]:
@@ -47,12 +53,9 @@ class Catalogue:
         return {item.id: item for item in self.devices}
 
     @cached_property
-    def by_kind(self) -> Mapping[str, tuple[PoolDevice, ...]]:
-        """Return the devices by kind, in their order."""
-        found: dict[str, list[PoolDevice]] = {}
-        for item in self.devices:
-            found.setdefault(self.kinds[item.id], []).append(item)
-        return {kind: tuple(items) for kind, items in found.items()}
+    def counts(self) -> Mapping[Shape, int]:
+        """Return how many devices there are of each shape."""
+        return Counter(self.shapes.values())
 
     @cached_property
     def by_driver(self) -> Mapping[str, tuple[PoolDevice, ...]]:
@@ -73,7 +76,8 @@ def catalogue(cluster: Cluster) -> Catalogue:
     cluster = with_documented_classes(cluster)
     found: Catalogue | None = cluster.hardware.get(_MEMO)
     if found is None:
-        found = cluster.hardware[_MEMO] = _make(cluster)
+        found = cluster.hardware[_MEMO] = _carried(cluster) or _make(cluster)
+        cluster.hardware.drop_earlier(_MEMO)
     return found
 
 
@@ -92,42 +96,72 @@ def kind_of(item: PoolDevice) -> str:
     return device_kind(item.driver, lookup_of(item.driver, item.device))
 
 
+class ShapeOf:
+    """Tells the shapes of devices, the same object for equal ones."""
+
+    def __init__(self) -> None:
+        """Know none yet."""
+        self.known: dict[tuple[object, ...], Shape] = {}
+        self._keys: dict[str, tuple[str, ...]] = {}
+
+    def __call__(self, item: PoolDevice) -> Shape:
+        """Return the shape of a device."""
+        driver, device = item.id.driver, item.device
+        published = device.attributes
+        keys = self._keys.get(driver)
+        if keys is None:
+            keys = self._keys[driver] = _looked_at(driver)
+        types = [_TEXT if (text := a.string) and not text.isspace() else _type_of(a) for a in published.values()]
+        capacity, shareable = tuple(device.capacity.items()), bool(device.allow_multiple_allocations)
+        key = (driver, capacity, shareable, *published, *types, *map(published.get, keys))
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = Shape(driver, _types(driver, published), kind_of(item), device)
+        return found
+
+
 def _make(cluster: Cluster) -> Catalogue:
     seen: dict[DeviceID, PoolDevice] = {}
     for node_name in cluster.node_names:
         for item in devices_on(gather_pools(cluster, node_name)):
             seen.setdefault(item.id, item)
-    interned: dict[tuple[object, ...], Shape] = {}
-    told: dict[tuple[object, ...], str] = {}
-    keys = {driver: _kind_keys(driver) for driver in cluster.drivers}
-    shapes, kinds = {}, {}
-    for device_id, item in seen.items():
-        driver, published = device_id.driver, item.device.attributes
-        types = [_TEXT if (text := a.string) and not text.isspace() else _type_of(a) for a in published.values()]
-        key = (driver, *published, *types)
-        shape = interned.get(key)
-        if shape is None:
-            shape = interned[key] = _shape(driver, published)
-        shapes[device_id] = shape
-        values = (driver, *map(published.get, keys[driver]))
-        kind = told.get(values)
-        if kind is None:
-            kind = told[values] = kind_of(item)
-        kinds[device_id] = kind
-    return Catalogue(tuple(seen.values()), shapes, kinds)
+    look = ShapeOf()
+    return Catalogue(tuple(seen.values()), {device_id: look(item) for device_id, item in seen.items()}, look)
 
 
-def _kind_keys(driver: str) -> tuple[str, ...]:
-    """Return the keys of the attributes by which a driver's devices are of a kind, the bare ones too."""
-    names = [name for rule in profile(driver).kinds for name in rule.when]
+def _carried(cluster: Cluster) -> Catalogue | None:
+    """Return the catalogue of before a change with what some nodes see now, None where all is to be looked at."""
+    earlier = cluster.hardware.earlier(_MEMO)
+    if earlier is None or len(earlier[0].look.known) > _MOST_SHAPES:
+        return None
+    before: Catalogue = earlier[0]
+    fresh = Fresh.since(cluster, earlier[1])
+    if fresh is None:
+        return None
+    devices, gone = fresh.spliced(before.devices)
+    shapes, by_id = dict(before.shapes), dict(before.by_id)
+    for item in gone:
+        del shapes[item.id], by_id[item.id]
+    shapes.update((item.id, before.look(item)) for item in fresh.items)
+    by_id.update((item.id, item) for item in fresh.items)
+    found = Catalogue(devices, shapes, before.look)
+    found.__dict__["by_id"] = by_id
+    return found
+
+
+def _looked_at(driver: str) -> tuple[str, ...]:
+    """Return the keys of the attributes by which devices of a driver are told apart here, the bare ones too."""
+    known = profile(driver)
+    whens = (*(rule.when for rule in known.kinds), *(offer.when for offer in known.offers))
+    names = [*(name for when in whens for name in when), *attributes_of_labels(driver), RDMA]
     return tuple(dict.fromkeys((*names, *(name.removeprefix(f"{driver}/") for name in names))))
 
 
-def _shape(driver: str, published: Mapping[str, DeviceAttribute]) -> Shape:
+def _types(driver: str, published: Mapping[str, DeviceAttribute]) -> Mapping[str, tuple[str, bool]]:
     named = {full_name(name, driver): _type_of(attribute) for name, attribute in published.items()}
     # of `numaNode` and `driver/numaNode` the full key wins (dra-semantics 3.9, rule 50)
     named.update({name: _type_of(attribute) for name, attribute in published.items() if "/" in name})
-    return Shape(driver, dict(sorted(named.items())))
+    return dict(sorted(named.items()))
 
 
 def _type_of(attribute: DeviceAttribute) -> tuple[str, bool]:

@@ -12,6 +12,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.shelf import Shelf
 from dra_lab.model.sketch import ClaimSketch, asks
 
 _MEMO = "_with_documented_classes"
@@ -39,12 +40,24 @@ def with_documented_classes(cluster: Cluster) -> Cluster:
         added = tuple(device_class_of(documented) for documented in missing.values())
         found = cluster.with_objects(classes=(*cluster.classes, *added)) if added else cluster
         if added:
-            found.__dict__["hardware"] = cluster.hardware.setdefault(_MEMO, {})
+            found.__dict__["hardware"] = _shelf(cluster, tuple(device_class.name for device_class in added))
         # On the instance, like a cached_property: it goes when the cluster goes.
         found.__dict__[_ADDED] = frozenset(missing)
         if added:
             cluster.__dict__[_MEMO] = found
     return found
+
+
+def _shelf(cluster: Cluster, added: tuple[str, ...]) -> Shelf:
+    """Return where what depends on the added classes too is remembered; it knows of the one before a change."""
+    found: tuple[tuple[str, ...], Shelf] | None = cluster.hardware.get(_MEMO)
+    if found is None:
+        earlier = cluster.hardware.earlier(_MEMO)
+        same = earlier is not None and earlier[0][0] == added
+        shelf = earlier[0][1].after(earlier[1]) if same and earlier is not None else Shelf()
+        found = cluster.hardware.setdefault(_MEMO, (added, shelf))
+        cluster.hardware.drop_earlier(_MEMO)
+    return found[1]
 
 
 def device_class_of(documented: DocumentedClass) -> DeviceClass:

@@ -9,7 +9,7 @@ from dra_lab.authoring.candidates import Candidates, reference_candidates
 from dra_lab.authoring.catalogue import Shape
 from dra_lab.drivers import level_attributes
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import nodes_seeing
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, ClaimSketch, Link
 from dra_lab.topology.locality import localities
@@ -21,6 +21,8 @@ LEVEL_WORDS: Mapping[str, str] = {
     "socket": "socket",
 }
 """The levels in sentences."""
+
+_KNOWN = "_authoring_known"
 
 Ends = Mapping[str, Candidates]
 
@@ -77,17 +79,40 @@ def link_options(
     return (*levels, *(o for o in options if o.enabled), *(o for o in options if not o.enabled))
 
 
-def known_at(cluster: Cluster, level: str) -> frozenset[DeviceID]:
-    """Return the devices of a cluster whose place at a level is known, published or derived."""
-    memo: dict[str, frozenset[DeviceID]] = cluster.hardware.setdefault("_authoring_known_at", {})
-    if level not in memo:
-        memo[level] = frozenset(
-            device
-            for node_name in cluster.node_names
-            for device, locality in localities(cluster, node_name).items()
-            if locality.place(level) is not None
+def _knows_any(cluster: Cluster, level: str, found: Candidates) -> bool:
+    """Say whether the place of any of the devices at a level is known, published or derived."""
+    drivers = {shape.driver for shape in found.shapes}
+    if not any(_driver_knows(cluster, level, driver) for driver in drivers):
+        return False
+    own = ((item.id, item.slice.spec.node_name) for item in found.devices if item.slice.spec.node_name)
+    if any(localities(cluster, node)[device].place(level) is not None for device, node in own):
+        return True
+    network = {item.id for item in found.devices if not item.slice.spec.node_name}
+    return bool(network) and any(
+        place.place(level) is not None
+        for node in cluster.node_names
+        for device, place in localities(cluster, node).items()
+        if device in network
+    )
+
+
+def _driver_knows(cluster: Cluster, level: str, driver: str) -> bool:
+    """Say whether the place of any device of a driver at a level is known; remembered as long as the hardware stays."""
+    key = _KNOWN, level, driver
+    found: bool | None = cluster.hardware.get(key)
+    if found is None:
+        nodes: Iterable[str] = cluster.node_names
+        earlier = cluster.hardware.earlier(key)
+        if earlier is not None and not earlier[0]:
+            seeing = nodes_seeing(cluster, earlier[1])
+            nodes = nodes if seeing is None else seeing & cluster.node_by_name.keys()
+        found = cluster.hardware[key] = any(
+            place.place(level) is not None
+            for node in nodes
+            for device, place in localities(cluster, node).items()
+            if device.driver == driver
         )
-    return memo[level]
+    return found
 
 
 def _ends(cluster: Cluster, sketch: ClaimSketch, link: Link, release: KubernetesRelease) -> Ends:
@@ -179,8 +204,7 @@ def _level_option(cluster: Cluster, ends: Ends, level: str, release: KubernetesR
     empty = [end for end, found in ends.items() if not found.devices]
     if empty:
         return LinkOption(level, word, False, f"no device matches {listed(empty)}", False)
-    known = known_at(cluster, level)
-    unknown = [end for end, found in ends.items() if known.isdisjoint(found.ids)]
+    unknown = [end for end, found in ends.items() if not _knows_any(cluster, level, found)]
     if unknown:
         return LinkOption(level, word, False, _publish_no(unknown, word), False)
     choice = _choose(ends, level, release)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from dra_lab.authoring.candidates import (
     Candidates,
-    all_devices,
     candidates,
-    common_kind,
     count_free,
-    is_tainted,
+    count_tainted,
+    kind_of_most,
     lookup_of,
 )
+from dra_lab.authoring.catalogue import Shape, catalogue
 from dra_lab.authoring.classes import is_documented_only, with_documented_classes
 from dra_lab.drivers import DriverProfile, Offer, device_label, documented_class, profile
 from dra_lab.model.claims import (
@@ -26,8 +26,6 @@ from dra_lab.model.claims import (
     ExactDeviceRequest,
 )
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, asks
@@ -118,44 +116,45 @@ def request_of(entry: PaletteEntry, name: str) -> DeviceRequest:
 
 
 def _offers(cluster: Cluster, release: KubernetesRelease) -> Iterator[Meant]:
+    counts = catalogue(cluster).counts
     for driver in cluster.drivers:
         known = profile(driver)
-        meant = [item for item in all_devices(cluster) if item.driver == driver]
+        shapes = {shape: count for shape, count in counts.items() if shape.driver == driver}
         for offer in known.offers:
-            items = [item for item in meant if _applies(offer, item)]
-            if items:
-                yield _offer_entry(cluster, release, known, offer, items)
+            total = sum(count for shape, count in shapes.items() if _applies(offer, shape))
+            if total:
+                yield _offer_entry(cluster, release, known, offer, total)
 
 
-def _applies(offer: Offer, item: PoolDevice) -> bool:
-    shareable = bool(item.device.allow_multiple_allocations)
-    return offer.applies(lookup_of(item.driver, item.device), item.device.capacity, shareable=shareable)
+def _applies(offer: Offer, shape: Shape) -> bool:
+    device = shape.example
+    return offer.applies(
+        lookup_of(shape.driver, device), device.capacity, shareable=bool(device.allow_multiple_allocations)
+    )
 
 
-def _offer_entry(
-    cluster: Cluster, release: KubernetesRelease, known: DriverProfile, offer: Offer, items: list[PoolDevice]
-) -> Meant:
+def _offer_entry(cluster: Cluster, release: KubernetesRelease, known: DriverProfile, offer: Offer, total: int) -> Meant:
     name, exact = _class_for(cluster, release, offer)
     found = candidates(cluster, ask_for(name, offer.selectors), release)
     if offer.shareable is not None:
         # whole devices and shares have one class; the stepper of an entry only makes sense for its own sort
-        found = Candidates(tuple(item for item in found.devices if _applies(offer, item)))
-    matched = found.devices
+        found = found.only(catalogue(cluster).shapes, lambda shape: _applies(offer, shape))
     in_cluster = not is_documented_only(cluster, name)
-    note = _note(cluster, release, matched, in_cluster=in_cluster, name=name)
-    if not exact and in_cluster and len(matched) < len(items):
-        note = _join(note, f"{len(items) - len(matched)} devices of the driver are outside the class {name}")
+    note = _note(cluster, release, found, in_cluster=in_cluster, name=name)
+    matched = len(found.devices)
+    if not exact and in_cluster and matched < total:
+        note = _join(note, f"{total - matched} devices of the driver are outside the class {name}")
     entry = PaletteEntry(
         f"{known.driver}/{offer.key}",
-        _label(offer, matched),
+        _label(offer, found.shapes),
         offer.kind,
         name,
         offer.selectors,
         offer.capacity_key,
         offer.default_count,
-        _fitting_default(offer, matched),
+        _fitting_default(offer, found.shapes),
         0,
-        len(matched),
+        matched,
         in_cluster,
         known.driver,
         note,
@@ -182,10 +181,10 @@ def _class_for(cluster: Cluster, release: KubernetesRelease, offer: Offer) -> tu
     return offer.device_class, True
 
 
-def _label(offer: Offer, items: Collection[PoolDevice]) -> str:
+def _label(offer: Offer, shapes: Collection[Shape]) -> str:
     if offer.kind != "gpu" or offer.capacity_key:
         return offer.label
-    models = {device_label(item.driver, lookup_of(item.driver, item.device)) for item in items}
+    models = {device_label(shape.driver, lookup_of(shape.driver, shape.example)) for shape in shapes}
     return models.pop() if len(models) == 1 else offer.label
 
 
@@ -200,11 +199,12 @@ def _told_apart(entries: list[PaletteEntry]) -> Iterator[PaletteEntry]:
             yield entry
 
 
-def _fitting_default(offer: Offer, items: Collection[PoolDevice]) -> str:
+def _fitting_default(offer: Offer, shapes: Collection[Shape]) -> str:
     """Return the offer's default amount, or the smallest device's total where that is less."""
-    if not offer.capacity_key:
+    key = offer.capacity_key
+    if not key:
         return ""
-    totals = [i.device.capacity[offer.capacity_key].value for i in items if offer.capacity_key in i.device.capacity]
+    totals = [shape.example.capacity[key].value for shape in shapes if key in shape.example.capacity]
     smallest = min(totals, key=parse_quantity, default=offer.default_capacity)
     return min((offer.default_capacity, str(smallest)), key=parse_quantity)
 
@@ -217,16 +217,15 @@ def _classes(cluster: Cluster, release: KubernetesRelease, covered: set[str]) ->
         found = candidates(cluster, ask_for(name), release)
         if not found.devices:
             continue
-        drivers = sorted({item.driver for item in found.devices})
         entry = PaletteEntry(
             f"class/{name}",
             name,
-            common_kind(cluster, found.devices),
+            kind_of_most(found.shapes),
             name,
             total=len(found.devices),
-            driver=", ".join(drivers),
+            driver=", ".join(sorted({shape.driver for shape in found.shapes})),
             note=_join(
-                _note(cluster, release, found.devices, in_cluster=True, name=name),
+                _note(cluster, release, found, in_cluster=True, name=name),
                 f"its selector fails on {len(found.failed)} devices" if found.failed else "",
             ),
         )
@@ -238,19 +237,22 @@ def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[P
 
     A driver whose data file offers nothing has none: people do not write claims for its devices.
     """
-    offered: set[DeviceID] = set()
+    offered: set[str] = set()
     for entry in entries:
-        offered |= candidates(cluster, ask_for(entry.device_class, entry.selectors), release).ids
+        found = candidates(cluster, ask_for(entry.device_class, entry.selectors), release)
+        offered |= {shape.driver for shape in found.shapes}
+    known = catalogue(cluster)
     for driver in cluster.drivers:
-        items = [item for item in all_devices(cluster) if item.driver == driver]
         unoffered = profile(driver).known and not profile(driver).offers
-        if not items or unoffered or any(item.id in offered for item in items):
+        if unoffered or driver in offered or driver not in known.by_driver:
             continue
+        items = known.by_driver[driver]
         note = "no DeviceClass of this cluster selects its devices; one is exported with the claim"
+        shapes = {shape: count for shape, count in known.counts.items() if shape.driver == driver}
         entry = PaletteEntry(
             f"driver/{driver}",
             profile(driver).title,
-            common_kind(cluster, items),
+            kind_of_most(shapes),
             driver,
             total=len(items),
             in_cluster=False,
@@ -258,7 +260,7 @@ def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[P
             note=note,
             missing=_missing(cluster),
         )
-        yield entry, Candidates(tuple(items))
+        yield entry, Candidates(items, shapes=shapes)
 
 
 def ask_for(name: str, selectors: tuple[str, ...] = ()) -> Ask:
@@ -268,11 +270,9 @@ def ask_for(name: str, selectors: tuple[str, ...] = ()) -> Ask:
     return asks(DeviceRequest(name="any", exactly=request))[0]
 
 
-def _note(
-    cluster: Cluster, release: KubernetesRelease, items: Iterable[PoolDevice], *, in_cluster: bool, name: str
-) -> str:
-    found = Counter(is_tainted(cluster, item, release) for item in items)
-    tainted = f"{found[True]} tainted" if found[True] else ""
+def _note(cluster: Cluster, release: KubernetesRelease, found: Candidates, *, in_cluster: bool, name: str) -> str:
+    count = count_tainted(cluster, found, release)
+    tainted = f"{count} tainted" if count else ""
     missing = "" if in_cluster else f"the class {name} {_why(cluster)}; it is exported with the claim"
     return _join(tainted, missing)
 

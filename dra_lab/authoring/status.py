@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dra_lab.authoring.candidates import Candidates, candidates, common_kind, count_free, joined
-from dra_lab.authoring.catalogue import catalogue
+from dra_lab.authoring.candidates import Candidates, candidates, common_kind, count_free, joined, kind_of_most
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.cel.selector import admit_selector, compile_selector
 from dra_lab.drivers import documented_class, profile
@@ -76,18 +75,20 @@ def _of_hardware(
     return whole, RequestStatus(
         tuple(item.id for item in whole.devices),
         len(whole.in_class),
-        _text(cluster, ways, whole),
+        _text(ways, whole),
         "; ".join(dict.fromkeys(text for text in map(_error, ways, found) if text)),
         0,
         tuple(sorted(whole.attributes)),
-        _kind(cluster, ways, whole.devices or whole.in_class),
+        _kind(cluster, ways, whole),
     )
 
 
-def _kind(cluster: Cluster, ways: tuple[Ask, ...], items: tuple[PoolDevice, ...]) -> str:
+def _kind(cluster: Cluster, ways: tuple[Ask, ...], whole: Candidates) -> str:
     """Return the kind of the devices, or, where there are none, that of the documented class."""
-    if items:
-        return common_kind(cluster, items)
+    if whole.devices:
+        return kind_of_most(whole.shapes)
+    if whole.in_class:
+        return common_kind(cluster, whole.in_class)
     for ask in ways:
         known = documented_class(ask.device_class_name)
         if known is not None:
@@ -99,7 +100,7 @@ def _kind(cluster: Cluster, ways: tuple[Ask, ...], items: tuple[PoolDevice, ...]
     return "other"
 
 
-def _text(cluster: Cluster, ways: tuple[Ask, ...], whole: Candidates) -> str:
+def _text(ways: tuple[Ask, ...], whole: Candidates) -> str:
     matching, in_class = whole.devices, whole.in_class
     if not in_class:
         return "no device of this class"
@@ -109,8 +110,7 @@ def _text(cluster: Cluster, ways: tuple[Ask, ...], whole: Candidates) -> str:
         head = f"{len(matching):,} of {len(in_class):,} match" + ("" if len(matching) != 1 else "es")
     others = [item for item in in_class if item.id not in whole.ids] if len(matching) < len(in_class) else []
     lacking = _lacking(ways, others)
-    known = catalogue(cluster).kinds
-    kinds = {known[item.id] for item in matching}
+    kinds = {shape.kind for shape in whole.shapes}
     mixed = f"; of several kinds: {', '.join(sorted(PLURALS[k] for k in kinds))}" if len(kinds) > 1 else ""
     return head + (f"; {lacking}" if lacking else "") + mixed
 

@@ -60,10 +60,12 @@ def knows_lists(release: KubernetesRelease) -> bool:
 
 def publishes_lists(cluster: Cluster) -> bool:
     """Say whether any device publishes a list; looked up once for as long as the cluster lives."""
-    found: bool | None = cluster.hardware.get(_LISTS)
+    found: bool | None = cluster.gathered.get(_LISTS)
     if found is None:
-        devices = (device for slice_ in cluster.slices for device in slice_.spec.devices or ())
-        found = cluster.hardware[_LISTS] = any(map(has_lists, devices))
+        earlier = cluster.gathered.earlier(_LISTS)
+        slices = earlier[1].come if earlier is not None and not earlier[0] else cluster.slices
+        devices = (device for slice_ in slices for device in slice_.spec.devices or ())
+        found = cluster.gathered[_LISTS] = any(map(has_lists, devices))
     return found
 
 

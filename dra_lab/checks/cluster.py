@@ -13,7 +13,7 @@ from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import PCIE_ROOT, DeviceID, full_name
-from dra_lab.model.pools import why_invalid
+from dra_lab.model.pools import pools_changed, why_invalid
 from dra_lab.model.slices import ResourceSlice
 
 _SHOWN = 5
@@ -29,9 +29,26 @@ def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
     if found is None:
         published = cluster.hardware.get("_check_cluster")
         if published is None:
-            published = cluster.hardware["_check_cluster"] = _said(cluster, _RULES_OF_HARDWARE)
+            published = _as_before(cluster)
+            if published is None:
+                published = _said(cluster, _RULES_OF_HARDWARE)
+            cluster.hardware["_check_cluster"] = published
+            cluster.hardware.drop_earlier("_check_cluster")
         found = sort_findings((*published, *_said(cluster, _RULES)))
         cluster.__dict__["_check_cluster"] = found
+    return found
+
+
+def _as_before(cluster: Cluster) -> tuple[Finding, ...] | None:
+    """Return what was said of the hardware before a change, where neither what went nor what came is worth a word."""
+    earlier = cluster.hardware.earlier("_check_cluster")
+    if earlier is None:
+        return None
+    for slices in zip(*pools_changed(cluster, earlier[1]).values(), strict=True):
+        part = Cluster(slices=tuple(s for of_pool in slices for s in of_pool), classes=cluster.classes)
+        if _said(part, _RULES_OF_HARDWARE):
+            return None
+    found: tuple[Finding, ...] = earlier[0]
     return found
 
 

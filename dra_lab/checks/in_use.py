@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -13,6 +13,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
+from dra_lab.model.pools import ids_known, pools_changed
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.slices import ResourceSlice
 
@@ -70,18 +71,32 @@ def published_devices(cluster: Cluster) -> Mapping[DeviceID, tuple[Device, Resou
     """Return every device of the newest generation of its pool, with its slice; remembered with the hardware."""
     found: dict[DeviceID, tuple[Device, ResourceSlice]] | None = cluster.hardware.get("_published_devices")
     if found is None:
-        found = {}
-        # of 90,000 devices the names take megabytes: those that are there already are used again
-        same = {d.id: d.id for pools in tuple(cluster.gathered.values()) for pool in pools for d in pool.devices}
-        for (driver, pool), slices in cluster.slices_by_pool.items():
-            newest = max(item.spec.pool.generation for item in slices)
-            for item in slices:
-                if item.spec.pool.generation == newest:
-                    for device in item.spec.devices or ():
-                        name = DeviceID(driver, pool, device.name)
-                        found[same.get(name, name)] = (device, item)
+        earlier = cluster.hardware.earlier("_published_devices")
+        if earlier is not None:
+            found = dict(earlier[0])
+            for before, now in pools_changed(cluster, earlier[1]).values():
+                for name in tuple(_of_newest(before)):
+                    found.pop(name, None)
+                found.update(_of_newest(now))
+        else:
+            # of 90,000 devices the names take megabytes: those that are there already are used again
+            same = {device_id: device_id for device_id in ids_known(cluster)}
+            pools = cluster.slices_by_pool.values()
+            found = {same.get(name, name): told for slices in pools for name, told in _of_newest(slices).items()}
         cluster.hardware["_published_devices"] = found
+        cluster.hardware.drop_earlier("_published_devices")
     return found
+
+
+def _of_newest(slices: Sequence[ResourceSlice]) -> dict[DeviceID, tuple[Device, ResourceSlice]]:
+    """Return the devices of the newest generation of a pool."""
+    newest = max((item.spec.pool.generation for item in slices), default=0)
+    return {
+        DeviceID(item.spec.driver, item.spec.pool.name, device.name): (device, item)
+        for item in slices
+        if item.spec.pool.generation == newest
+        for device in item.spec.devices or ()
+    }
 
 
 def devices_in_use(cluster: Cluster) -> tuple[DeviceInUse, ...]:
@@ -170,10 +185,11 @@ def _counter_totals(cluster: Cluster) -> tuple[_Total, ...]:
     """Return driver, pool, counter and how much there is of it, sorted by pool; remembered with the hardware."""
     found: tuple[_Total, ...] | None = cluster.hardware.get("_counter_totals")
     if found is None:
+        counted = (s.spec for s in cluster.slices if s.spec.shared_counters is not None)
         found = cluster.hardware["_counter_totals"] = tuple(
             (driver, pool, counter, total)
-            for (driver, pool), slices in sorted(cluster.slices_by_pool.items())
-            for counter, total in _counters(slices)
+            for driver, pool in sorted({(spec.driver, spec.pool.name) for spec in counted})
+            for counter, total in _counters(cluster.slices_by_pool[driver, pool])
         )
     return found
 

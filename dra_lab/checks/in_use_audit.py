@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 from dra_lab.checks.in_use import claim_name
 from dra_lab.checks.in_use_rules import Held, broken_constraint, device_reasons, results_of
@@ -13,6 +13,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, node_matches
+from dra_lab.model.pools import pools_changed
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
 from dra_lab.model.slices import DeviceTaintRule
@@ -68,7 +69,7 @@ def _all_rows(held: Held) -> Iterator[AuditRow]:
 
     A followed cluster is audited with every change of a claim.
     """
-    before: _Audited = held.cluster.hardware.get(_MEMO) or _Audited()
+    before: _Audited = held.cluster.hardware.get(_MEMO) or _carried(held.cluster)
     same = before.taint_rules is held.cluster.taint_rules and before.release == held.release
     known = before.known if same else {}
     kept: dict[int, tuple[ResourceClaim, tuple[AuditRow, ...]]] = {}
@@ -89,6 +90,34 @@ def _all_rows(held: Held) -> Iterator[AuditRow]:
             # the claim is kept with it, so that no other one can come to stand at its place
             kept[id(claim)] = last
     held.cluster.hardware[_MEMO] = _Audited(held.release, held.cluster.taint_rules, kept)
+
+
+def _carried(cluster: Cluster) -> _Audited:
+    """Return what was found before a change of slices and nodes, of the claims that they are nothing to."""
+    earlier = cluster.hardware.earlier(_MEMO)
+    if earlier is None:
+        return _Audited()
+    before: _Audited = earlier[0]
+    changed, nodes = pools_changed(cluster, earlier[1]), earlier[1].nodes
+    known = {
+        key: (claim, rows)
+        for key, (claim, rows) in before.known.items()
+        if not any((result.driver, result.pool) in changed for result in results_of(claim))
+        and not (nodes and _is_about(claim, nodes))
+    }
+    return replace(before, known=known)
+
+
+def _is_about(claim: ResourceClaim, nodes: Collection[str]) -> bool:
+    """Say whether other nodes may make a difference to where a claim is allocated."""
+    selector = claim.status.allocation.node_selector if claim.status.allocation else None
+    if selector is None:
+        return False
+    fields = [
+        [value for named in term.match_fields if named.operator == "In" for value in named.values]
+        for term in selector.node_selector_terms
+    ]
+    return not all(fields) or any(name in nodes for names in fields for name in names)
 
 
 def _tell_holders(held: Held, claims: Iterable[ResourceClaim]) -> None:

@@ -15,7 +15,7 @@ from dra_lab.model.claims import DeviceConstraint, DeviceToleration, ResourceCla
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceTaint
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import why_invalid
+from dra_lab.model.pools import pools_changed, why_invalid
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
@@ -48,7 +48,13 @@ class Held:
         if found is not None:
             return found
         found = {}
-        for key, slices in self.cluster.slices_by_pool.items():
+        look = self.cluster.slices_by_pool.items()
+        earlier = self.cluster.hardware.earlier("_unusable_pools")
+        if earlier is not None:
+            changed = pools_changed(self.cluster, earlier[1])
+            found = {key: why for key, why in earlier[0].items() if key not in changed}
+            look = {key: now for key, (_, now) in changed.items() if now}.items()
+        for key, slices in look:
             newest = max(item.spec.pool.generation for item in slices)
             current = [item for item in slices if item.spec.pool.generation == newest]
             wanted = current[0].spec.pool.resource_slice_count
@@ -57,6 +63,7 @@ class Held:
             elif invalid := why_invalid(current, current):
                 found[key] = f"invalid ({invalid})"
         self.cluster.hardware["_unusable_pools"] = found
+        self.cluster.hardware.drop_earlier("_unusable_pools")
         return found
 
 

@@ -3,7 +3,14 @@
 Imports model and errors only. One driver is one file, `data/<driver>.yaml`; `data/README.md` says how to add one.
 """
 
-from dra_lab.drivers.kinds import attributes_read, device_kind, device_label, device_short, published
+from dra_lab.drivers.kinds import (
+    attributes_of_labels,
+    attributes_read,
+    device_kind,
+    device_label,
+    device_short,
+    published,
+)
 from dra_lab.drivers.machines import Machine, attributes_of_machines, derived_numa, machines
 from dra_lab.drivers.models import PciModel, pci_model
 from dra_lab.drivers.profiles import (
@@ -39,6 +46,7 @@ __all__ = [
     "Offer",
     "PciModel",
     "attributes_of_machines",
+    "attributes_of_labels",
     "attributes_read",
     "derived_numa",
     "device_kind",

@@ -55,6 +55,12 @@ def attributes_read(driver: str) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
+def attributes_of_labels(driver: str) -> tuple[str, ...]:
+    """Return the full names of the attributes that decide `device_label`, sorted."""
+    labels = profile(driver).labels
+    return tuple(sorted({name for rule in labels for name in (*rule.when, *_PLACEHOLDER.findall(rule.text))}))
+
+
 def published(driver: str, level: str, lookup: Lookup) -> tuple[str, AttributeValue] | None:
     """Return (full attribute name, value) of the first attribute that tells a device's place at a level, or None.
 

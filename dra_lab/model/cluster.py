@@ -17,6 +17,7 @@ from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.overlay import Overlay
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease, release_of_kubelet
+from dra_lab.model.shelf import Change, Shelf, slices_changed
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.topologies import Topology
 from dra_lab.model.workloads import Pod
@@ -56,6 +57,10 @@ class AllocatedDevices:
 
 
 _Numbered = tuple[int, DeviceTaint]
+
+_SHELVES = ("gathered", "located", "hardware")
+_FEW, _LEAST = 0.1, 3
+"""The share of slices, or of nodes, and the number, up to which a change leaves most of what was worked out."""
 
 _WORKED_OUT_FROM: Mapping[str, tuple[str, ...]] = {
     "class_by_name": ("classes",),
@@ -158,14 +163,14 @@ class Cluster:
         return any(s.spec.per_device_node_selection or s.spec.shared_counters is not None for s in self.slices)
 
     @cached_property
-    def gathered(self) -> dict[tuple[str | bool, ...], Any]:
-        """Return where `pools.gather_pools` remembers what each node sees, by node name and gates."""
-        return {}
+    def gathered(self) -> Shelf:
+        """Return where rooms remember what depends on slices and labels of nodes alone: above all what nodes see."""
+        return Shelf()
 
     @cached_property
-    def located(self) -> dict[str, Any]:
+    def located(self) -> Shelf:
         """Return where `topology.locality` remembers the places of devices."""
-        return {}
+        return Shelf()
 
     @cached_property
     def slices_by_pool(self) -> Mapping[tuple[str, str], tuple[ResourceSlice, ...]]:
@@ -181,12 +186,13 @@ class Cluster:
         return tuple(sorted({slice_.spec.driver for slice_ in self.slices}))
 
     @cached_property
-    def hardware(self) -> dict[str, Any]:
+    def hardware(self) -> Shelf:
         """Return where other rooms remember what depends on slices, labels of nodes, classes and overlays alone.
 
-        It goes on with `with_objects` while these stay, so nothing in it may hold the Cluster itself.
+        It goes on with `with_objects` while these stay, so nothing in it may hold the Cluster itself. Where a few
+        slices or nodes change, the new one has it as `earlier`.
         """
-        return {}
+        return Shelf()
 
     @cached_property
     def allocated(self) -> AllocatedDevices:
@@ -227,11 +233,27 @@ class Cluster:
         for name, sources in _WORKED_OUT_FROM.items():
             if name in self.__dict__ and changed.isdisjoint(sources):
                 made.__dict__[name] = self.__dict__[name]
+        shelves = [name for name in _SHELVES if name not in made.__dict__]
+        if shelves and "classes" not in changed:
+            change = self._change(made, labels="labels" in changed)
+            for name in shelves if change is not None else ():
+                made.__dict__[name] = self.__dict__[name].after(change)
         if "claims" in changed and made.claims and "allocated" in self.__dict__:
             known = _allocated_after(self.allocated, self.claims, made.claims)
             if known is not None:
                 made.__dict__["allocated"] = known
         return made
+
+    def _change(self, after: Cluster, *, labels: bool) -> Change | None:
+        """Return what is different for devices and places, None where it is much."""
+        gone, come = slices_changed(self.slices, after.slices)
+        nodes = _relabelled(self.nodes, after.nodes) if labels else set()
+        old, new = self.overlays, after.overlays
+        nodes |= {name for name in old.keys() | new.keys() if old.get(name) is not new.get(name)}
+        few = max(len(gone), len(come)) <= max(_FEW * len(self.slices), _LEAST)
+        return (
+            Change(gone, come, frozenset(nodes)) if few and len(nodes) <= max(_FEW * len(self.nodes), _LEAST) else None
+        )
 
     @cached_property
     def rules_taint(self) -> bool:
@@ -272,6 +294,13 @@ def _same_labels(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:
         old is new or (old.name == new.name and old.metadata.labels == new.metadata.labels)
         for old, new in zip(before, after, strict=True)
     )
+
+
+def _relabelled(before: tuple[Node, ...], after: tuple[Node, ...]) -> set[str]:
+    """Return the names of the nodes that came, went or have other labels."""
+    old, new = {node.name: node for node in before}, {node.name: node for node in after}
+    moved = (name for name, node in old.items() if name in new and node.metadata.labels != new[name].metadata.labels)
+    return (old.keys() ^ new.keys()).union(moved)
 
 
 def allocated_devices(claims: tuple[ResourceClaim, ...]) -> AllocatedDevices:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -10,11 +10,18 @@ from msgspec import Struct
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.nodes import Node, node_matches
+from dra_lab.model.nodes import Node, NodeSelector, ObjectMeta, node_matches
+from dra_lab.model.shelf import Change
 from dra_lab.model.slices import CounterSet, ResourceSlice
 
 _COUNTERS = "_counter_slices_by_pool"
 _TOLD = "_counter_pools_told_everywhere"
+_MOST_SELECTORS = 8
+"""Node selectors of changed slices that every node is held against; with more, all nodes count as seeing them."""
+
+_NOBODY = Node(metadata=ObjectMeta(name=""))
+_Key = tuple[str, str]
+"""Driver and name of a pool."""
 
 
 class PoolDevice(Struct, frozen=True, gc=False):
@@ -63,10 +70,74 @@ def gather_pools(
     gates = (partitionable_devices, counters_everywhere) if cluster.partitioned else ()
     found: tuple[Pool, ...] | None = cluster.gathered.get((node_name, *gates))
     if found is None:
-        found = cluster.gathered[node_name, *gates] = _gather(
-            cluster, node_name, partitionable_devices, counters_everywhere
-        )
+        found = _as_before(cluster, node_name, gates)
+        if found is None:
+            found = _gather(cluster, node_name, partitionable_devices, counters_everywhere)
+        cluster.gathered[node_name, *gates] = found
     return found
+
+
+def ids_known(cluster: Cluster) -> Iterator[DeviceID]:
+    """Yield the identities of all devices of nodes that were asked about, some of them twice."""
+    # nodes stand on the shelf by name and gates
+    seen = [pools for key, pools in tuple(cluster.gathered.items()) if isinstance(key, tuple)]
+    return (item.id for pools in seen for pool in pools for item in pool.devices)
+
+
+def nodes_seeing(cluster: Cluster, change: Change) -> frozenset[str] | None:
+    """Return the nodes that may see other devices, pools or places since a change that ended in this cluster.
+
+    Those that came, went or were labelled anew; those of every slice of the pools that changed (a pool is complete or
+    not by all its slices, G6 to G9). None stands for all nodes: `allNodes`, or counters that every node is told of.
+    """
+    if not change.seeing:
+        change.seeing.append(_seeing(cluster, change))
+    return change.seeing[0]
+
+
+def pools_changed(
+    cluster: Cluster, change: Change
+) -> Mapping[tuple[str, str], tuple[tuple[ResourceSlice, ...], tuple[ResourceSlice, ...]]]:
+    """Return the pools of which slices changed, by (driver, name), each with its slices before and now."""
+    came = {id(s) for s in change.come}
+    found = {}
+    for key in dict.fromkeys(map(_key, (*change.gone, *change.come))):
+        now = cluster.slices_by_pool.get(key, ())
+        stayed = (s for s in now if id(s) not in came)
+        found[key] = (*stayed, *(s for s in change.gone if _key(s) == key)), now
+    return found
+
+
+def _as_before(cluster: Cluster, node_name: str, gates: tuple[bool, ...]) -> tuple[Pool, ...] | None:
+    """Return what the node saw before the latest change of slices or labels, where it sees none of it."""
+    known = cluster.gathered.earlier((node_name, *gates))
+    if known is None:
+        return None
+    seeing = nodes_seeing(cluster, known[1])
+    found: tuple[Pool, ...] = known[0]
+    return None if seeing is None or node_name in seeing else found
+
+
+def _seeing(cluster: Cluster, change: Change) -> frozenset[str] | None:
+    found = set(change.nodes)
+    selectors: list[NodeSelector] = []
+    for key, (before, now) in pools_changed(cluster, change).items():
+        if any(_is_told(key, [s for s in slices if s.spec.node_name], slices) for slices in (now, before)):
+            return None
+        for spec in (s.spec for s in (*now, *before)):
+            if spec.shared_counters is not None and not spec.node_name:
+                return None
+            for owner in (spec.devices or ()) if spec.per_device_node_selection else (spec,):
+                if owner.node_name:
+                    found.add(owner.node_name)
+                elif owner.node_selector is not None and owner.node_selector not in selectors:
+                    selectors.append(owner.node_selector)
+                elif owner.all_nodes:
+                    return None
+    if len(selectors) > _MOST_SELECTORS:
+        return None
+    found.update(node.name for node in cluster.node_by_name.values() if any(node_matches(s, node) for s in selectors))
+    return frozenset(found)
 
 
 def _gather(
@@ -76,7 +147,7 @@ def _gather(
     counters_everywhere: bool,  # noqa: FBT001
 ) -> tuple[Pool, ...]:
     node = cluster.node_by_name[node_name]
-    relevant: dict[tuple[str, str], list[ResourceSlice]] = {}
+    relevant: dict[_Key, list[ResourceSlice]] = {}
     seen = [*cluster.slices_by_node.get(node_name, ()), *cluster.network_slices]
     if partitionable_devices and counters_everywhere:
         seen += _counters_elsewhere(cluster, node, seen)
@@ -86,7 +157,7 @@ def _gather(
             slice_, node, counters_everywhere=counters_everywhere
         ):
             continue
-        kept = relevant.setdefault((slice_.spec.driver, slice_.spec.pool.name), [])
+        kept = relevant.setdefault(_key(slice_), [])
         if kept and kept[0].spec.pool.generation > slice_.spec.pool.generation:
             continue
         if kept and kept[0].spec.pool.generation < slice_.spec.pool.generation:
@@ -110,24 +181,36 @@ def _counters_elsewhere(cluster: Cluster, node: Node, seen: Sequence[ResourceSli
     """
     if not cluster.counter_slices:
         return []
-    by_pool: dict[tuple[str, str], list[ResourceSlice]] | None = cluster.hardware.get(_COUNTERS)
+    by_pool: dict[_Key, list[ResourceSlice]] | None = cluster.gathered.get(_COUNTERS)
     if by_pool is None:
         by_pool = {}
         for slice_ in cluster.counter_slices:
-            by_pool.setdefault((slice_.spec.driver, slice_.spec.pool.name), []).append(slice_)
-        cluster.hardware[_COUNTERS] = by_pool
-    told: frozenset[tuple[str, str]] | None = cluster.hardware.get(_TOLD)
+            by_pool.setdefault(_key(slice_), []).append(slice_)
+        cluster.gathered[_COUNTERS] = by_pool
+    told: frozenset[_Key] | None = cluster.gathered.get(_TOLD)
     if told is None:
-        told = frozenset(key for key, slices in by_pool.items() if _makes_a_difference(cluster, key, slices, node))
-        cluster.hardware[_TOLD] = told
-    keys = dict.fromkeys((*((s.spec.driver, s.spec.pool.name) for s in seen), *told))
+        told = cluster.gathered[_TOLD] = _all_told(cluster, by_pool)
+    keys = dict.fromkeys((*map(_key, seen), *told))
     return [s for key in keys for s in by_pool.get(key, ()) if s.spec.node_name != node.name]
 
 
-def _makes_a_difference(cluster: Cluster, key: tuple[str, str], slices: list[ResourceSlice], node: Node) -> bool:
-    """Say whether a node sees anything of other nodes' counters but a complete and valid pool without devices."""
-    newest = max(s.spec.pool.generation for s in slices)
-    pool = _pool(cluster, key, [s for s in slices if s.spec.pool.generation == newest], node)
+def _all_told(cluster: Cluster, by_pool: Mapping[_Key, list[ResourceSlice]]) -> frozenset[_Key]:
+    before = cluster.gathered.earlier(_TOLD)
+    known: frozenset[_Key] = frozenset()
+    look: Iterable[_Key] = by_pool
+    if before is not None:
+        changed = {_key(s) for s in (*before[1].gone, *before[1].come)}
+        known, look = before[0] - changed, changed & by_pool.keys()
+    return known.union(key for key in look if _is_told(key, by_pool[key], cluster.slices_by_pool[key]))
+
+
+def _is_told(key: _Key, counters: Sequence[ResourceSlice], everywhere: Sequence[ResourceSlice]) -> bool:
+    """Say whether nodes see anything of other nodes' counters but a complete and valid pool without devices."""
+    counters = [s for s in counters if s.spec.shared_counters is not None]
+    if not counters:
+        return False
+    newest = max(s.spec.pool.generation for s in counters)
+    pool = _build(everywhere, key, [s for s in counters if s.spec.pool.generation == newest], _NOBODY)
     return pool is not None and (bool(pool.devices) or bool(pool.invalid) or not pool.complete)
 
 
@@ -152,24 +235,23 @@ def _device_on(device: Device, node: Node) -> bool:
     return bool(device.all_nodes)
 
 
-def _pool(cluster: Cluster, key: tuple[str, str], slices: list[ResourceSlice], node: Node) -> Pool | None:
+def _pool(cluster: Cluster, key: _Key, slices: list[ResourceSlice], node: Node) -> Pool | None:
     if any(slice_.spec.devices for slice_ in slices):
-        return _build(cluster, key, slices, node)
+        return _build(cluster.slices_by_pool[key], key, slices, node)
     # In 1.36 every node sees the counters of every pool; what such a pool is does not depend on the node. Kept on the
     # instance, like a cached_property, by the identity of slices that live as long.
-    memo: dict[object, Pool | None] = cluster.hardware.setdefault("_counter_pools", {})
+    memo: dict[object, Pool | None] = cluster.gathered.setdefault("_counter_pools", {})
     known = (key, *map(id, slices))
     if known not in memo:
-        memo[known] = _build(cluster, key, slices, node)
+        memo[known] = _build(cluster.slices_by_pool[key], key, slices, node)
     return memo[known]
 
 
-def _build(cluster: Cluster, key: tuple[str, str], slices: list[ResourceSlice], node: Node) -> Pool | None:
+def _build(everywhere: Sequence[ResourceSlice], key: _Key, slices: list[ResourceSlice], node: Node) -> Pool | None:
     driver, name = key
     wanted = slices[0].spec.pool
     published = list(slices)
     if len(slices) != wanted.resource_slice_count:
-        everywhere = cluster.slices_by_pool[key]
         if any(s.spec.pool.generation > wanted.generation for s in everywhere):
             return None
         published = [s for s in everywhere if s.spec.pool.generation == wanted.generation]
@@ -211,6 +293,10 @@ def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSli
                 if counter not in declared.counters:
                     return f"device {device.name} consumes the unknown counter {use.counter_set}/{counter}"
     return ""
+
+
+def _key(slice_: ResourceSlice) -> _Key:
+    return slice_.spec.driver, slice_.spec.pool.name
 
 
 def _binds(pool: Pool) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.pools import nodes_seeing
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.views import ClusterViews
@@ -91,6 +92,24 @@ class Remembered:
         self.layouts[number] = layout
         return number
 
+    def leave(self, nodes: Collection[str], before: ClusterViews, after: ClusterViews) -> None:
+        """Forget what was found on nodes that see something else now, from views `before` to those `after`."""
+        lost = {number for number, layout in self.layouts.items() if layout.problem.node in nodes}
+        self.layouts = {number: layout for number, layout in self.layouts.items() if number not in lost}
+        self.layout_of = {key: number for key, number in self.layout_of.items() if number not in lost}
+        self.states = {n: s for n, s in self.states.items() if n not in nodes and s.layout not in lost}
+        # a solution names devices of its node; one that does not begins with another word
+        self.solutions = {
+            key: found for key, found in self.solutions.items() if not (isinstance(key, tuple) and key[0] in nodes)
+        }
+        for name in nodes if self._nodes else ():
+            for pool in {item.id.pool for item in before.nodes[name].devices} if name in before.nodes else ():
+                self._nodes.get(pool, set()).discard(name)
+                if not self._nodes.get(pool, True):
+                    del self._nodes[pool]
+            for item in after.view(name).devices if name in after.cluster.node_by_name else ():
+                self._nodes.setdefault(item.id.pool, set()).add(name)
+
     def forget(self) -> None:
         """Forget what belongs to states that no node is in any more, once it is more than what the present ones need.
 
@@ -143,6 +162,9 @@ class Remembered:
         return {name: state for name, state in self.states.items() if name not in affected}
 
 
+_Entry = tuple[ClusterViews, Remembered]
+
+
 def recall(rules: Rules, views: ClusterViews, *, paired: bool, kept: bool = True) -> Remembered:
     """Return what is remembered for a claim, else something empty; until `remember`, nobody else gets it.
 
@@ -150,16 +172,36 @@ def recall(rules: Rules, views: ClusterViews, *, paired: bool, kept: bool = True
     Plans may be made in several threads at once, and looking at nodes writes into it.
     """
     question = (rules.sketch, rules.replicas, rules.only, paired)
-    shelf = _shelf(rules.cluster) if kept else []
+    # the views number the hardware and know the release and the taint rules
+    found = _taken(_shelf(rules.cluster), question, lambda known: known is views) if kept else None
+    if found is None and kept:
+        found = _carried(rules.cluster, views, question)
+    return Remembered(question) if found is None else found[1]
+
+
+def _taken(shelf: list[_Entry], question: Hashable, wanted: Callable[[ClusterViews], bool]) -> _Entry | None:
+    """Take what is remembered off the shelf: two threads must not write into one."""
     for entry in tuple(shelf):
-        # the views number the hardware and know the release and the taint rules
-        if entry[0] is views and entry[1].question == question:
+        if wanted(entry[0]) and entry[1].question == question:
             try:
                 shelf.remove(entry)
             except ValueError:
                 break
-            return entry[1]
-    return Remembered(question)
+            return entry
+    return None
+
+
+def _carried(cluster: Cluster, views: ClusterViews, question: Hashable) -> _Entry | None:
+    """Return what was remembered before a change, without what was found on the nodes that see it."""
+    earlier = cluster.hardware.earlier(_MEMO)
+    nodes = None if earlier is None else nodes_seeing(cluster, earlier[1])
+    if earlier is None or nodes is None:
+        return None
+    # only with the same numbers for kinds of hardware are states the same
+    found = _taken(earlier[0], question, lambda known: known.numbers is views.numbers)
+    if found is not None:
+        found[1].leave(nodes, found[0], views)
+    return found
 
 
 def remember(cluster: Cluster, views: ClusterViews, found: Remembered) -> None:
@@ -170,6 +212,6 @@ def remember(cluster: Cluster, views: ClusterViews, found: Remembered) -> None:
     del shelf[:-_QUESTIONS]
 
 
-def _shelf(cluster: Cluster) -> list[tuple[ClusterViews, Remembered]]:
-    shelf: list[tuple[ClusterViews, Remembered]] = cluster.hardware.setdefault(_MEMO, [])
+def _shelf(cluster: Cluster) -> list[_Entry]:
+    shelf: list[_Entry] = cluster.hardware.setdefault(_MEMO, [])
     return shelf

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from itertools import groupby, repeat
+from itertools import count, groupby, repeat
 
 from dra_lab.cel.matching import Matching
 from dra_lab.drivers import LEVELS, level_attributes, machines, profile
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import Pool, PoolDevice, devices_on
+from dra_lab.model.pools import Pool, PoolDevice, devices_on, nodes_seeing
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.shelf import Shelf
 from dra_lab.model.sketch import Ask
 from dra_lab.planner.counters import consumption, counted_pools
 from dra_lab.planner.stages import Tie, tie_of
@@ -22,6 +23,9 @@ from dra_lab.scheduler.gates import gates_of
 
 _MEMO = "_planner_views"
 _QUESTIONS = 16
+_MORE, _FEW = 2, 1000
+"""How many times as many numbers are kept as the first snapshot needed, and how many besides."""
+
 _MOST_ANSWERS = 256
 """Pairs of class and selectors whose answers are kept; those of one plan with all that it tries are some tens."""
 
@@ -49,13 +53,36 @@ class NodeView:
 class Answers:
     """How far the devices of the nodes looked at come with one class and selectors.
 
-    `by_node` holds a number for each node, an index into `stages`; `failures` the devices on which a selector fails.
+    `by_node` holds for each node the number that stands for its `stages`; `failures` the devices on which a selector
+    fails.
     """
 
     by_node: dict[str, int] = field(default_factory=dict)
-    stages: list[tuple[str, ...]] = field(default_factory=list)
+    stages: dict[int, tuple[str, ...]] = field(default_factory=dict)
     failures: dict[Failure, None] = field(default_factory=dict)
-    numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    def without(self, nodes: Collection[str], devices: Collection[DeviceID]) -> Answers:
+        """Return the answers for all other nodes and devices."""
+        by_node = {name: number for name, number in tuple(self.by_node.items()) if name not in nodes}
+        failures = {failure: None for failure in tuple(self.failures) if failure[0] not in devices}
+        return Answers(by_node, self.stages, failures)
+
+
+@dataclass
+class Numbers:
+    """Numbers that stand for values: equal ones have the same, and no number ever stands for two.
+
+    They go on from one snapshot of a followed cluster to the next; `most` is how many are kept before all is forgotten.
+    """
+
+    known: dict[Hashable, int] = field(default_factory=dict)
+    following: Iterator[int] = field(default_factory=count)
+    most: int = 0
+
+    def of(self, kind: str, value: Hashable) -> int:
+        """Return the number of a value; two threads that ask at once get the same."""
+        number = self.known.get((kind, value))
+        return self.known.setdefault((kind, value), next(self.following)) if number is None else number
 
 
 class ClusterViews:
@@ -67,12 +94,38 @@ class ClusterViews:
         self.matching = Matching(cluster, release)
         self.gates = gates_of(release)
         self._taint_rules = release.enabled("DRADeviceTaintRules")
-        self._numbers: dict[Hashable, int] = {}
+        self.numbers = Numbers()
         self._answers: dict[tuple[str, tuple[str, ...]], Answers] = {}
         self._values: dict[str, dict[str, int]] = {}
         self.nodes: dict[str, NodeView] = {}
         self._held: tuple[AllocatedDevices | None, dict[str, Held]] = (None, {})
         self._shapes: dict[Hashable, dict[tuple[int, ...], list[str]]] = {}
+
+    def after(self, cluster: Cluster, nodes: Collection[str]) -> ClusterViews | None:
+        """Return the views of a cluster in which only these `nodes` see something else; None where that is no gain."""
+        numbers = self.numbers
+        if 0 < numbers.most < len(numbers.known):
+            return None
+        numbers.most = numbers.most or _MORE * len(numbers.known) + _FEW
+        gone = [item for name in nodes if name in self.nodes for item in self.nodes[name].devices]
+        # of a device that others see too, nobody knows who else failed on it
+        shared = {item.id for item in gone if not item.slice.spec.node_name}
+        ids = {item.id for item in gone}
+        made = ClusterViews(cluster, self.release)
+        made.numbers = numbers
+        made.nodes = {name: view for name, view in tuple(self.nodes.items()) if name not in nodes}
+        made._answers = {
+            key: found.without(nodes, ids)
+            for key, found in tuple(self._answers.items())
+            if not any(failure[0] in shared for failure in tuple(found.failures))
+        }
+        made._values = {
+            where: {name: number for name, number in tuple(known.items()) if name not in nodes}
+            for where, known in tuple(self._values.items())
+        }
+        of, held = self._held
+        made._held = (of, {name: known for name, known in tuple(held.items()) if name not in nodes})
+        return made
 
     def view(self, node_name: str) -> NodeView:
         """Return a node's view."""
@@ -88,7 +141,7 @@ class ClusterViews:
             if overlay is not None:
                 # it tells places by the devices' names, so names count here
                 key = (*key, overlay, tuple((item.driver, item.id.device) for item in devices))
-            found = NodeView(node_name, devices, self._number("node", key if whole else node_name), counted)
+            found = NodeView(node_name, devices, self.numbers.of("node", key if whole else node_name), counted)
             self.nodes[node_name] = found
         return found
 
@@ -143,7 +196,7 @@ class ClusterViews:
         number = found.get(node_name)
         if number is None:
             values = tuple(item.device.lookup(where, item.driver) for item in self.view(node_name).devices)
-            number = found[node_name] = self._number("values", values)
+            number = found[node_name] = self.numbers.of("values", values)
         return number
 
     def shapes(self, asks: Sequence[Ask], wheres: Sequence[str]) -> dict[tuple[int, ...], list[str]] | None:
@@ -175,19 +228,14 @@ class ClusterViews:
                 if match.stage == "error":
                     found.failures[item.id, match.expression, match.error] = None
         told = tuple(stages)
-        number = found.numbers.get(told)
-        if number is None:
-            number = found.numbers[told] = len(found.stages)
-            found.stages.append(told)
+        number = self.numbers.of("stages", told)
+        found.stages[number] = told
         found.by_node[node_name] = number
-
-    def _number(self, kind: str, value: Hashable) -> int:
-        return self._numbers.setdefault((kind, value), len(self._numbers))
 
     def _device(self, item: PoolDevice) -> int:
         device, driver = item.device, item.driver
         published = device.attributes
-        return self._number(
+        return self.numbers.of(
             "device",
             (
                 driver,
@@ -240,13 +288,27 @@ def _told_by(driver: str) -> tuple[str, ...]:
 
 def views_of(cluster: Cluster, release: KubernetesRelease) -> ClusterViews:
     """Return the views of a cluster for a release, the same object every time."""
-    memo: dict[str, ClusterViews] = cluster.hardware.setdefault(_MEMO, {})
-    found = memo.get(str(release))
+    key = _MEMO, str(release)
+    found: ClusterViews | None = cluster.hardware.get(key)
     if found is None or found.cluster.taint_rules is not cluster.taint_rules:
         # without claims, which views do not look at: they outlive the cluster that they are first asked for
         bare = cluster.with_objects(claims=(), pods=(), findings=())
-        found = memo[str(release)] = ClusterViews(bare, release)
+        # with a shelf of its own: on the one where the views stand, both would wait for the garbage collector
+        bare.__dict__["hardware"] = Shelf()
+        found = _carried(cluster, bare, key) or ClusterViews(bare, release)
+        cluster.hardware[key] = found
+        cluster.hardware.drop_earlier(key)
     return found
+
+
+def _carried(cluster: Cluster, bare: Cluster, key: tuple[str, str]) -> ClusterViews | None:
+    """Return the views of before a change of some slices or nodes, as far as they hold on."""
+    earlier = cluster.hardware.earlier(key)
+    if earlier is None or earlier[0].cluster.taint_rules is not bare.taint_rules:
+        return None
+    before: ClusterViews = earlier[0]
+    nodes = nodes_seeing(bare, earlier[1])
+    return None if nodes is None else before.after(bare, nodes)
 
 
 def shape_key(views: ClusterViews, node_name: str, asks: Sequence[Ask], wheres: Sequence[str]) -> tuple[int, ...]:

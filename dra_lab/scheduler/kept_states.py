@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Generic, TypeVar
 
 from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.pools import nodes_seeing
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.slices import DeviceTaintRule
 from dra_lab.scheduler.candidates import pools_of
@@ -47,8 +48,8 @@ class Kept(Generic[Q]):
 
 def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevices, gates: Gates) -> Kept[Any]:
     """Return what is known of an earlier snapshot, without the states of nodes on which something changed since."""
-    shelf: dict[str, Kept[Any]] = cluster.hardware.setdefault(_MEMO, {})
-    before = shelf.get(str(release))
+    key = _MEMO, str(release)
+    before: Kept[Any] | None = cluster.hardware.get(key) or _carried(cluster, key)
     if before is None or before.taint_rules is not cluster.taint_rules or 0 < before.most < len(before.numbers):
         found: Kept[Any] = Kept(cluster.taint_rules, held)
     elif before.held is held:
@@ -64,8 +65,24 @@ def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevic
         found = Kept(
             cluster.taint_rules, held, before.numbers, before.next_number, states, before.verdicts, before.nodes, most
         )
-    shelf[str(release)] = found
+    cluster.hardware[key] = found
+    cluster.hardware.drop_earlier(key)
     return found
+
+
+def _carried(cluster: Cluster, key: tuple[str, str]) -> Kept[Any] | None:
+    """Return what was known before a change of some slices or nodes, without the states of those that see it."""
+    earlier = cluster.hardware.earlier(key)
+    nodes = None if earlier is None else nodes_seeing(cluster, earlier[1])
+    if earlier is None or nodes is None:
+        return None
+    before: Kept[Any] = earlier[0]
+    states = {
+        question: {node: state for node, state in known.items() if node not in nodes}
+        for question, known in tuple(before.states.items())
+    }
+    most = before.most or _MORE * len(before.numbers) + _FEW
+    return replace(before, states=states, nodes={}, most=most)
 
 
 def _nodes_of(known: dict[str, set[str]], cluster: Cluster, gates: Gates, pools: set[str]) -> set[str]:

@@ -19,7 +19,8 @@ class Collector:
 
     A full collection of 5,000 nodes takes half a second, in which the kernel answers to nothing; without this there is
     one every few seconds. One is made before the freeze, so that no garbage is set aside. What is in use then and
-    becomes garbage in a cycle is freed once the following ends, or when the slices change: all is taken back then.
+    becomes garbage in a cycle is freed once the following ends, or when the slices change: all is taken back then, at
+    most once in PAUSE seconds.
     """
 
     def __init__(self) -> None:
@@ -31,10 +32,12 @@ class Collector:
         """Set aside what is there, unless that was done for these slices; called when views know a new snapshot."""
         if len(cluster.slices) <= LARGE:
             return
-        if self._hardware is not None and self._hardware is not cluster.hardware:
-            gc.unfreeze()
-        self._hardware = cluster.hardware
-        if not gc.get_freeze_count() and time.monotonic() >= self._next:
+        due = time.monotonic() >= self._next
+        if self._hardware is not cluster.hardware and (due or self._hardware is None):
+            if self._hardware is not None:
+                gc.unfreeze()
+            self._hardware = cluster.hardware
+        if not gc.get_freeze_count() and due:
             self._next = time.monotonic() + PAUSE
             gc.collect()
             gc.freeze()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import full_name
 from dra_lab.model.release import KubernetesRelease
 
 _MEMO = "_summary"
 _FABRIC = "_fabric_words"
-_RDMA = full_name("rdma", "dra.net")
+_RDMA = "_rdma_words"
 _NAMES = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices", "other": "other devices"}
 
 
@@ -61,12 +60,16 @@ def _counted(number: int, word: str) -> str:
 
 
 def _with_rdma(cluster: Cluster) -> str:
-    from dra_lab.authoring.catalogue import catalogue
+    from dra_lab.authoring.catalogue import RDMA, catalogue
 
     words: str | None = cluster.hardware.get(_RDMA)
     if words is None:
-        items = catalogue(cluster).by_kind["nic"]
-        found = [a for item in items if (a := item.device.lookup(_RDMA, item.driver)) is not None]
-        words = f", {sum(1 for attribute in found if attribute.value is True):,} with RDMA" if found else ""
+        counts = catalogue(cluster).counts.items()
+        able = [
+            (attribute.value is True, count)
+            for shape, count in counts
+            if shape.kind == "nic" and (attribute := shape.example.lookup(RDMA, shape.driver)) is not None
+        ]
+        words = f", {sum(count for with_it, count in able if with_it):,} with RDMA" if able else ""
         cluster.hardware[_RDMA] = words
     return words

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_qualified
+from dra_lab.model.slices import ResourceSlice
 from dra_lab.topology.fabric_labels import ATTRIBUTES, LEVEL_WORDS, FabricLabel, fabric_label
 from dra_lab.topology.fabric_named import given_label, in_order, named_levels
 from dra_lab.topology.tree import natural_order
@@ -20,6 +21,7 @@ Values = Mapping[str, Mapping[str, str]]
 _RANK = {level: rank for rank, level in enumerate(LEVEL_WORDS)}
 _NVLINK = ("nvlinkDomain", "nvlinkPartition")
 _NAMED = 5
+_TELLING = "_telling_of_the_fabric"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +157,39 @@ def _of_attributes(cluster: Cluster, labels: Values, findings: list[Finding]) ->
     told = {known.level for name in labels if (known := fabric_label(name)) is not None}
     wanted = [(name, *split_qualified(name, "")) for name, known in ATTRIBUTES.items() if known.level not in told]
     values: dict[str, dict[str, str]] = {}
-    for node, slices in cluster.slices_by_node.items():
-        for slice_ in slices:
+    for node in _telling(cluster):
+        for slice_ in cluster.slices_by_node.get(node, ()):
             for device in slice_.spec.devices or ():
                 for name, domain, bare in wanted:
-                    key = bare if domain == slice_.spec.driver else name
-                    attribute = device.attributes.get(key)
+                    attribute = device.attributes.get(bare if domain == slice_.spec.driver else name)
                     if attribute is None or not isinstance(attribute.value, str) or not attribute.value:
                         continue
                     first = values.setdefault(name, {}).setdefault(node, attribute.value)
                     if first != attribute.value:
                         findings.append(_disagree(node, name, first, attribute.value))
     return values
+
+
+def _telling(cluster: Cluster) -> tuple[str, ...]:
+    """Return the nodes of which a device publishes anything of ATTRIBUTES, remembered as long as the slices stay."""
+    found: tuple[str, ...] | None = cluster.gathered.get(_TELLING)
+    if found is None:
+        earlier = cluster.gathered.earlier(_TELLING)
+        known: set[str] = set()
+        look: Iterable[str] = cluster.slices_by_node
+        if earlier is not None:
+            look = {s.spec.node_name for s in (*earlier[1].gone, *earlier[1].come) if s.spec.node_name}
+            known = set(earlier[0]).difference(look)
+        known.update(node for node in look if any(map(_tells, cluster.slices_by_node.get(node, ()))))
+        found = cluster.gathered[_TELLING] = tuple(node for node in cluster.slices_by_node if node in known)
+        cluster.gathered.drop_earlier(_TELLING)
+    return found
+
+
+def _tells(slice_: ResourceSlice) -> bool:
+    split = ((name, *split_qualified(name, "")) for name in ATTRIBUTES)
+    keys = {bare if domain == slice_.spec.driver else name for name, domain, bare in split}
+    return any(not keys.isdisjoint(device.attributes) for device in slice_.spec.devices or ())
 
 
 def _disagree(node: str, name: str, first: str, other: str) -> Finding:

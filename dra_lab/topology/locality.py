@@ -27,12 +27,16 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.overlay import Overlay, OverlayPlace
-from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools
+from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools, nodes_seeing
 
 LEVEL_FIELDS: Mapping[str, str] = MappingProxyType(
     {"switch": "switch", "pcieRoot": "pcie_root", "numaNode": "numa_node", "socket": "socket"}
 )
 """The levels of a node, nearest first, and the member of Locality that holds each."""
+
+_LOCALITIES = "_localities"
+_MOST_DEVICES = 200_000
+"""Devices with different attributes of which a cluster that is followed remembers the places."""
 
 _KIND_WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", "other": "other devices"}
 
@@ -95,7 +99,7 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     Remembered for as long as the cluster's hardware stays. Raises KeyError for a node that the cluster does not have.
     """
     # Plans are made in a second thread; the worst that two threads can do here is to compute the same value twice.
-    memo: _Memo = cluster.located.setdefault("_localities", _Memo())
+    memo = _memo(cluster)
     found = memo.nodes.get(node_name)
     if found is None:
         found = memo.nodes[node_name] = MappingProxyType(_compute(cluster, node_name, memo))
@@ -107,7 +111,7 @@ def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
 
     Raises KeyError for a node that the cluster does not have.
     """
-    memo: _Memo = cluster.located.setdefault("_localities", _Memo())
+    memo = _memo(cluster)
     found = memo.nodes.get(node_name)
     if found is not None:
         return {device_id: locality.kind for device_id, locality in found.items()}
@@ -162,6 +166,22 @@ class _Memo:
     names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     devices: dict[tuple[object, ...], Locality] = field(default_factory=dict)
     filled: dict[tuple[object, ...], tuple[Locality, ...]] = field(default_factory=dict)
+
+
+def _memo(cluster: Cluster) -> _Memo:
+    found: _Memo | None = cluster.located.get(_LOCALITIES)
+    if found is None:
+        found = _Memo()
+        earlier = cluster.located.earlier(_LOCALITIES)
+        if earlier is not None:
+            seeing = nodes_seeing(cluster, earlier[1])
+            if seeing is not None and len(earlier[0].devices) <= _MOST_DEVICES:
+                nodes = {name: known for name, known in tuple(earlier[0].nodes.items()) if name not in seeing}
+                found = dataclasses.replace(earlier[0], nodes=nodes)
+        # setdefault: two threads that come at once go on with one
+        found = cluster.located.setdefault(_LOCALITIES, found)
+        cluster.located.drop_earlier(_LOCALITIES)
+    return found
 
 
 def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Locality]:

@@ -135,9 +135,9 @@ def badge_rows(sketch: ClaimSketch) -> dict[str, BadgeRow]:
 def _kinds(placements: Iterable[Placement], cluster: Cluster) -> dict[str, int]:
     from dra_lab.authoring.catalogue import catalogue
 
-    kinds = catalogue(cluster).kinds
+    shapes = catalogue(cluster).shapes
     chosen: set[DeviceID] = {placement.device for placement in placements}
-    return Counter(kinds[device] for device in chosen if device in kinds)
+    return Counter(shapes[device].kind for device in chosen if device in shapes)
 
 
 def _values(goals: Iterable[GoalValue], kinds: dict[str, int]) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Following a running cluster of 5,000 nodes as a planner does; targets: nothing stands still, memory is flat.
 
-DRA_LAB_FOLLOW_SECONDS (60) and DRA_LAB_FOLLOW_EVENTS (20, changes a second) set the length and the rate.
+DRA_LAB_FOLLOW_SECONDS (60) and DRA_LAB_FOLLOW_EVENTS (20, changes a second) set the length and the rate; of
+DRA_LAB_FOLLOW_HARDWARE changes (10) one is a slice that is published anew and one a node's label, the rest are claims.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from tests.benchmarks.live_server import serving
 NODES = 5000
 SECONDS = float(os.environ.get("DRA_LAB_FOLLOW_SECONDS", "60"))
 EVENTS = float(os.environ.get("DRA_LAB_FOLLOW_EVENTS", "20"))
+HARDWARE = int(os.environ.get("DRA_LAB_FOLLOW_HARDWARE", "10"))
+KINDS = {"ResourceClaim": "a claim", "ResourceSlice": "a slice published anew", "Node": "another label of a node"}
 _BEAT = 0.01
 _BEGUN = 20.0
 """Seconds after which the first answers to changes were shown, and memory is looked at for the first time."""
@@ -40,13 +43,13 @@ class Watcher:
         self.computed = array("d", self.waits)
         self.beats = 0
         self.memory: list[tuple[float, float]] = []
-        self.answers: list[tuple[int, float]] = []
+        self.answers: list[tuple[dict[str, int], float]] = []
         lab.session.on("plan", self._answered)
 
     def _answered(self) -> None:
         if not self.lab.session.stale:
-            version = int(self.lab.session.cluster.resource_versions["ResourceClaim"])
-            self.answers.append((version, time.time()))
+            versions = self.lab.session.cluster.resource_versions
+            self.answers.append(({kind: int(versions[kind]) for kind in KINDS}, time.time()))
 
     async def run(self, seconds: float) -> None:
         """Measure for so long."""
@@ -97,18 +100,23 @@ async def _follow(folder: Path) -> None:
     lab.unfollow()
     left = [t.name for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))]
     lines = [line.split() for line in (folder / "changes").read_text().splitlines()]
-    changes = [(int(version), float(at)) for version, at in lines if version and at]
-    _tell(watcher, computed, delays(watcher.answers, changes), left)
+    found = {}
+    for kind in KINDS:
+        changes = [(int(line[0]), float(line[1])) for line in lines if len(line) == 3 and line[2] == kind]
+        found[kind] = delays([(versions[kind], at) for versions, at in watcher.answers], changes)
+    _tell(watcher, computed, found, left)
     lab.close()
 
 
-def _tell(watcher: Watcher, computed: float, found: list[float], left: list[str]) -> None:
+def _tell(watcher: Watcher, computed: float, found: dict[str, list[float]], left: list[str]) -> None:
     answers, memory = len(watcher.answers), watcher.memory
     half = memory[len(memory) // 2 :]
     growth, error = slope(half)
     print(f"{NODES:,} nodes, {EVENTS:g} changes a second, {SECONDS:g} s: {answers} answers")
     print(f"  an answer takes {computed / max(1, answers):.2f} s of processor time, views and watches included")
-    print(f"  from a change until its answer is shown: {_three(found)}   (target 2 s)")
+    for kind, waited in found.items():
+        if len(waited) > 1:
+            print(f"  from {KINDS[kind]} until the answer is shown: {_three(waited)}   (target 2 s)")
     print(f"  the loop waits: {_three(watcher.waits[: watcher.beats])}   (target 0.1 s)")
     print(f"  in processor time of this process: {_three(watcher.computed[: watcher.beats])}")
     begun = next((size for at, size in memory if at >= _BEGUN), memory[0][1])
@@ -121,7 +129,7 @@ def _tell(watcher: Watcher, computed: float, found: list[float], left: list[str]
 
 def main() -> None:
     """Print the figures beside their targets."""
-    with tempfile.TemporaryDirectory() as name, serving(Path(name), NODES, EVENTS):
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), NODES, EVENTS, HARDWARE):
         os.environ["KUBECONFIG"] = str(Path(name) / "test.kubeconfig")
         asyncio.run(_follow(Path(name)))
 

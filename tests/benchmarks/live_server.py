@@ -1,7 +1,8 @@
-"""A large cluster served in a process of its own: `python -m tests.benchmarks.live_server FOLDER NODES EVENTS`.
+"""A large cluster, served in a process: `python -m tests.benchmarks.live_server FOLDER NODES EVENTS HARDWARE`.
 
-Prints a line when FOLDER holds `test.kubeconfig`; then makes so many changes of claims a second until its input ends,
-each noted in FOLDER/changes: resource version and time (seconds since the epoch).
+Prints a line when FOLDER holds `test.kubeconfig`; then makes so many changes a second until its input ends, each noted
+in FOLDER/changes: resource version, time (seconds since the epoch), kind. They are of claims; with HARDWARE, of so many
+one is a slice that a driver publishes anew, and one a node with another label.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +88,10 @@ def pod(number: int) -> dict[str, Any]:
 
 
 class Churn:
-    """Claims that come to hold a free GPU and let it go again; about half of the pending ones hold one all the time."""
+    """Claims that come to hold a free GPU and let it go again; about half of the pending ones hold one all the time.
+
+    Beside them slices that are published anew with another generation and attribute, and nodes that get another label.
+    """
 
     def __init__(self, store: Store, nodes: int) -> None:
         """Let half of the claims hold a GPU now."""
@@ -102,6 +107,23 @@ class Churn:
         self._claims = [name for _, name in store.objects["resourceclaims"] if name.startswith("pending-")]
         for _ in range(2 * len(self._claims)):
             self.step()
+
+    def publish(self) -> None:
+        """Publish a slice anew, with a value of the driver's in it that was not there before."""
+        key = self._chance.choice(tuple(self._store.objects["resourceslices"]))
+        item = {"kind": "ResourceSlice", **json.loads(self._store.objects["resourceslices"][key])}
+        item["spec"]["pool"]["generation"] += 1
+        item["spec"]["devices"][0]["attributes"]["temperature"] = {"int": self._chance.randrange(100)}
+        self._store.put(item)
+        del self._store.history[:-2000]
+
+    def label(self) -> None:
+        """Give a node a label that it did not have."""
+        key = self._chance.choice(tuple(self._store.objects["nodes"]))
+        item = {"kind": "Node", **json.loads(self._store.objects["nodes"][key])}
+        item["metadata"].setdefault("labels", {})["example.com/checked"] = str(self._store.version)
+        self._store.put(item)
+        del self._store.history[:-2000]
 
     def step(self) -> None:
         """Let one claim take or leave a GPU."""
@@ -122,7 +144,7 @@ class Churn:
 
 def main() -> None:
     """Serve until standard input ends."""
-    folder, nodes, events = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    folder, nodes, events, hardware = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
     store = big_store(nodes)
     churn = Churn(store, nodes) if events else None
     with ApiServer(store) as server:
@@ -131,16 +153,23 @@ def main() -> None:
         end = threading.Event()
         threading.Thread(target=lambda: (sys.stdin.read(), end.set()), daemon=True).start()
         with (folder / "changes").open("w", buffering=1) as changes:
-            while not end.wait(1 / events if events else None):
+            for number in count():
+                if end.wait(1 / events if events else None):
+                    break
                 if churn is not None:
-                    churn.step()
-                    changes.write(f"{store.version} {time.time():.3f}\n")
+                    place = number % hardware if hardware else -1
+                    make, kind = {0: (churn.publish, "ResourceSlice"), 1: (churn.label, "Node")}.get(
+                        place, (churn.step, "ResourceClaim")
+                    )
+                    make()
+                    changes.write(f"{store.version} {time.time():.3f} {kind}\n")
 
 
 @contextmanager
-def serving(folder: Path, nodes: int, events: float = 0) -> Iterator[subprocess.Popen[str]]:
+def serving(folder: Path, nodes: int, events: float = 0, hardware: int = 0) -> Iterator[subprocess.Popen[str]]:
     """Run the server in another process while the block runs."""
-    command = [sys.executable, "-m", "tests.benchmarks.live_server", str(folder), str(nodes), str(events)]
+    numbers = map(str, (nodes, events, hardware))
+    command = [sys.executable, "-m", "tests.benchmarks.live_server", str(folder), *numbers]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline().strip() == "ready"

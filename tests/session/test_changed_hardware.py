@@ -1,0 +1,102 @@
+"""A followed cluster whose slices, labels or nodes change is the cluster that is read anew, whatever is known on.
+
+`DRA_LAB_RANDOM_CHANGES` is the number of clusters that go through random changes, 12 by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from changing_clusters import a_world, anew, changes
+from mixed_pods import a_claim, a_release
+
+from dra_lab.authoring.candidates import all_devices, candidates, free_by_kind
+from dra_lab.authoring.links import link_options
+from dra_lab.authoring.palette import palette
+from dra_lab.authoring.status import request_status
+from dra_lab.cel.matching import publishes_lists
+from dra_lab.checks.cluster import check_cluster
+from dra_lab.checks.in_use import published_devices
+from dra_lab.checks.in_use_audit import audit_claims
+from dra_lab.errors import DraLabError
+from dra_lab.model.pools import gather_pools
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import asks
+from dra_lab.planner import choose, make_plan, replicas
+from dra_lab.planner.views import views_of
+from dra_lab.scheduler.node_state import node_states
+from dra_lab.session.summary import summary
+from dra_lab.topology.locality import kinds, localities, skipped_devices
+
+WORLDS, TURNS = int(os.environ.get("DRA_LAB_RANDOM_CHANGES", "12")), 8
+GATES = [(True, True), (True, False), (False, True)]
+
+
+def seen(cluster):
+    """What every node sees, and where its devices sit."""
+    for name in cluster.node_names:
+        for partitionable, everywhere in GATES:
+            yield (
+                name,
+                gather_pools(cluster, name, partitionable_devices=partitionable, counters_everywhere=everywhere),
+            )
+        yield name, dict(localities(cluster, name)), dict(kinds(cluster, name)), skipped_devices(cluster, name)
+
+
+def drawn(cluster, sketch, release):
+    """What the canvas shows."""
+    yield all_devices(cluster)
+    yield palette(cluster, release)
+    yield dict(free_by_kind(cluster, release))
+    yield summary(cluster, release)
+    for ask in (ask for request in sketch.requests for ask in asks(request)):
+        found = candidates(cluster, ask, release)
+        yield found.devices, found.in_class, dict(found.failed), found.error, found.ids, found.attributes
+    yield request_status(cluster, sketch, release)
+    yield [link_options(cluster, sketch, link, release) for link in sketch.links]
+
+
+def told(cluster):
+    """What is wrong with it."""
+    yield publishes_lists(cluster)
+    yield check_cluster(cluster)
+    yield list(audit_claims(cluster))
+    yield published_devices(cluster)
+
+
+def planned(cluster, sketch, release):
+    """What is planned on it, and how kube-scheduler's copy tells its nodes apart."""
+    views = views_of(cluster, release)
+    yield {name: [item.id for item in views.view(name).devices] for name in cluster.node_names}
+    try:
+        plan = make_plan(cluster, sketch, release=release)
+    except DraLabError as error:
+        yield str(error)
+    else:
+        yield plan.status, plan.node, plan.goals, plan.node_classes, plan.reasons, plan.findings
+    yield set(node_states(cluster, release).groups(()))
+
+
+@pytest.mark.parametrize("seed", range(WORLDS))
+def test_what_is_known_on_after_a_change_is_what_a_new_reading_finds(seed, monkeypatch):
+    """Over random changes, some of them not looked at in between."""
+    # else a busy machine leaves `damage` unproven now and then
+    monkeypatch.setattr(replicas, "_SECONDS", 60.0)
+    monkeypatch.setattr(choose, "_DAMAGE_SECONDS", 60.0)
+    rng = random.Random(f"changing {seed}")
+    release = a_release(rng) if seed % 2 else KubernetesRelease("1.36")
+    followed = a_world(rng)
+    sketch = a_claim(rng, followed, "claim")
+    for turn in range(TURNS):
+        if turn:
+            followed = followed.with_objects(**changes(rng, followed))
+        if turn and rng.random() < 0.25:
+            continue
+        fresh = anew(followed)
+        for number, (kept, new) in enumerate(zip(seen(followed), seen(fresh), strict=True)):
+            assert kept == new, ("seen", turn, number)
+        for look in (lambda c: drawn(c, sketch, release), told, lambda c: planned(c, sketch, release)):
+            for number, (kept, new) in enumerate(zip(look(followed), look(fresh), strict=True)):
+                assert kept == new, (turn, number)
