@@ -95,8 +95,7 @@ notebooks: front-end
 # Side by side, each worker with a JupyterLab and a Chromium of its own; packaging is given out first, for it takes longest.
 SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
-# What failed is run once more, alone: a kernel that dies when it starts is started again by Jupyter, and what the page had asked is lost.
-# What fails twice is red; the first failure stays to be read, with what its pages and kernels were doing.
+# What failed is run once more, alone. What fails twice is red; the first failure stays to be read, with what its pages and kernels did.
 define in_the_browser
 	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
 	  && { $(BIN)/python -m pytest -q $(SIDE_BY_SIDE) $(1) \

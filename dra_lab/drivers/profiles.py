@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -205,6 +206,10 @@ def read_data(name: str) -> Any:
     return yaml.safe_load(_data().joinpath(name).read_text(encoding="utf-8"))
 
 
+# msgspec 0.22 crashes the process when two threads convert to the same dataclass for the first time.
+_ONE_AT_A_TIME = Lock()
+
+
 def convert(raw: Any, kind: type[T], where: str) -> T:
     """Turn plain data into a value, naming the file and the field when they do not agree.
 
@@ -212,7 +217,8 @@ def convert(raw: Any, kind: type[T], where: str) -> T:
     """
     try:
         _refuse_unknown_fields(raw, kind)
-        return msgspec.convert(raw, kind)
+        with _ONE_AT_A_TIME:
+            return msgspec.convert(raw, kind)
     except (msgspec.ValidationError, TypeError) as error:
         raise DraLabError(f"{where}: {error}; correct the data file (see drivers/data/README.md)") from error
 

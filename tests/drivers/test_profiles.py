@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -136,3 +138,22 @@ def test_standard_name_is_looked_at_too() -> None:
         "gpu.amd.com/numaNode",
         "resource.kubernetes.io/numaNode",
     )
+
+
+# The window is a few instructions wide, and closes with the first reading of a process.
+_AT_ONCE = """
+import sys, threading
+from dra_lab.drivers.profiles import DriverProfile, convert, known_drivers, read_data
+sys.setswitchinterval(1e-6)
+name = known_drivers()[0] + ".yaml"
+raw, start = read_data(name), threading.Barrier(2)
+threads = [threading.Thread(target=lambda: (start.wait(), convert(raw, DriverProfile, name))) for _ in range(2)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+
+
+def test_two_threads_may_be_the_first_to_read() -> None:
+    """The planner's screen and its worker read a profile at once; without a lock one process in seven crashed."""
+    ended = [subprocess.run([sys.executable, "-c", _AT_ONCE], check=False).returncode for _ in range(8)]
+    assert ended == [0] * 8
