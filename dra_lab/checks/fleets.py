@@ -131,7 +131,7 @@ def _on_node(beside: _Beside, node: str, nics: Mapping[str, bool]) -> Iterator[F
     """Hold the pods of one node against the rules, each with the others in use."""
     part = beside.part(node)
     for replica in beside.on_node[node]:
-        around = replace(part, claims=(*part.claims, *beside.others(replica, part)))
+        around = part.with_objects(claims=(*part.claims, *beside.others(replica, part)))
         workload = beside.workloads[replica.workload]
         drawn = {claim.name: claim for claim in workload.claims} if len(workload.claims) > 1 else {}
         one = Plan(
