@@ -18,8 +18,8 @@ from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array, columns_of
 from dra_lab.planner.states.stock import Stock
 
-MOST_VECTORS = 400
-_ROWS = 300_000
+MOST_VECTORS = 1_500
+_ROWS = 400_000
 """Numbers of replicas that are told apart on a kind of hardware, and times the node states of the fleet, at most."""
 
 

@@ -1,0 +1,23 @@
+"""Many kinds of pods on large nodes: all numbers of them that a node may hold are told apart."""
+
+from __future__ import annotations
+
+from benchmarks.mixed_cluster import mixed_cluster, workloads
+
+from dra_lab.checks.fleets import check_fleet
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.fleet import plan_fleet
+
+RELEASE = KubernetesRelease("1.36")
+KINDS = ((1, 1, 4), (1, 1, 8), (2, 1, 8), (1, 2, 8), (2, 2, 12))
+"""GPUs, NICs and CPUs of each kind of pod."""
+
+
+def test_five_kinds_of_pods_are_planned_to_the_proof():
+    """Of small pods a node of eight GPUs and ten NICs holds 425 different numbers: no goal is left open."""
+    cluster = mixed_cluster(3, types=(2,))
+    plan = plan_fleet(
+        cluster, workloads((6, 6, 3, 3, 3), must=False, kinds=KINDS), release=RELEASE, time_limit=60, first_fit=False
+    )
+    assert (plan.goals[0].value, plan.proven) == (plan.goals[0].bound, True)
+    assert check_fleet(cluster, plan, RELEASE) == ()
