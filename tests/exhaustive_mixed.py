@@ -187,6 +187,10 @@ class Mixed(Exhaustive):
 
     def allocations(self) -> Iterator[list[tuple[int, object, tuple[DeviceID, ...]]]]:
         """Yield (position of the claim, ask, devices) of every request, for every allocation."""
+        every = [ask for _, request in self.requests for ask in self.ways_of(request)]
+        every = [ask for ask in every if ask.all_devices and "All" not in self.without]
+        if any(self.gathered.broken or None in (self.match(ask, d) for d in self.devices) for ask in every):
+            return  # given up before any search, also for an alternative that is never reached (3.4 S7, S8)
         found = [(self.order.index(name), list(self.choices(request))) for name, request in self.requests]
         if prod(max(1, len(choices)) for _, choices in found) > MOST:
             raise TooLarge

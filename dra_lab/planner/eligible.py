@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dra_lab.cel.matching import Matching
@@ -129,7 +129,7 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     shared = {item.id for item in devices if item.id in rules.allocated.shares and is_shareable(item.device, rules)}
     books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared), rules.claims * rules.replicas)
     state = _State(devices, remaining, pools, books)
-    found = tuple(_ask(rules, ask, state) for ask in rules.asks)
+    found = _all_or_none(tuple(_ask(rules, ask, state) for ask in rules.asks), pools)
     seen = {
         item.id: item.device
         for item in devices
@@ -139,6 +139,21 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     ties = {item.id: tie_of(item) for item in devices if item.slice.spec.node_name is None and item.id in seen}
     ties = ties if Tie.TERMS in ties.values() else {}
     return NodeEligibility(node_name, found, seen, left, pools, books, rules.lists, ties)
+
+
+def _all_or_none(found: tuple[AskEligibility, ...], pools: Sequence[Pool]) -> tuple[AskEligibility, ...]:
+    """Block every ask of a claim where the devices of one for all cannot be told: a broken pool, a failing selector.
+
+    kube-scheduler then gives up the pod before any search, also for an alternative that it would never reach (3.4 S7
+    and S8, rule 35).
+    """
+    every = [part for part in found if part.ask.all_devices and part.blocked]
+    if not every:
+        return found
+    whole = all(pool.complete and not pool.invalid for pool in pools)
+    stuck = {part_of(part.ask.reference)[0]: part.blocked for part in every if part.errors or not whole}
+    blocked = [part.blocked or stuck.get(part_of(part.ask.reference)[0], "") for part in found]
+    return tuple(replace(part, blocked=why) for part, why in zip(found, blocked, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +185,8 @@ def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
         if match.stage == "error":
             errors.append((item.id, match.expression, match.error))
         if match.stage != "match":
-            stages[item.id] = Stage.SELECTOR if match.stage in ("selector", "error") else Stage.CLASS
+            own = match.stage == "selector" or (match.stage == "error" and match.expression in ask.selectors)
+            stages[item.id] = Stage.SELECTOR if own else Stage.CLASS
             continue
         if is_hidden(rules.gates, item.device):
             stages[item.id] = Stage.CLASS
