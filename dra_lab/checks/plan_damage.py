@@ -232,25 +232,32 @@ class Others:
     def _most(self, free: Use) -> int:
         """Return how many replicas fit into what is free."""
         self._steps = 0
-        known: dict[tuple[int, tuple[Amount, ...]], int] = {}
         names = sorted({name for use in self._replicas for name in use}, key=repr)
         uses = [tuple(use.get(name, 0) for name in names) for use in self._replicas]
         rows = self._rows(names, uses)
+        return self._more(uses, rows, {}, 0, tuple(free.get(name, 0) for name in names)) if uses else 0
 
-        def most(first: int, left: tuple[Amount, ...]) -> int:
-            if (first, left) not in known:
-                best, bound = 0, min((sum(left[n] for n in row) // least for row, least in rows), default=None)
-                for at in range(first, len(uses)):
-                    if best == bound:
-                        break
-                    self._step()
-                    rest = tuple(map(sub, left, uses[at]))
-                    if min(rest) >= 0:
-                        best = max(best, 1 + most(at, rest))
-                known[first, left] = best
-            return known[first, left]
-
-        return most(0, tuple(free.get(name, 0) for name in names)) if uses else 0
+    def _more(
+        self,
+        uses: Sequence[tuple[Amount, ...]],
+        rows: Sequence[tuple[Sequence[int], Amount]],
+        known: dict[tuple[int, tuple[Amount, ...]], int],
+        first: int,
+        left: tuple[Amount, ...],
+    ) -> int:
+        """Return how many replicas fit into what is left, of the ways from the `first` on."""
+        # A function inside `_most` that calls itself would keep the cluster until garbage is collected.
+        if (first, left) not in known:
+            best, bound = 0, min((sum(left[n] for n in row) // least for row, least in rows), default=None)
+            for at in range(first, len(uses)):
+                if best == bound:
+                    break
+                self._step()
+                rest = tuple(map(sub, left, uses[at]))
+                if min(rest) >= 0:
+                    best = max(best, 1 + self._more(uses, rows, known, at, rest))
+            known[first, left] = best
+        return known[first, left]
 
     def _rows(
         self, names: Sequence[Hashable], uses: Sequence[tuple[Amount, ...]]
