@@ -57,7 +57,12 @@ class Lookers:
             every.append(self._stand(pod, best, node))
             for goal, value in zip(device_goals(self.order), best.values, strict=True):
                 more[goal] += value * replicas
-        answer.goals = tuple(self._with(goal, more[goal.goal]) for goal in answer.goals)
+        # Whoever gives way in a goal that is not proven may be better in those after it.
+        goals, sure = [], self.whole.scan.complete
+        for known in answer.goals:
+            goals.append(_with(known, more[known.goal], sure=sure))
+            sure = sure and goals[-1].proven
+        answer.goals = tuple(goals)
         return answer, sorted(every, key=lambda stand: stand.node)
 
     def _node(self, best: _Best, used: set[str]) -> str:
@@ -77,13 +82,13 @@ class Lookers:
         )
         return Stand(site, node, counts, takes)
 
-    def _with(self, goal: GoalBound, more: int) -> GoalBound:
-        if goal.bound is None or not self.whole.scan.complete:
-            # Nodes that were not looked at may offer better ones.
-            return replace(goal, value=goal.value + more)
-        # Another best plan for the rest may use a node that these would share.
-        bound = max(goal.bound, min(1, more)) if goal.goal == NODES else goal.bound + more
-        return replace(goal, value=goal.value + more, bound=bound)
+
+def _with(goal: GoalBound, more: int, *, sure: bool) -> GoalBound:
+    if goal.bound is None or not sure:
+        return replace(goal, value=goal.value + more)
+    # Another best plan for the rest may use a node that these would share.
+    bound = max(goal.bound, min(1, more)) if goal.goal == NODES else goal.bound + more
+    return replace(goal, value=goal.value + more, bound=bound)
 
 
 def lookers_of(fleet: Fleet, order: Sequence[str]) -> Lookers | None:
