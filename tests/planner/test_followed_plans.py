@@ -107,7 +107,7 @@ def test_solutions_of_states_that_are_gone_are_forgotten(monkeypatch):
         held = chance.sample(devices, 6)
         read = read.with_objects(claims=tuple(holding(number, device, None) for number, device in enumerate(held)))
         make_plan(read, sketch, release=RELEASE)
-    hardware = read.hardware.get("_with_documented_classes") or read.hardware
+    hardware = read.hardware.get("_with_documented_classes", ((), read.hardware))[1]
     [(_, known)] = hardware["_planner_remembered"]
     assert len(known.solutions) <= 1.25 * len(known.states)
 
@@ -116,7 +116,7 @@ def test_what_is_tried_for_a_misfit_does_not_displace_what_was_asked():
     """Relaxations look at the cluster too, more of them than questions are remembered: the question itself stays."""
     read, sketch = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs")
     assert len(make_plan(read, sketch, release=RELEASE).reasons.relaxations) > 4
-    hardware = read.hardware.get("_with_documented_classes") or read.hardware
+    hardware = read.hardware.get("_with_documented_classes", ((), read.hardware))[1]
     [(_, known)] = hardware["_planner_remembered"]
     assert (known.question[0].requests, known.question[0].links) == (sketch.requests, sketch.links)
 
