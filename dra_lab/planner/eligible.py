@@ -142,17 +142,17 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
 
 
 def _all_or_none(found: tuple[AskEligibility, ...], pools: Sequence[Pool]) -> tuple[AskEligibility, ...]:
-    """Block every ask of a claim where the devices of one for all cannot be told: a broken pool, a failing selector.
+    """Block every alternative to an ask for all devices that cannot be told: a broken pool, a failing selector.
 
     kube-scheduler then gives up the pod before any search, also for an alternative that it would never reach (3.4 S7
-    and S8, rule 35).
+    and S8, rule 35). The other requests can be served by themselves, and are not what is in the way.
     """
     every = [part for part in found if part.ask.all_devices and part.blocked]
     if not every:
         return found
     whole = all(pool.complete and not pool.invalid for pool in pools)
-    stuck = {part_of(part.ask.reference)[0]: part.blocked for part in every if part.errors or not whole}
-    blocked = [part.blocked or stuck.get(part_of(part.ask.reference)[0], "") for part in found]
+    stuck = {part.ask.request: part.blocked for part in every if part.errors or not whole}
+    blocked = [part.blocked or stuck.get(part.ask.request, "") for part in found]
     return tuple(replace(part, blocked=why) for part, why in zip(found, blocked, strict=True))
 
 

@@ -26,6 +26,8 @@ _RULES = (
 
 _CAN_HOLD = f"the {MAX_DEVICES} that a claim can hold"
 
+_NOT_ALL = "Ask for a number of devices instead of all, or change the selectors."
+
 _TESTS = {rule: number for number, (rule, *_) in enumerate(_RULES)}
 _LAST = len(_RULES)
 
@@ -54,13 +56,16 @@ def _request(case: NodeCase, position: int) -> Shortfall | None:
         if shortfall is None:
             return None
         found.append(shortfall)
-    return min(found, key=lambda s: s.needed - s.available)
+    # one for all devices may be what keeps the others of its request from being served
+    every = {ask.reference for ask in case.problem.asks if ask.all_devices}
+    return min(found, key=lambda s: (s.needed - s.available, s.subject not in every))
 
 
 def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
     ask, node = part.ask, case.eligible.node
     if part.blocked:
-        return shortfall_of(_blocked_rule(part), ask.reference, f"request {ask.reference}: {part.blocked}", 1, 0, node)
+        found = shortfall_of(_blocked_rule(part), ask.reference, f"request {ask.reference}: {part.blocked}", 1, 0, node)
+        return replace(found, advice=_NOT_ALL) if found.rule == "count" else found
     if ask.all_devices and len(part.listed) > MAX_DEVICES:
         text = f"request {ask.reference}: all {len(part.listed)} devices that match are more than {_CAN_HOLD}"
         return shortfall_of("limit", ask.reference, text, len(part.listed), MAX_DEVICES, node)

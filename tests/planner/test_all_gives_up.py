@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from exhaustive_plans import GPU, selector
-from sharing_nodes import node, planned
+from sharing_nodes import ask, node, planned
 from small_nodes import a_slice, gpu
 
 from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest
@@ -31,6 +31,14 @@ def test_a_pool_that_is_not_whole_keeps_the_pod_away():
     assert plan.first_fit.status is FirstFitStatus.ALLOCATED
     (reason,) = planned(cluster, one_or_all(), node="n1").shortfalls
     assert "pool other.example/n1 is not complete" in reason.message
+
+
+def test_only_the_request_for_all_is_named():
+    """Other requests of the claim could be served: they are not told, and nobody is to lower the count of all."""
+    cluster = node(a_slice(GPU, gpu(0), gpu(1)), a_slice("other.example", gpu(0), count=2))
+    (reason,) = planned(cluster, ask("x"), one_or_all()).shortfalls
+    assert reason.subject == "r/every"
+    assert "instead of all" in reason.advice
 
 
 def test_a_selector_that_fails_keeps_the_pod_away():
