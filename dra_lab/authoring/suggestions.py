@@ -18,7 +18,7 @@ from dra_lab.model.plan import Suggestion
 from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link, asks, covers
-from dra_lab.topology.locality import Locality, level_value, localities
+from dra_lab.topology.locality import Locality, localities, shared_value
 
 MOST_SELECTOR_SUGGESTIONS = 2
 """Most NUMA nodes for which selectors are proposed; the others would read the same."""
@@ -137,7 +137,7 @@ def _by_place(where: str, here: Mapping[str, list[tuple[PoolDevice, Locality]]])
     at: dict[str | int, Counter[str]] = defaultdict(Counter)
     for end, found in here.items():
         for item, locality in found:
-            value = level_value(locality, where, item.device)
+            value = shared_value(locality, where, item.device)
             if value is not None:
                 at[value][end] += 1
     return list(at.values())

@@ -17,7 +17,7 @@ from dra_lab.model.plan import Placement, Plan
 from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, How, Link, asks
-from dra_lab.topology.locality import Locality, level_value, localities
+from dra_lab.topology.locality import Locality, level_value, localities, shared_value
 
 _ONE_ROOT = ("pcieRoot", How.TOGETHER)
 
@@ -101,7 +101,8 @@ class HeldPlan:
         if found is not None and isinstance(found.value, tuple) and self.release.enabled("DRAListTypeAttributes"):
             plain = [int(v) if link.is_level and isinstance(v, str) and v.isdecimal() else v for v in found.value]
             return frozenset((type(v).__name__ if link.is_level else found.kind.rstrip("s"), v) for v in plain)
-        value = level_value(self.places[device], link.where, published)
+        value_at = level_value if link.how is How.APART else shared_value
+        value = value_at(self.places[device], link.where, published)
         if value is not None:
             return frozenset({(type(value).__name__ if link.is_level or found is None else found.kind, value)})
         if found is not None and found.value == "" and link.must and (link.where, link.how) == _ONE_ROOT:

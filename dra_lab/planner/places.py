@@ -6,7 +6,7 @@ from dra_lab.drivers import level_attributes
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.sketch import How, Link
-from dra_lab.topology.locality import Locality, level_value
+from dra_lab.topology.locality import Locality, level_value, shared_value
 
 PlaceValue = tuple[str, str | int]
 """A value at a place with its type, because 1, True and "1" are three values (dra-semantics 3.9 M4)."""
@@ -41,7 +41,8 @@ def place_values(locality: Locality, link: Link, device: Device, *, lists: bool)
 
 
 def _at_level(locality: Locality, link: Link, device: Device, *, lists: bool) -> Values:
-    known = typed(level_value(locality, link.where, device))
+    value = level_value if link.how is How.APART else shared_value
+    known = typed(value(locality, link.where, device))
     listed = _listed(locality, link, device)
     if listed is None or (known is not None and not lists):
         return _empty_root(locality, link, device) if known is None else (known,)

@@ -38,6 +38,7 @@ _LOCALITIES = "_localities"
 _MOST_DEVICES = 200_000
 """Devices with different attributes of which a cluster that is followed remembers the places."""
 
+_LEVEL_WORDS = {"numaNode": "NUMA node", "pcieRoot": "PCIe root", "switch": "PCIe switch"}
 _KIND_WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", "other": "other devices"}
 
 
@@ -156,6 +157,22 @@ def level_value(locality: Locality, where: str, device: Device) -> str | int | N
     attribute = device.lookup(where, locality.device.driver)
     value = attribute.value if attribute is not None else None
     return None if isinstance(value, tuple) else value
+
+
+def shared_value(locality: Locality, where: str, device: Device) -> str | int | None:
+    """Return the value that devices at one place of a link share, as `level_value`; it does not tell places apart.
+
+    Where a device's socket is not known, it is that of its NUMA node, else of its PCIe root or switch: what sits there
+    together is in one socket, so that a wider level is never worse. Two such values may be the same socket.
+    """
+    value = level_value(locality, where, device)
+    if value is not None or where != "socket":
+        return value
+    for level in ("numaNode", "pcieRoot", "switch"):
+        place = locality.place(level)
+        if place is not None:
+            return f"that of {_LEVEL_WORDS[level]} {place.value}"
+    return None
 
 
 @dataclass(slots=True)

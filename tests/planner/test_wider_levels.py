@@ -1,0 +1,62 @@
+"""A link at a wider level holds wherever it holds at a nearer one, whatever is known of the wider level."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from exhaustive_plans import GPU, random_cluster, random_sketch
+from msgspec.structs import replace
+from small_nodes import NUMA, a_slice, cluster, gpu
+
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.planner import make_plan
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster
+
+RELEASE = KubernetesRelease("1.36")
+
+
+def test_relaxing_to_the_socket_helps_where_relaxing_to_the_numa_node_does():
+    """What is on one NUMA node is in one socket, also where no driver publishes sockets."""
+    plan = make_plan(load_cluster("sample:oke-gb200"), read_sketch("sample:oke-gb200/one-pair"), release=RELEASE)
+    tried = {change.title: change.fitting for change in plan.reasons.relaxations if "Relax" in change.title}
+    assert tried == {"Relax 'pairs' to the NUMA node": 4, "Relax 'pairs' to the socket (no manifest can say it)": 4}
+
+
+@pytest.mark.parametrize("how", [How.TOGETHER, How.PAIRWISE])
+def test_a_link_at_the_socket_fits_where_one_at_a_numa_node_fits(how):
+    """On random nodes without sockets a must-link at the socket fits on no fewer than one at the NUMA node."""
+    seen = 0
+    for seed in range(300):
+        rng = random.Random(f"wider {seed}")
+        world, sketch = random_cluster(rng), random_sketch(rng)
+        names = tuple(request.name for request in sketch.requests if request.exactly is not None)[:2]
+        if len(names) < 2:
+            continue
+        near, wide = (replace(sketch, links=(Link("l", names, where, how),)) for where in ("numaNode", "socket"))
+        if make_plan(world, near, release=RELEASE).fits:
+            seen += 1
+            assert make_plan(world, wide, release=RELEASE).fits, seed
+    assert seen > 5
+
+
+@pytest.mark.parametrize(("numa", "fits"), [((0, 0), True), ((0, 1), False)])
+def test_unknown_sockets_are_one_for_devices_of_one_numa_node_only(numa, fits):
+    """Two NUMA nodes of unknown sockets are not taken for one socket."""
+    assert fits_at_socket(How.TOGETHER, numa) is fits
+
+
+def test_unknown_sockets_are_never_known_to_differ():
+    """Devices on two NUMA nodes of unknown sockets may be in one socket: "apart" does not hold."""
+    assert not fits_at_socket(How.APART, (0, 1))
+
+
+def fits_at_socket(how: How, numa: tuple[int, int]) -> bool:
+    """Say whether two GPUs on these NUMA nodes, of unknown sockets, keep a link at the socket."""
+    world = cluster(a_slice(GPU, *(gpu(n, "", **{NUMA: at}) for n, at in enumerate(numa))))
+    request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name=GPU, count=2))
+    sketch = ClaimSketch(requests=(request,), links=(Link("l", ("gpu",), "socket", how),))
+    return make_plan(world, sketch, release=RELEASE).fits
