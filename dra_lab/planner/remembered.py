@@ -65,7 +65,8 @@ class Remembered:
 
     `question` is what all of it depends on besides slices, nodes, classes and overlays. `held` is what was in use at
     the latest whole look, to which `states` belong. `layouts` are numbered, `layout_of` tells their numbers by shape
-    and shares; `prints` are by kind of node, by state, or by layout and what is free of it.
+    and shares; `prints` are by kind of node, by state, or by layout and what is free of it. `orphans` are layouts made
+    from a node that sees something else now: another node of theirs is to stand for them.
     """
 
     question: Hashable
@@ -75,6 +76,7 @@ class Remembered:
     states: dict[str, NodeState] = field(default_factory=dict)
     held: AllocatedDevices = field(default_factory=AllocatedDevices)
     solutions: dict[Hashable, Solution] = field(default_factory=dict)
+    orphans: dict[int, Layout] = field(default_factory=dict)
     _nodes: dict[str, set[str]] = field(default_factory=dict)
     _same: dict[Print, Print] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=count)
@@ -94,10 +96,10 @@ class Remembered:
 
     def leave(self, nodes: Collection[str], before: ClusterViews, after: ClusterViews) -> None:
         """Forget what was found on nodes that see something else now, from views `before` to those `after`."""
-        lost = {number for number, layout in self.layouts.items() if layout.problem.node in nodes}
-        self.layouts = {number: layout for number, layout in self.layouts.items() if number not in lost}
-        self.layout_of = {key: number for key, number in self.layout_of.items() if number not in lost}
-        self.states = {n: s for n, s in self.states.items() if n not in nodes and s.layout not in lost}
+        self.orphans = {n: layout for n, layout in self.layouts.items() if layout.problem.node in nodes}
+        self.layouts = {number: layout for number, layout in self.layouts.items() if number not in self.orphans}
+        self.layout_of = {key: number for key, number in self.layout_of.items() if number not in self.orphans}
+        self.states = {name: state for name, state in self.states.items() if name not in nodes}
         # a solution names devices of its node; one that does not begins with another word
         self.solutions = {
             key: found for key, found in self.solutions.items() if not (isinstance(key, tuple) and key[0] in nodes)
@@ -109,6 +111,16 @@ class Remembered:
                     del self._nodes[pool]
             for item in after.view(name).devices if name in after.cluster.node_by_name else ():
                 self._nodes.setdefault(item.id.pool, set()).add(name)
+
+    def adopt(self, number: int, shape: tuple[int, ...], shared: Hashable, layout: Layout) -> bool:
+        """Make a layout of another node that of an orphan's states; False where it is not the same but for names."""
+        before = self.orphans[number]
+        if (layout.group_of, layout.sizes) != (before.group_of, before.sizes):
+            return False
+        self.layouts[number] = layout
+        self.layout_of[shape, shared] = number
+        del self.orphans[number]
+        return True
 
     def forget(self) -> None:
         """Forget what belongs to states that no node is in any more, once it is more than what the present ones need.
