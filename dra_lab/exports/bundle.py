@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError
+from dra_lab.exports.asked_twice import asked_twice
 from dra_lab.exports.files import write_files
 from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
@@ -104,7 +105,7 @@ def make_bundle(
         make = kustomize_patch if wanted.patch else patch_copy
         made = make(workload, files.claim, container=wanted.container, affinity=affinity)
         texts[made.name], patch = made.text, made.name if wanted.patch else ""
-        findings += made.findings
+        findings += (*made.findings, *asked_twice(workload, files.claim))
     if wanted.annotate:
         texts[files.claim_file] = _annotated(texts[files.claim_file], _inputs([sketch], cluster))
     texts[KUSTOMIZATION] = kustomization([name for name in texts if name != patch], patch, workload)

@@ -17,6 +17,7 @@ from dra_lab.exports.manifests import manifest_files
 from dra_lab.exports.targets import Target
 from dra_lab.exports.workload import kustomize_patch, patch_copy
 from dra_lab.exports.workload_file import read_workload
+from dra_lab.findings import Severity
 
 TEXT = """\
 # our inference service
@@ -218,3 +219,31 @@ def test_versions_and_digests_are_annotations_only_where_asked_for():
         "dra-lab/drawing-digest",
         "dra-lab/cluster-digest",
     }
+
+
+LIMITED = TEXT.replace('image: "vllm:1"', 'image: "vllm:1"\n          resources: {limits: {nvidia.com/gpu: 2, cpu: 4}}')
+
+
+def told_beside_the_claim(tmp_path, text=LIMITED, **names):
+    bundle = make_bundle(PAIRS, ON, Target(R136), Wanted(workload=workload(tmp_path, text), **names))
+    return [f for f in bundle.findings if f.rule in ("asked-twice", "plugin-beside-claim")]
+
+
+@pytest.mark.parametrize("patch", [False, True])
+def test_what_the_workload_still_asks_of_a_device_plugin_is_told(tmp_path, patch):
+    """A limit of the class that the claim asks for too is a warning: where it stands, what it is, what to do."""
+    (told,) = told_beside_the_claim(tmp_path, patch=patch)
+    assert told.severity is Severity.WARNING
+    assert str(told.origin) == "deployment.yaml, Deployment/llm, spec.template.spec.containers[0].resources.limits"
+    assert "container model still asks for nvidia.com/gpu: 2" in told.message
+    assert "dra-lab migrate" in told.advice
+
+
+def test_devices_of_another_kind_from_a_plugin_are_a_note(tmp_path):
+    """They may be meant: the claim does not ask for their class."""
+    (told,) = told_beside_the_claim(tmp_path, LIMITED.replace("nvidia.com/gpu", "amd.com/gpu"))
+    assert (told.rule, told.severity) == ("plugin-beside-claim", Severity.NOTE)
+
+
+def test_a_workload_without_extended_resources_is_not_told_of_any(tmp_path):
+    assert not told_beside_the_claim(tmp_path, LIMITED.replace("nvidia.com/gpu: 2, ", ""))
