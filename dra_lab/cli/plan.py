@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dra_lab.cli.options import Commands, add_claim, plan_with_bar, seconds, session_of, status_of
 from dra_lab.cli.pods import plan_pod, refuse_output
 from dra_lab.cli.workloads import add_workloads, is_fleet, run_fleet
-from dra_lab.findings import Finding
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
+
+if TYPE_CHECKING:
+    from dra_lab.gitops.asked import AskedPod
 
 
 def add(commands: Commands) -> None:
@@ -38,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     pod = plan_pod(options)
     if pod is not None:
         refuse_output(options)
-        _tell(options, pod.plan, pod.cluster, pod.findings)
+        _tell(options, pod.plan, pod.cluster, (*_one_of_many(options, pod.pod), *pod.findings))
         return status_of(pod.plan)
     session = session_of(options)
     plan = plan_with_bar(session)
@@ -48,6 +52,19 @@ def run(options: argparse.Namespace) -> int:
         for path in export(session, options.output):
             print(f"wrote {path}", file=sys.stderr)
     return status_of(plan)
+
+
+def _one_of_many(options: argparse.Namespace, pod: AskedPod) -> Iterator[Finding]:
+    """Yield that one pod was planned where its workload runs several."""
+    if pod.replicas < 2:
+        return
+    message = f"{options.claim} says {pod.replicas} replicas; this is the plan of one of them"
+    if pod.allocated or pod.shared:
+        names = ", ".join(sorted({*pod.shared, *(claim.metadata.name for claim in pod.allocated)}))
+        advice = f"They share {names}, which is allocated once: dra-lab check answers such pods together."
+    else:
+        advice = f"--replicas {pod.replicas} behind --claim places all of them; dra-lab check asks how many fit."
+    yield Finding("one-replica-planned", Severity.NOTE, pod.subject, message, advice)
 
 
 def _tell(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: Iterable[Finding]) -> None:

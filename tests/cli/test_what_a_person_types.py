@@ -161,3 +161,48 @@ def test_the_version_is_told(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert (ended.value.code, capsys.readouterr().out) == (0, f"dra-lab {__version__}\n")
+
+
+TEMPLATE = """\
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
+"""
+WITH_CLAIM = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: server}
+spec:
+  replicas: 3
+  template:
+    spec:
+      resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]
+      containers: [{name: a, image: a, resources: {claims: [{name: gpu}]}}]
+"""
+
+
+def test_a_plan_of_one_pod_says_how_many_its_workload_runs(tmp_path, capsys):
+    """And with which words all of them are planned: these answer for three."""
+    (tmp_path / "all.yaml").write_text(WITH_CLAIM + TEMPLATE)
+    asked = ["plan", EKS, "--claim", str(tmp_path / "all.yaml")]
+    assert main(asked) == 0
+    told = capsys.readouterr().err
+    assert "all.yaml says 3 replicas; this is the plan of one of them. --replicas 3 behind --claim places all" in told
+    assert main([*asked, "--replicas", "3"]) == 0
+    assert "3 of 3 replicas placed" in capsys.readouterr().out
+
+
+def test_a_plan_of_pods_that_share_a_claim_names_the_command_that_answers_them(tmp_path, capsys):
+    """Their replicas cannot be planned with claims of their own."""
+    shared = TEMPLATE.replace("Template", "").replace("{spec: {devices", "{devices").replace("}}]}}}", "}}]}}")
+    (tmp_path / "all.yaml").write_text(WITH_CLAIM.replace("resourceClaimTemplateName", "resourceClaimName") + shared)
+    assert main(["plan", EKS, "--claim", str(tmp_path / "all.yaml")]) == 0
+    assert "They share gpu, which is allocated once: dra-lab check" in capsys.readouterr().err
+
+
+def test_a_plan_of_a_single_pod_says_nothing_of_replicas(tmp_path, capsys):
+    (tmp_path / "all.yaml").write_text(WITH_CLAIM.replace("  replicas: 3\n", "") + TEMPLATE)
+    assert main(["plan", EKS, "--claim", str(tmp_path / "all.yaml")]) == 0
+    assert "replicas" not in capsys.readouterr().err
