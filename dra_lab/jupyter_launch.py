@@ -52,6 +52,10 @@ def config_path(given: str) -> str:
     Messages of widgets come to the kernel's main thread, and not to a second one ("subshell") as JupyterLab has it:
     what a person draws and what a cell does to the same planner would run at the same time, and the answer waits for
     the main thread anyway.
+
+    A window that opens for the first time on a notebook has its file browser closed (`draLabWide` in its page's
+    configuration, read by our extension): at 1280 px it would leave the planner one column and push the picture off
+    the screen. JupyterLab keeps what the person makes of it.
     """
     return os.pathsep.join([*([given] if given else []), str(CONFIG)])
 

@@ -169,3 +169,34 @@ def test_dra_lab_opens_a_planner_that_has_run(chromium, tmp_path):
         page.close()
         server.end_sessions()
         server.close()
+
+
+def test_the_first_window_of_dra_lab_has_room_for_both_columns_and_later_ones_are_left_as_they_were(chromium, tmp_path):
+    """At 1280 px the file browser would push the picture off the screen; who opens it finds it open the next time."""
+    server = LabServer(tmp_path / "lab", program=DRA_LAB)
+    page = LabPage(chromium.new_context(viewport={"width": 1280, "height": 800}), server)
+    collapsed = "() => window.jupyterapp.shell.leftCollapsed"
+    try:
+        page.goto("", reset=False)
+        opened(page)
+        page.page.wait_for_function(collapsed)
+        page.page.wait_for_function("() => document.querySelector('.dra-lab')?.clientWidth >= 960")
+        picture = page.page.locator(".dra-lab-hardware .dra-picture svg").first.bounding_box()
+        assert picture is not None
+        assert picture["y"] < 700
+        page.command("filebrowser:activate")
+        until(lambda: left_is_kept_open(server), "JupyterLab keeps the layout")
+        page.goto("", reset=False)
+        opened(page)
+        assert page.page.evaluate(collapsed) is False
+    finally:
+        page.close()
+        server.end_sessions()
+        server.close()
+
+
+def left_is_kept_open(server):
+    """Say whether the layout that JupyterLab has saved has the left side bar open."""
+    listed = server.api("lab/api/workspaces")["workspaces"]["values"]
+    layouts = [space["data"].get("layout-restorer:data", {}) for space in listed]
+    return any(layout.get("left", {}).get("collapsed") is False for layout in layouts)

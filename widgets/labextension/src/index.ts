@@ -1,5 +1,5 @@
 /** The JupyterLab half of dra_lab: a launcher card, commands, and planner notebooks that run when they open. */
-import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { ILabShell, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
 import { IDefaultFileBrowser } from "@jupyterlab/filebrowser";
 import { ILauncher } from "@jupyterlab/launcher";
@@ -9,6 +9,7 @@ import { newPlan } from "./new_plan";
 import { listen, openInTab } from "./open_in_tab";
 import { isClusterFile } from "./planner_notebook";
 import { RunOnOpen } from "./run_on_open";
+import { wideAtFirst } from "./wide_first";
 
 const NEW_PLAN = "dra-lab:new-plan";
 const PLAN_WITH = "dra-lab:plan-with";
@@ -60,14 +61,16 @@ const plugin: JupyterFrontEndPlugin<void> = {
   id: "dra-lab:plugin",
   description: "Launcher card and commands of the planner; planner notebooks that run when they open.",
   autoStart: true,
-  optional: [ICommandPalette, ILauncher, IDefaultFileBrowser],
+  optional: [ICommandPalette, ILauncher, IDefaultFileBrowser, ILabShell],
   activate: (
     app: JupyterFrontEnd,
     palette: ICommandPalette | null,
     launcher: ILauncher | null,
     browser: IDefaultFileBrowser | null,
+    shell: ILabShell | null,
   ) => {
     addCommands(app, browser);
+    if (shell) wideAtFirst(shell, Promise.all([app.restored, browser?.model.restored]));
     app.docRegistry.addWidgetExtension("Notebook", new RunOnOpen(app));
     app.docRegistry.addWidgetExtension("Notebook", new KernelGone(app));
     listen(app);
