@@ -9,6 +9,7 @@ import msgspec
 
 from dra_lab.cel.selector import compile_selector
 from dra_lab.errors import CelCompileError, CelRuntimeError, InputError
+from dra_lab.model.decoding import from_builtins
 from dra_lab.model.device import Device
 
 
@@ -21,7 +22,7 @@ def replay_cel(case: Mapping[str, Any]) -> dict[str, Any]:
     try:
         published = dict(case["device"])
         driver = str(published.pop("driver"))
-        device = msgspec.convert({"name": "device", **published}, Device)
+        device = from_builtins({"name": "device", **published}, Device)
         expression = str(case["expression"])
     except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
         raise InputError(f"the device of CEL case {case.get('id')!r} cannot be read: {error}") from None

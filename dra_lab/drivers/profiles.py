@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
-from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import yaml
 
 from dra_lab.errors import DraLabError
+from dra_lab.model.decoding import from_builtins
 from dra_lab.model.device import AttributeValue
 
 if TYPE_CHECKING:
@@ -206,10 +206,6 @@ def read_data(name: str) -> Any:
     return yaml.safe_load(_data().joinpath(name).read_text(encoding="utf-8"))
 
 
-# msgspec 0.22 crashes the process when two threads convert to the same dataclass for the first time.
-_ONE_AT_A_TIME = Lock()
-
-
 def convert(raw: Any, kind: type[T], where: str) -> T:
     """Turn plain data into a value, naming the file and the field when they do not agree.
 
@@ -217,8 +213,7 @@ def convert(raw: Any, kind: type[T], where: str) -> T:
     """
     try:
         _refuse_unknown_fields(raw, kind)
-        with _ONE_AT_A_TIME:
-            return msgspec.convert(raw, kind)
+        return from_builtins(raw, kind)
     except (msgspec.ValidationError, TypeError) as error:
         raise DraLabError(f"{where}: {error}; correct the data file (see drivers/data/README.md)") from error
 

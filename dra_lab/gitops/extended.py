@@ -11,6 +11,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.pods import PodTemplate
 from dra_lab.model.claims import ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.decoding import from_builtins
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workloads import Pod, PodSpec
@@ -47,7 +48,7 @@ def plugin_findings(pod: PodTemplate, nodes: Sequence[str]) -> Iterator[Finding]
 
 def _typed(pod: PodTemplate) -> Pod | None:
     try:
-        spec = msgspec.convert(pod.spec, PodSpec)
+        spec = from_builtins(pod.spec, PodSpec)
     except msgspec.ValidationError:
         return None
     return Pod(metadata=ObjectMeta(name=pod.document.name, namespace=pod.document.namespace), spec=spec)

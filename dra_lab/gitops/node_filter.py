@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.decoding import from_builtins
 from dra_lab.model.nodes import Node, NodeSelector, node_matches
 
 _KEEPS_AWAY = ("NoSchedule", "NoExecute")
@@ -53,7 +54,7 @@ def _selected(node: Node, spec: Mapping[str, Any]) -> bool:
     if required is None:
         return True
     try:
-        selector = msgspec.convert(required, NodeSelector)
+        selector = from_builtins(required, NodeSelector)
     except msgspec.ValidationError:
         return True
     return node_matches(selector, node)

@@ -17,6 +17,7 @@ from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_o
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.decoding import decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.nodes import Node
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
@@ -226,14 +227,14 @@ class _List(msgspec.Struct, rename="camel"):
     items: list[msgspec.Raw]
 
 
-_DECODERS = {kind: msgspec.json.Decoder(model) for kind, (_, model) in KINDS.items()}
-_HEAD = msgspec.json.Decoder(_Head)
+_DECODERS = {kind: decoder(model) for kind, (_, model) in KINDS.items()}
+_HEAD = decoder(_Head)
 
 
 def _decode_list(data: bytes, source: str) -> Documents | None:
     """Decode a JSON `kind: List` straight into model values; None when anything needs a closer look."""
     try:
-        items = msgspec.json.decode(data, type=_List)
+        items = from_json(data, _List)
         if items.kind != "List":
             return None
         objects: list[tuple[Object, Origin]] = []
@@ -255,7 +256,7 @@ def _decode_list(data: bytes, source: str) -> Documents | None:
 def _decode_raw(raw: msgspec.Raw, head: _Head) -> Any:
     if head.kind == "Topology" or head.api_version == KINDS[head.kind][0]:
         return _DECODERS[head.kind].decode(raw)
-    return msgspec.convert(upgrade(msgspec.json.decode(raw)), KINDS[head.kind][1])
+    return from_builtins(upgrade(msgspec.json.decode(raw)), KINDS[head.kind][1])
 
 
 def _json_values(data: bytes, source: str) -> Iterator[Any]:

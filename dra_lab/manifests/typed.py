@@ -10,6 +10,7 @@ import msgspec
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
+from dra_lab.model.decoding import from_builtins
 
 T = TypeVar("T")
 Path = tuple[str | int, ...]
@@ -27,7 +28,7 @@ def convert(value: Any, kind: type[T], origin: Origin) -> T:
     Raises ManifestError whose origin has the path in the document (`spec.devices[1].name`), map keys filled in.
     """
     try:
-        return msgspec.convert(value, kind)
+        return from_builtins(value, kind)
     except msgspec.ValidationError as error:
         raise _explain(error, value, kind, origin) from None
     except RecursionError:
@@ -43,7 +44,7 @@ def convert_dropping_unknown(value: Any, kind: type[T], origin: Origin) -> tuple
     dropped: list[str] = []
     while len(dropped) < MAX_UNKNOWN:
         try:
-            return msgspec.convert(value, kind), tuple(dropped)
+            return from_builtins(value, kind), tuple(dropped)
         except msgspec.ValidationError as error:
             what, steps = _split(str(error))
             unknown = _UNKNOWN.match(what)
@@ -109,7 +110,7 @@ def _fill_keys(steps: Path, value: Any, kind: type[Any], what: str) -> Path:
 def _failing_key(mapping: dict[Any, Any], value: Any, head: Path, kind: type[Any], what: str) -> str | None:
     for key, entry in mapping.items():
         try:
-            msgspec.convert(_replaced(value, head, {key: entry}), kind)
+            from_builtins(_replaced(value, head, {key: entry}), kind)
         except msgspec.ValidationError as error:
             if _split(str(error))[0] == what:
                 return str(key)

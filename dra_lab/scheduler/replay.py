@@ -10,6 +10,7 @@ import msgspec
 from dra_lab.errors import ManifestError
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.decoding import from_builtins
 from dra_lab.model.nodes import Node
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
@@ -44,7 +45,7 @@ class RecordedCase(msgspec.Struct, frozen=True):
 def read_case(case: Mapping[str, Any]) -> RecordedCase:
     """Return a recorded case from its document. Raises ManifestError for one of another form."""
     try:
-        return msgspec.convert(case, RecordedCase)
+        return from_builtins(case, RecordedCase)
     except msgspec.ValidationError as error:
         raise ManifestError(f"this is no recorded allocation case: {error}") from error
 

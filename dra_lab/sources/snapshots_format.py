@@ -8,6 +8,7 @@ import msgspec
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.model.decoding import from_json
 from dra_lab.sources.snapshots_overlays import KeptOverlay
 
 FILE = "snapshot.json"
@@ -60,7 +61,7 @@ def decode_info(data: bytes, source: str) -> SnapshotInfo | None:
     Raises ManifestError for a snapshot of a later format, and for a broken one.
     """
     try:
-        head = msgspec.json.decode(data, type=_Head)
+        head = from_json(data, _Head)
     except (msgspec.MsgspecError, RecursionError):
         if KIND.encode() in data[:4096]:
             raise ManifestError("the description of the snapshot is broken", origin=Origin(source)) from None
@@ -71,7 +72,7 @@ def decode_info(data: bytes, source: str) -> SnapshotInfo | None:
         text = f"the snapshot has format version {head.format_version}, and {FORMAT_VERSION} is read"
         raise ManifestError(f"{text}; capture it again, or use a later dra-lab", origin=Origin(source))
     try:
-        info = msgspec.json.decode(data, type=SnapshotInfo)
+        info = from_json(data, SnapshotInfo)
         if info.captured_at:
             datetime.fromisoformat(info.captured_at)
     except (msgspec.MsgspecError, ValueError) as error:

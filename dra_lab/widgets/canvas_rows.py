@@ -11,6 +11,7 @@ import msgspec
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.decoding import from_builtins
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.session import Session
@@ -28,7 +29,7 @@ def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
     """Return what can be drawn for a cluster, as `dra_lab.authoring.palette` offers it."""
     from dra_lab.authoring.palette import palette
 
-    rows = tuple(msgspec.convert(entry, PaletteRow, from_attributes=True) for entry in palette(cluster))
+    rows = tuple(from_builtins(entry, PaletteRow, from_attributes=True) for entry in palette(cluster))
     # without claims nobody knows what is free
     return rows if cluster.claims_known else tuple(msgspec.structs.replace(row, free=-1) for row in rows)
 
@@ -40,7 +41,7 @@ def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> Ca
     """
     cluster, sketch, release = session.cluster, session.sketch, session.release
     if not session.is_counted:
-        known = msgspec.convert(before or {}, CanvasStatus)
+        known = from_builtins(before or {}, CanvasStatus)
         links = {link.name: known.links.get(link.name, LinkRow(label=link.where)) for link in sketch.links}
         rows = _request_rows(sketch, session.status)
         return CanvasStatus(requests=rows, links=links, pairs=known.pairs, counting=not session.is_prepared)

@@ -10,6 +10,7 @@ import msgspec
 import traitlets
 
 from dra_lab.errors import DraLabError, SketchError
+from dra_lab.model.decoding import from_builtins
 from dra_lab.model.sketch import ClaimSketch, check_sketch
 from dra_lab.session import Session
 from dra_lab.session.history import History
@@ -26,7 +27,7 @@ def read_sketch(value: object) -> ClaimSketch:
         sketch = value
     else:
         try:
-            sketch = msgspec.convert(value, ClaimSketch)
+            sketch = from_builtins(value, ClaimSketch)
         except msgspec.ValidationError as error:
             raise SketchError(f"the drawing is not a ClaimSketch: {error}") from error
     check_sketch(sketch)

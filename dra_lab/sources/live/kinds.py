@@ -9,6 +9,7 @@ import msgspec
 
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS
 from dra_lab.model.claims import DeviceClass, ResourceClaim
+from dra_lab.model.decoding import from_json
 from dra_lab.model.nodes import Node
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.workloads import Pod
@@ -163,7 +164,7 @@ def _exists(client: ReadingClient, served: Served) -> bool:
 
 def _decoded(answer: bytes, model: type[Any], server: str) -> Any:
     try:
-        return msgspec.json.decode(answer, type=model)
+        return from_json(answer, model)
     except (msgspec.MsgspecError, RecursionError):
         raise not_kubernetes(answer, server) from None
 

@@ -15,6 +15,7 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.manifests.typed import convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import upgrade
+from dra_lab.model.decoding import decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.workloads import Container, Pod
 from dra_lab.sources.live.client import ReadingClient
@@ -126,7 +127,7 @@ class _Page:
 def _page_decoder(kind: str) -> msgspec.json.Decoder[Any]:
     model = KIND_BY_NAME[kind].model
     fields = [("kind", str), ("metadata", _ListMeta), ("items", list[model])]  # type: ignore[valid-type]
-    return msgspec.json.Decoder(msgspec.defstruct(f"{kind}Page", fields))
+    return decoder(msgspec.defstruct(f"{kind}Page", fields))
 
 
 def _page_of(answer: bytes, served: Served, server: str, source: str) -> _Page:
@@ -136,7 +137,7 @@ def _page_of(answer: bytes, served: Served, server: str, source: str) -> _Page:
             page = _page_decoder(kind.name).decode(answer)
             if page.kind == f"{kind.name}List":
                 return _Page(page.metadata, page.items, len(page.items))
-        envelope = msgspec.json.decode(answer, type=_Envelope)
+        envelope = from_json(answer, _Envelope)
     except (msgspec.MsgspecError, RecursionError):
         envelope = _envelope(answer, server)
     if envelope.kind != f"{kind.name}List":
@@ -152,7 +153,7 @@ def _page_of(answer: bytes, served: Served, server: str, source: str) -> _Page:
 
 def _envelope(answer: bytes, server: str) -> _Envelope:
     try:
-        return msgspec.json.decode(answer, type=_Envelope)
+        return from_json(answer, _Envelope)
     except (msgspec.MsgspecError, RecursionError):
         raise not_kubernetes(answer, server) from None
 
@@ -163,7 +164,7 @@ def _is_v1(served: Served) -> bool:
 
 @lru_cache(maxsize=16)
 def _decoder(kind: str) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(KIND_BY_NAME[kind].model)
+    return decoder(KIND_BY_NAME[kind].model)
 
 
 def decode_item(raw: bytes, served: Served, source: str) -> tuple[Any | None, tuple[Finding, ...]]:
@@ -176,7 +177,7 @@ def decode_item(raw: bytes, served: Served, source: str) -> tuple[Any | None, tu
         if _is_v1(served):
             return _decoder(kind.name).decode(raw), ()
         plain = {**msgspec.json.decode(raw), "kind": kind.name, "apiVersion": served.api_version}
-        return msgspec.convert(upgrade(plain), kind.model), ()
+        return from_builtins(upgrade(plain), kind.model), ()
     except (msgspec.MsgspecError, ManifestError, TypeError, RecursionError):
         pass
     try:

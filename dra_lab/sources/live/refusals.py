@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from dra_lab.errors import SourceError
+from dra_lab.model.decoding import from_json
 
 
 class Refusal(SourceError):
@@ -69,7 +70,7 @@ MAX_WORDS = 300
 def refusal_of(status: int, body: bytes, headers: Any, server: str) -> Refusal:
     """Return what a status of failure means; the body is a Status object, or words of something in between."""
     try:
-        told = msgspec.json.decode(body, type=_Status)
+        told = from_json(body, _Status)
         reason, detail = told.reason, told.message
     except (msgspec.MsgspecError, RecursionError):
         reason, detail = "", " ".join(body[:MAX_WORDS].decode("utf-8", "replace").split())
@@ -80,7 +81,7 @@ def refusal_of(status: int, body: bytes, headers: Any, server: str) -> Refusal:
 def status_of_event(value: bytes) -> Refusal:
     """Return the refusal that an event of type ERROR carries as its object."""
     try:
-        told = msgspec.json.decode(value, type=_Status)
+        told = from_json(value, _Status)
     except (msgspec.MsgspecError, RecursionError):
         told = _Status("an event of type ERROR without a Status")
     detail = told.message[:MAX_WORDS]

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.model.decoding import from_json
 from dra_lab.model.topologies import TOPOLOGY_VERSIONS, Topology
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.contexts import Context
@@ -54,7 +55,7 @@ def _of_group(client: ReadingClient, group: str, versions: tuple[str, ...]) -> l
         version = _served(client, group, versions)
         if not version:
             return []
-        listed = msgspec.json.decode(client.get(f"/apis/{group}/{version}/topologies", attempts=ATTEMPTS), type=_List)
+        listed = from_json(client.get(f"/apis/{group}/{version}/topologies", attempts=ATTEMPTS), _List)
     except Refusal as error:
         if error.status == 404:
             return []
@@ -71,7 +72,7 @@ def _served(client: ReadingClient, group: str, versions: tuple[str, ...]) -> str
     """Return the newest version that is served and read here, "" for none; who may not ask is told nothing."""
     try:
         answer = client.get(f"/apis/{group}", attempts=ATTEMPTS)
-        served = {entry.version for entry in msgspec.json.decode(answer, type=_Group).versions}
+        served = {entry.version for entry in from_json(answer, _Group).versions}
     except Refusal as error:
         if error.status in (403, 404):
             return ""

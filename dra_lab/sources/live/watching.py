@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from dra_lab.errors import Cancelled, SourceError
+from dra_lab.model.decoding import decoder
 from dra_lab.sources.live.client import ReadingClient, Stream
 from dra_lab.sources.live.kinds import Served, discover
 from dra_lab.sources.live.objects import LiveObjects
@@ -55,8 +56,8 @@ class _Event(msgspec.Struct):
     object: msgspec.Raw
 
 
-_EVENT = msgspec.json.Decoder(_Event)
-_OBJECT = msgspec.json.Decoder(_Object)
+_EVENT = decoder(_Event)
+_OBJECT = decoder(_Object)
 
 
 @dataclass

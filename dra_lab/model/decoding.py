@@ -1,0 +1,53 @@
+"""The one door from plain values and JSON to typed values: safe for whichever thread is the first to need a type.
+
+msgspec (0.19 to 0.22) works out what it has to know of a Struct or dataclass at the first decoding, and hands the
+unfinished table to every other thread meanwhile, which ends the process with a segmentation fault. So each type is
+worked out once here, with all that it is made of, while other threads that need a new one wait. Decoding itself waits
+for nobody. Encoding, `to_builtins` and `structs.replace` use no such table.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
+# One for all types: two that differ may be made of a third.
+_WORKING_OUT = Lock()
+
+
+def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    """Return the JSON decoder of a type (a Struct, a dataclass, a list or tuple of them): the same one every time.
+
+    Raises TypeError for a type that msgspec cannot decode to.
+    """
+    found = _DECODERS.get(kind)
+    if found is None:
+        with _WORKING_OUT:
+            found = _DECODERS.get(kind)
+            if found is None:
+                found = _DECODERS[kind] = msgspec.json.Decoder(kind)
+    return found
+
+
+def from_json(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
+    """Return JSON as a value of a type.
+
+    Raises msgspec.DecodeError for what is no JSON, msgspec.ValidationError for JSON of another form, RecursionError for
+    what is nested too deeply.
+    """
+    return decoder(kind).decode(data)
+
+
+def from_builtins(value: Any, kind: type[T], *, from_attributes: bool = False) -> T:
+    """Return a plain value (dicts, lists, texts, numbers) as a value of a type: the way back from `to_builtins`.
+
+    With `from_attributes` an object with attributes of the fields' names may stand for a dict. Raises
+    msgspec.ValidationError for a value of another form, RecursionError for one that is nested too deeply.
+    """
+    decoder(kind)
+    return msgspec.convert(value, kind, from_attributes=from_attributes)
