@@ -27,11 +27,12 @@ def check_plan(
     """Return every rule that a plan breaks, as errors.
 
     Checked of its devices: each is on the node, matches class and selectors, tolerates taints, is free, has the
-    capacity and is taken once unless it is shareable; shared counters; counts, All and alternatives; the limit of 32 in
-    each claim; every must-link; node selectors, also of the pod's claims that hold devices already; the values of the
-    goals. `damage`, which is about other pods, is counted anew where trying all replicas is short (`plan_damage`); of
-    replicas without end the plan says the most it can be, which is not checked further. Then status, bounds and proofs,
-    and that its node classes cover every node; and the devices and goals of kube-scheduler's first fits, but for links.
+    capacity and is taken once unless it is shareable; shared counters; counts and alternatives; All, taken or not; the
+    limit of 32 in each claim; every must-link; node selectors, also of the pod's claims that hold devices already; the
+    values of the goals. `damage`, which is about other pods, is counted anew where trying all replicas is short
+    (`plan_damage`); of replicas without end the plan says the most it can be, which is not checked further. Then
+    status, bounds and proofs, and that its node classes cover every node; and the devices and goals of kube-scheduler's
+    first fits, but for links.
 
     The cluster is to be the one that was planned on, with the device classes of the plan; where it is only a part of
     that one, `asks_for_nics` says whether the plan's requests may take a NIC anywhere in the whole.
@@ -107,6 +108,11 @@ def _served(held: HeldPlan) -> Iterator[Finding]:
         wanted = len(all_devices(held, ask)) if ask.all_devices else ask.count
         if have != wanted and not is_split(held, used[0]):
             yield broken("count", ask.reference, f"{have} devices are taken, {wanted} are asked for")
+
+
+def _listed(held: HeldPlan) -> Iterator[Finding]:
+    """Every request for all is listed before any search, also as an alternative that is never reached (3.4 S7, S8)."""
+    for ask in held.ways.values():
         if ask.all_devices:
             yield from looks_at_every(held, ask)
 
@@ -129,5 +135,5 @@ def _tied_to_node(held: HeldPlan) -> Iterator[Finding]:
                 break
 
 
-_RULES = (_eligible, _exclusive, capacity_kept, counters_kept, _served, _tied_to_node, goals_told)
+_RULES = (_eligible, _exclusive, capacity_kept, counters_kept, _served, _listed, _tied_to_node, goals_told)
 """What holds for kube-scheduler's first fit as well; links it need not keep, as a manifest cannot say all of them."""
