@@ -95,7 +95,7 @@ class Cluster:
     `read_as` is the user of the kubeconfig who read it, "" for files and samples; `resource_versions` says from where a
     watch of each kind (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster.
     `overlays` gives, by node, places of devices that a file tells and no slice publishes; kube-scheduler sees none.
-    `topologies` name the labels of nodes that are levels of the fabric; they are read once, also where it is followed.
+    `topologies` name the labels of nodes that are levels of the fabric; where it is followed, as they were last read.
     """
 
     slices: tuple[ResourceSlice, ...] = ()
