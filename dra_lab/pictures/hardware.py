@@ -88,8 +88,8 @@ def hardware_svg(
         item.set("tabindex", "0")
         break
     unhealthy = any(state.unhealthy for state in states.values())
-    signs = {"compared": on_top.compared, "known": cluster.claims_known, "unhealthy": unhealthy}
-    bottom = add_legend(root, prefix, width, scene.height + 14, **signs)
+    signs = {"compared": on_top.compared, "without_links": on_top.without_links, "unhealthy": unhealthy}
+    bottom = add_legend(root, prefix, width, scene.height + 14, known=cluster.claims_known, **signs)
     ground.set("height", f"{bottom:g}")
     # Where the legend begins: a view that scrolls the picture keeps the legend in sight.
     root.set("data-legend", f"{scene.height + 8:g}")

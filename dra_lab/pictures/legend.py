@@ -20,12 +20,21 @@ _ICON = 18.0
 
 
 def add_legend(
-    root: Element, prefix: str, width: float, top: float, *, compared: bool, known: bool, unhealthy: bool = False
+    root: Element,
+    prefix: str,
+    width: float,
+    top: float,
+    *,
+    compared: bool,
+    known: bool,
+    unhealthy: bool = False,
+    without_links: bool = False,
 ) -> float:
     """Add the legend below `top` and return where it ends.
 
-    `compared` adds the signs of the comparison with kube-scheduler; without `known` claims it says that devices in use
-    are not known; `unhealthy` adds that sign. Screen readers get the same from the labels of the devices.
+    `compared` adds the signs of the comparison with kube-scheduler, with `without_links` of what it takes by counts and
+    selectors only; without `known` claims it says that devices in use are not known; `unhealthy` adds that sign. Screen
+    readers get the same from the labels of the devices.
     """
     group = element(root, "g", class_="dra-hw-legend", aria_hidden="true")
     x, y = 2.0, top
@@ -34,7 +43,8 @@ def add_legend(
         entries += [("in-use dra-hw-unhealthy", "reported unhealthy", "", _ICON, "square")]
     if compared:
         entries += [("chosen dra-hw-only-best", "only best", "", _ICON, "square")]
-        entries += [("free dra-hw-only-k", "only kube-scheduler", "", _ICON, "square")]
+        theirs = "only kube-scheduler without links" if without_links else "only kube-scheduler"
+        entries += [("free dra-hw-only-k", theirs, "", _ICON, "square")]
     kinds = [("free", words, "", icon, shape) for shape, icon, words in _KINDS]
     for class_, words, pattern, icon, shape in (*entries, *kinds):
         room = icon + 5 + text_width(words, 11) + 12

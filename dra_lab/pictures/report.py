@@ -22,6 +22,7 @@ from dra_lab.pictures.report_reasons import (
     regrets,
     relaxations,
 )
+from dra_lab.pictures.states import over_each_other
 from dra_lab.pictures.words import first_fit_words, proof_words
 
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -160,13 +161,11 @@ def _pictures(cluster: Cluster, plan: Plan, node: str) -> str:
 
 def _compared_picture(cluster: Cluster, plan: Plan) -> str:
     """Return the picture of what kube-scheduler takes: with the manifest where that differs, else without links."""
-    best = set(plan.chosen())
-    told = plan.first_fit
-    if told is not None and told.placements and {p.device for p in told.placements} != best:
+    show, told = over_each_other(plan), plan.first_fit
+    if show == "both":
         svg = hardware_svg(cluster, plan.node, plan=plan, show="both", prefix="both")
         return _figure("best and kube-scheduler with this manifest", svg)
-    plain = plan.first_fit_plain
-    if plain is not None and plain.placements and {p.device for p in plain.placements} != best:
+    if show == "both-plain":
         svg = hardware_svg(cluster, plan.node, plan=plan, show="plain", prefix="plain")
         same = "; with this manifest it takes the best" if told is not None and told.placements else ""
         return _figure(f"kube-scheduler with counts and selectors only{same}", svg)

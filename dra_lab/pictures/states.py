@@ -50,11 +50,15 @@ class DeviceState:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is drawn on top: the requests of the filled devices, and of those that only kube-scheduler takes."""
+    """What is drawn on top: the requests of the filled devices, and of those that only kube-scheduler takes.
+
+    `compared`: the two lie over each other; `without_links`: kube-scheduler then has counts and selectors only.
+    """
 
     filled: Mapping[DeviceID, str] = field(default_factory=dict)
     scheduler: Mapping[DeviceID, str] = field(default_factory=dict)
     compared: bool = False
+    without_links: bool = False
 
 
 def shown(plan: Plan | None, node_name: str, show: str) -> Shown:
@@ -68,8 +72,21 @@ def shown(plan: Plan | None, node_name: str, show: str) -> Shown:
         return Shown(_by_device(_taken(fits[show])))
     over = {"both": plan.first_fit, "both-plain": plan.first_fit_plain}
     if show in over:
-        return Shown(_by_device(plan.placements), _by_device(_taken(over[show])), compared=True)
+        theirs, plain = _by_device(_taken(over[show])), show == "both-plain"
+        return Shown(_by_device(plan.placements), theirs, compared=True, without_links=plain)
     return Shown(_by_device(plan.placements))
+
+
+def over_each_other(plan: Plan) -> str:
+    """Return which comparison shows a difference: "both", "both-plain", or "" where kube-scheduler takes the same.
+
+    With this manifest first; where that takes the best devices, or none, what it takes without links.
+    """
+    for show, fit in (("both", plan.first_fit), ("both-plain", plan.first_fit_plain)):
+        taken = {placement.device for placement in _taken(fit)}
+        if taken and taken != set(plan.chosen()):
+            return show
+    return ""
 
 
 def _taken(first_fit: FirstFit | None) -> Sequence[Placement]:

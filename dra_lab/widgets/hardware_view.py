@@ -26,11 +26,12 @@ class HardwareView(LitWidget):
 
     `svg` is the picture, `node` whose it is, `caption` what else is to be said of it ("1 of 214 equal nodes"). `show`
     chooses what is drawn: the best allocation, kube-scheduler's with the manifest or without links, or both over
-    each other; `highlight` is a request's name or a device id; these two are written by either side. `pinned` is the
-    node that a person planned on. `graph_html` is the page of the PCIe/NUMA graph, "" until asked. The browser sends
-    `{type: "node", name}`, `{type: "pin", name}`, `{type: "graph"}`, `{type: "close-graph"}` and `{type: "sample"}`;
-    with devices chosen on the picture `{type: "by-example", devices}`, answered in `examples`, and
-    `{type: "take-example", number, add}`, which makes one of them the drawing or a part of it.
+    each other (without links where the manifest makes it take the best, which is said); `highlight` is a request's name
+    or a device id; these two are written by either side. `pinned` is the node that a person planned on. `graph_html` is
+    the page of the PCIe/NUMA graph, "" until asked. The browser sends `{type: "node", name}`, `{type: "pin", name}`,
+    `{type: "graph"}`, `{type: "close-graph"}` and `{type: "sample"}`; with devices chosen on the picture
+    `{type: "by-example", devices}`, answered in `examples`, and `{type: "take-example", number, add}`, which makes one
+    of them the drawing or a part of it.
     """
 
     _esm = STATIC / "hardware_view.js"
@@ -82,6 +83,7 @@ class HardwareView(LitWidget):
 
     def _show_node(self) -> None:
         from dra_lab.pictures.hardware import hardware_svg
+        from dra_lab.pictures.states import over_each_other
 
         if (session := self._session) is None:
             return
@@ -91,14 +93,18 @@ class HardwareView(LitWidget):
             return
         wanted = (self._looked, session.drawing.node, _told_node(plan), *cluster.node_names[:1])
         name = next((node for node in wanted if node in cluster.node_by_name), "")
-        svg = hardware_svg(cluster, name, plan=plan, show=self.show, sketch=session.sketch) if name else ""
+        show = over_each_other(plan) or "both" if self.show == "both" and plan is not None else self.show
+        svg = hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch) if name else ""
         self._tell(svg=svg, node=name, caption=self._caption(plan, name), empty="", empty_action="")
         if self.graph_html:
             self._asked_graph({})
 
     def _caption(self, plan: Plan | None, name: str) -> str:
         equal = equal_nodes(plan, name)
-        return f"1 of {equal:,} equal nodes" if equal > 1 else ""
+        told = [f"1 of {equal:,} equal nodes"] if equal > 1 else []
+        if self.show == "both" and plan is not None and plan.fits and plan.node == name:
+            told += _compared(plan)
+        return "; ".join(told)
 
     # ------------------------------------------------------------ what the person did
 
@@ -154,3 +160,14 @@ def _told_node(plan: Plan | None) -> str:
     if plan is None:
         return ""
     return plan.node or next((reason.node for reason in plan.shortfalls), "")
+
+
+def _compared(plan: Plan) -> list[str]:
+    """Return what is to be said of best and kube-scheduler over each other, beside what the picture shows."""
+    from dra_lab.pictures.states import over_each_other
+
+    if over_each_other(plan) == "both-plain":
+        return ["K: without links"]
+    if plan.first_fit is None or over_each_other(plan):
+        return []
+    return ["kube-scheduler takes the same" if plan.first_fit.placements else "kube-scheduler takes none"]

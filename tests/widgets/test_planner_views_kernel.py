@@ -7,6 +7,7 @@ import time
 
 import pytest
 from ipywidgets import Widget
+from msgspec.structs import replace
 from widget_messages import answered, say
 
 from dra_lab.errors import SourceError
@@ -81,6 +82,32 @@ def test_what_is_shown_redraws_the_picture(session):
     before = view.svg
     view.show = "plain"
     assert view.svg != before
+
+
+def test_both_shows_what_differs_where_the_manifest_gives_the_best(session):
+    """With this manifest kube-scheduler takes the best: what it takes without links lies over it, and is told."""
+    view = HardwareView(session)
+    assert {p.device for p in session.answer.first_fit.placements} == set(session.answer.chosen())
+    view.show = "both"
+    assert "dra-hw-only-k" in view.svg.split("dra-hw-legend")[0].split("</style>")[1]
+    assert "only kube-scheduler without links" in view.svg
+    assert view.caption.endswith("K: without links")
+    view.show = "best"
+    assert "K:" not in view.caption
+
+
+def test_both_says_where_kube_scheduler_takes_the_same_devices_either_way(session):
+    """A claim for one GPU: the first that is free is as good as any, and there is nothing more to draw."""
+    view = HardwareView(session)
+    session.edit(ClaimSketch(name="one", requests=(counted(session.sketch.requests[0], 1),)))
+    session.pin("ip-192-168-140-52.ec2.internal")
+    answered(session)
+    view.show = "both"
+    assert view.caption.endswith("kube-scheduler takes the same")
+
+
+def counted(request, count):
+    return replace(request, exactly=replace(request.exactly, count=count))
 
 
 def test_a_cluster_without_slices_is_an_empty_state_with_one_way_out(session):
