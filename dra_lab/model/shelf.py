@@ -8,7 +8,6 @@ from typing import Any
 
 from dra_lab.model.slices import ResourceSlice
 
-
 _MOST_STEPS = 3
 """Snapshots for which something stays on the shelf that nobody asks for: a node that went is never asked for again."""
 
