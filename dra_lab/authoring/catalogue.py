@@ -122,8 +122,12 @@ class ShapeOf:
 
 def _make(cluster: Cluster) -> Catalogue:
     seen: dict[DeviceID, PoolDevice] = {}
+    shared: set[int] = set()
     for node_name in cluster.node_names:
-        for item in devices_on(gather_pools(cluster, node_name)):
+        # a pool that several nodes see alike is one object, which the cluster keeps
+        pools = tuple(pool for pool in gather_pools(cluster, node_name) if id(pool) not in shared)
+        shared.update(map(id, pools))
+        for item in devices_on(pools):
             seen.setdefault(item.id, item)
     look = ShapeOf()
     return Catalogue(tuple(seen.values()), {device_id: look(item) for device_id, item in seen.items()}, look)

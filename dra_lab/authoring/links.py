@@ -12,7 +12,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.pools import nodes_seeing
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, ClaimSketch, Link
-from dra_lab.topology.locality import localities
+from dra_lab.topology.locality import is_place_known, localities
 
 LEVEL_WORDS: Mapping[str, str] = {
     "switch": "PCIe switch",
@@ -106,12 +106,7 @@ def _driver_knows(cluster: Cluster, level: str, driver: str) -> bool:
         if earlier is not None and not earlier[0]:
             seeing = nodes_seeing(cluster, earlier[1])
             nodes = nodes if seeing is None else seeing & cluster.node_by_name.keys()
-        found = cluster.hardware[key] = any(
-            place.place(level) is not None
-            for node in nodes
-            for device, place in localities(cluster, node).items()
-            if device.driver == driver
-        )
+        found = cluster.hardware[key] = is_place_known(cluster, nodes, driver, level)
     return found
 
 

@@ -236,11 +236,11 @@ def _device_on(device: Device, node: Node) -> bool:
 
 
 def _pool(cluster: Cluster, key: _Key, slices: list[ResourceSlice], node: Node) -> Pool | None:
-    if any(slice_.spec.devices for slice_ in slices):
+    if any(s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices) for s in slices):
         return _build(cluster.slices_by_pool[key], key, slices, node)
-    # In 1.36 every node sees the counters of every pool; what such a pool is does not depend on the node. Kept on the
-    # instance, like a cached_property, by the identity of slices that live as long.
-    memo: dict[object, Pool | None] = cluster.gathered.setdefault("_counter_pools", {})
+    # What several nodes see alike is one object for all of them: 5,000 nodes before 200 network-attached devices were a
+    # million. Kept on the instance, like a cached_property, by the identity of slices that live as long.
+    memo: dict[object, Pool | None] = cluster.gathered.setdefault("_shared_pools", {})
     known = (key, *map(id, slices))
     if known not in memo:
         memo[known] = _build(cluster.slices_by_pool[key], key, slices, node)

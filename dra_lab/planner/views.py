@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import count, groupby, repeat
 
-from dra_lab.cel.matching import Matching
+from dra_lab.cel.matching import Match, Matching
 from dra_lab.drivers import LEVELS, level_attributes, machines, profile
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.names import DeviceID
@@ -54,12 +54,13 @@ class Answers:
     """How far the devices of the nodes looked at come with one class and selectors.
 
     `by_node` holds for each node the number that stands for its `stages`; `failures` the devices on which a selector
-    fails.
+    fails; `shared` the answers for devices that several nodes see, by the place in memory of what the cluster keeps.
     """
 
     by_node: dict[str, int] = field(default_factory=dict)
     stages: dict[int, tuple[str, ...]] = field(default_factory=dict)
     failures: dict[Failure, None] = field(default_factory=dict)
+    shared: dict[int, Match] = field(default_factory=dict)
 
     def without(self, nodes: Collection[str], devices: Collection[DeviceID]) -> Answers:
         """Return the answers for all other nodes and devices."""
@@ -95,6 +96,8 @@ class ClusterViews:
         self.gates = gates_of(release)
         self._taint_rules = release.enabled("DRADeviceTaintRules")
         self.numbers = Numbers()
+        # of devices that several nodes see, by the place in memory of what the cluster keeps
+        self._shared: dict[int, int] = {}
         self._answers: dict[tuple[str, tuple[str, ...]], Answers] = {}
         self._values: dict[str, dict[str, int]] = {}
         self.nodes: dict[str, NodeView] = {}
@@ -136,7 +139,7 @@ class ClusterViews:
             whole = all(pool.complete and not pool.invalid for pool in pools)
             # What an incomplete pool publishes still tells places: such a node is like no other.
             counted = counted_pools(pools)
-            key: tuple[Hashable, ...] = (tuple(self._device(item) for item in devices), _counters(devices, counted))
+            key: tuple[Hashable, ...] = (tuple(map(self._number, devices)), _counters(devices, counted))
             overlay = self.cluster.overlays.get(node_name)
             if overlay is not None:
                 # it tells places by the devices' names, so names count here
@@ -223,7 +226,11 @@ class ClusterViews:
                 continue
             match_of = self.matching.matcher(ask, driver)
             for item in items:
-                match = match_of(item.device)
+                match = found.shared.get(id(item.device))
+                if match is None:
+                    match = match_of(item.device)
+                    if not item.slice.spec.node_name:
+                        found.shared[id(item.device)] = match
                 stages.append(match.stage)
                 if match.stage == "error":
                     found.failures[item.id, match.expression, match.error] = None
@@ -231,6 +238,14 @@ class ClusterViews:
         number = self.numbers.of("stages", told)
         found.stages[number] = told
         found.by_node[node_name] = number
+
+    def _number(self, item: PoolDevice) -> int:
+        if item.slice.spec.node_name:
+            return self._device(item)
+        known = self._shared.get(id(item.device))
+        if known is None:
+            known = self._shared[id(item.device)] = self._device(item)
+        return known
 
     def _device(self, item: PoolDevice) -> int:
         device, driver = item.device, item.driver

@@ -107,6 +107,21 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     return found
 
 
+def is_place_known(cluster: Cluster, nodes: Iterable[str], driver: str, level: str) -> bool:
+    """Say whether the place of any device of a driver that these nodes see is known at a level; equal nodes count once.
+
+    Raises KeyError for a node that the cluster does not have.
+    """
+    memo, done = _memo(cluster), set()
+    for name in nodes:
+        filled = _filled(cluster, name, {item.id: item for item in _seen(cluster, name)}, memo)
+        if id(filled) not in done:
+            done.add(id(filled))
+            if any(place.device.driver == driver and place.place(level) is not None for place in filled):
+                return True
+    return False
+
+
 def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
     """Return the kind of every device that a node sees (`Locality.kind`), without working out where it sits.
 
@@ -183,6 +198,8 @@ class _Memo:
     names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     devices: dict[tuple[object, ...], Locality] = field(default_factory=dict)
     filled: dict[tuple[object, ...], tuple[Locality, ...]] = field(default_factory=dict)
+    # of devices that several nodes see, by the place in memory of what the cluster keeps
+    shared: dict[int, Locality] = field(default_factory=dict)
 
 
 def _memo(cluster: Cluster) -> _Memo:
@@ -194,7 +211,7 @@ def _memo(cluster: Cluster) -> _Memo:
             seeing = nodes_seeing(cluster, earlier[1])
             if seeing is not None and len(earlier[0].devices) <= _MOST_DEVICES:
                 nodes = {name: known for name, known in tuple(earlier[0].nodes.items()) if name not in seeing}
-                found = dataclasses.replace(earlier[0], nodes=nodes)
+                found = dataclasses.replace(earlier[0], nodes=nodes, shared={})
         # setdefault: two threads that come at once go on with one
         found = cluster.located.setdefault(_LOCALITIES, found)
         cluster.located.drop_earlier(_LOCALITIES)
@@ -202,8 +219,16 @@ def _memo(cluster: Cluster) -> _Memo:
 
 
 def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Locality]:
-    devices = {item.id: item.device for item in _seen(cluster, node_name)}
-    known = [_remembered(device_id.driver, device, memo) for device_id, device in devices.items()]
+    devices = {item.id: item for item in _seen(cluster, node_name)}
+    filled = _filled(cluster, node_name, devices, memo)
+    return {device_id: _of(device_id, locality) for device_id, locality in zip(devices, filled, strict=True)}
+
+
+def _filled(
+    cluster: Cluster, node_name: str, devices: Mapping[DeviceID, PoolDevice | SkippedDevice], memo: _Memo
+) -> tuple[Locality, ...]:
+    """Return the localities of what a node sees without the devices' names, one object for all nodes equal in it."""
+    known = [_known(item, memo) for item in devices.values()]
     # the values in the memo live as long as it does, so their addresses tell them apart
     key: tuple[object, ...] = tuple(id(locality) for locality in known)
     overlay = cluster.overlays.get(node_name)
@@ -213,8 +238,17 @@ def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Lo
     if filled is None:
         if overlay is not None:
             known = [_overlaid(i, locality, overlay) for i, locality in zip(devices, known, strict=True)]
-        filled = memo.filled[key] = _derive(known, tuple(devices.values()))
-    return {device_id: _of(device_id, locality) for device_id, locality in zip(devices, filled, strict=True)}
+        filled = memo.filled[key] = _derive(known, [item.device for item in devices.values()])
+    return filled
+
+
+def _known(item: PoolDevice | SkippedDevice, memo: _Memo) -> Locality:
+    if not isinstance(item, PoolDevice) or item.slice.spec.node_name:
+        return _remembered(item.id.driver, item.device, memo)
+    found = memo.shared.get(id(item.device))
+    if found is None:
+        found = memo.shared[id(item.device)] = _remembered(item.id.driver, item.device, memo)
+    return found
 
 
 def _seen(cluster: Cluster, node_name: str) -> list[PoolDevice | SkippedDevice]:
