@@ -143,7 +143,7 @@ def _paired(plan: Plan, unpaired: int, cluster: Cluster | None) -> Iterator[str]
 
 def _kube_scheduler(plan: Plan, cluster: Cluster | None) -> Iterator[str]:
     told, plain = plan.first_fit, plan.first_fit_plain
-    if told is not None and plain is not None and not plan.sketch.links and _alike(told, plain):
+    if told is not None and links_say_nothing(plan):
         yield f"kube-scheduler: {_taken(plan, told, cluster)}."
         return
     if told is not None and (told.status is not FirstFitStatus.ALLOCATED or regret(plan, told)):
@@ -152,8 +152,11 @@ def _kube_scheduler(plan: Plan, cluster: Cluster | None) -> Iterator[str]:
         yield f"kube-scheduler without links: {_taken(plan, plain, cluster)}."
 
 
-def _alike(told: FirstFit, plain: FirstFit) -> bool:
-    """Say whether two first fits end alike: without a link the manifest has nothing to say about places."""
+def links_say_nothing(plan: Plan) -> bool:
+    """Say whether both first fits of a claim without links end alike: its manifest says nothing of places."""
+    told, plain = plan.first_fit, plan.first_fit_plain
+    if told is None or plain is None or plan.sketch.links:
+        return False
     return (told.status, told.goals, told.message) == (plain.status, plain.goals, plain.message)
 
 

@@ -78,11 +78,17 @@ def answer_row(
 
 
 def figures(plan: Plan, cluster: Cluster) -> tuple[FigureRow, ...]:
-    """Return the figures of a plan that fits: its goals, its proof, and what kube-scheduler takes on the same node."""
+    """Return the figures of a plan that fits: its goals, its proof, and what kube-scheduler takes on the same node.
+
+    For a claim without links kube-scheduler is told once, where its manifest and its counts alone end alike.
+    """
+    from dra_lab.exports.sentences import links_say_nothing
+
     kinds = _kinds(plan.placements, cluster)
     rows = [FigureRow(label=label, value=value) for label, value in _values(plan.goals, kinds)]
     rows.append(_proof(plan))
-    for fit, (label, title) in ((plan.first_fit, MANIFEST), (plan.first_fit_plain, PLAIN)):
+    plain = None if links_say_nothing(plan) else plan.first_fit_plain
+    for fit, (label, title) in ((plan.first_fit, MANIFEST), (plain, PLAIN)):
         if fit is not None:
             value, tone = _compared(plan, fit, _kinds(fit.placements, cluster))
             rows.append(FigureRow(label=label, value=value, tone=tone, title=title))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from msgspec.structs import replace
 from widget_messages import answered, say
 
 from dra_lab.model.plan import Plan, Suggestion
@@ -23,6 +24,15 @@ def test_the_answer_strip_has_sentence_figures_and_proof(session):
     assert figures[""] == "proven best"
     assert figures["kube-scheduler:"] == "as good"
     assert "1 of 2 paired" in figures["without links:"]
+
+
+def test_the_strip_of_a_claim_without_links_tells_kube_scheduler_once(session):
+    """Its manifest says no more than its counts do: "without links" would be the same figure again."""
+    view = PlanView(session)
+    session.edit(replace(session.sketch, links=()))
+    answered(session)
+    labels = [row.get("label", "") for row in view.answer["figures"]]
+    assert ("kube-scheduler:" in labels, "without links:" in labels) == (True, False)
 
 
 def test_goals_stand_beside_what_kube_scheduler_reaches(session):
