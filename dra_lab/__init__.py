@@ -149,4 +149,10 @@ def _shown(function: str, value: object) -> str:
     return text
 
 
+def in_words(value: object) -> str:
+    """Return a result as plain text, as a terminal shows it; `str` of a plan or a cluster says the same."""
+    kind = next(kind for kind in type(value).__mro__ if f"{kind.__module__}.{kind.__name__}" in _SHOWN)
+    return _shown(f"{_SHOWN[f'{kind.__module__}.{kind.__name__}']}_words", value)
+
+
 _teach_notebook()

@@ -21,16 +21,17 @@ from dra_lab.topology.locality import Locality, localities
 __all__ = ["answer_sentence", "plan_json", "plan_text", "printable"]
 
 
-def plan_text(plan: Plan, cluster: Cluster) -> str:
+def plan_text(plan: Plan, cluster: Cluster, *, names: int | None = None) -> str:
     """Return the answer for people: a sentence, devices, goals with proof, reasons, suggestions, findings.
 
-    Every row is there, nothing is cut. Text from the cluster is made printable.
+    Every row is there, nothing is cut but the nodes after the first `names` that serve the claim alike (None: none
+    is). Text from the cluster is made printable.
     """
-    parts = [answer_sentence(plan, cluster), *_sections(plan, cluster)]
+    parts = [answer_sentence(plan, cluster), *_sections(plan, cluster, names)]
     return "\n\n".join(parts) + "\n"
 
 
-def _sections(plan: Plan, cluster: Cluster) -> Iterator[str]:
+def _sections(plan: Plan, cluster: Cluster, names: int | None) -> Iterator[str]:
     if plan.placements:
         yield _section(f"Devices on {plan.node}", _table(_devices(plan, cluster)))
     if plan.goals:
@@ -38,7 +39,7 @@ def _sections(plan: Plan, cluster: Cluster) -> Iterator[str]:
     if regrets := [*regret_lines(plan)]:
         yield _section("Regret", _bullets(sentence(line) for line in regrets))
     if plan.node_classes:
-        yield _section("Nodes", [*_nodes(plan)])
+        yield _section("Nodes", [*_nodes(plan, names)])
     if plan.shortfalls:
         yield _section("Reasons", _bullets(_reason(shortfall) for shortfall in plan.shortfalls))
     if plan.reasons is not None:
@@ -128,7 +129,7 @@ def _compared(goal: GoalValue, found: FirstFit | None) -> str:
     return f"{value} ({value - goal.value:+d})" if value != goal.value else str(value)
 
 
-def _nodes(plan: Plan) -> Iterator[str]:
+def _nodes(plan: Plan, most: int | None) -> Iterator[str]:
     words = {
         NodeFit.BEST: "as well as the best",
         NodeFit.WORSE: "worse",
@@ -138,7 +139,8 @@ def _nodes(plan: Plan) -> Iterator[str]:
     for fit, word in words.items():
         names = sorted(name for c in plan.node_classes if c.fit is fit for name in c.nodes)
         if names:
-            yield f"{word}: {', '.join(names)}"
+            left = f" and {len(names) - most:,} more" if most is not None and len(names) > most else ""
+            yield f"{word}: {', '.join(names[:most])}{left}"
 
 
 def _suggestions(plan: Plan) -> Iterator[str]:

@@ -19,6 +19,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease, release_of_kubelet
 from dra_lab.model.shelf import Change, Shelf, slices_changed
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.told import told
 from dra_lab.model.topologies import Topology
 from dra_lab.model.workloads import Pod
 
@@ -112,6 +113,10 @@ class Cluster:
     resource_versions: Mapping[str, str] = field(default_factory=dict)
     overlays: Mapping[str, Overlay] = field(default_factory=dict)
     topologies: tuple[Topology, ...] = ()
+
+    def __str__(self) -> str:
+        """Return what is in it as a terminal shows it: a line, a row for each kind of device, the fabric, findings."""
+        return told(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel between processes without what was worked out: that is much, and some of it goes by identity."""

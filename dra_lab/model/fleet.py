@@ -10,6 +10,7 @@ from dra_lab.findings import Finding
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall
 from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.told import told
 
 UNPLACED = "unplaced"
 NODES = "nodes"
@@ -80,6 +81,17 @@ class FleetPlan:
     parts: Mapping[str, float] = field(default_factory=dict)
     states: int = 0
     compared: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the answer as a terminal shows it; many equal nodes are one line."""
+        return told(self)
+
+    def __repr__(self) -> str:
+        """Return what tells plans apart in a line; `print` tells the answer, the fields hold all of it."""
+        names = ", ".join(workload.name for workload in self.workloads)
+        wanted = sum(workload.replicas for workload in self.workloads)
+        placed = f"{len(self.replicas)} of {wanted} replicas placed"
+        return f"<FleetPlan of {names} for {self.cluster!r}, {self.status.value}: {placed}; print it for more>"
 
     @property
     def proven(self) -> bool:

@@ -13,6 +13,7 @@ from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.reasons import Reasons
 from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.told import told
 
 GOALS: Mapping[str, str] = {
     "alternatives": "alternatives' ranks (sum)",
@@ -239,6 +240,15 @@ class Plan:
     def goal(self, name: str) -> int | None:
         """Return the value of a goal, or None where the plan has none."""
         return next((g.value for g in self.goals if g.goal == name), None)
+
+    def __str__(self) -> str:
+        """Return the answer as a terminal shows it: sentence, devices, goals beside kube-scheduler's, reasons."""
+        return told(self)
+
+    def __repr__(self) -> str:
+        """Return what tells plans apart in a line; `print` tells the answer, the fields hold all of it."""
+        where = f" on {self.node}: {len(self.placements)} devices" if self.node else ""
+        return f"<Plan of {self.sketch.name!r} for {self.cluster!r}, {self.status.value}{where}; print it for more>"
 
     def chosen(self) -> Mapping[DeviceID, str]:
         """Return the request of every chosen device."""

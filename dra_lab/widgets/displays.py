@@ -15,6 +15,9 @@ from dra_lab.session import Session
 from dra_lab.widgets.plan_values import GoalRow
 from dra_lab.widgets.result_parts import Lines, Part, Picture, Sentence, Table, Words, as_html, as_text
 
+_NAMES = 8
+"""Nodes that serve a claim alike and are named: `plan.fitting_nodes` and `plan.node_classes` have all of them."""
+
 _SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
@@ -46,7 +49,7 @@ def plan_words(plan: Plan) -> str:
     from dra_lab.exports.text import plan_text
 
     cluster = _cluster_of(plan)
-    return plan_text(plan, cluster).rstrip("\n") if cluster is not None else as_text(_plan(plan))
+    return plan_text(plan, cluster, names=_NAMES).rstrip("\n") if cluster is not None else as_text(_plan(plan))
 
 
 def cluster_words(cluster: Cluster) -> str:

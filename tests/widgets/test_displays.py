@@ -7,14 +7,26 @@ import dataclasses
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from dra_lab.exports.text import plan_text
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.nodes import Node, ObjectMeta
-from dra_lab.model.plan import Plan, PlanStatus, Shortfall
+from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner import make_plan
 from dra_lab.session import Session, read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.widgets.displays import cluster_html, plan_html, register_displays, sketch_html, sketch_words
+from dra_lab.widgets.displays import (
+    cluster_html,
+    cluster_words,
+    plan_html,
+    plan_words,
+    register_displays,
+    sketch_html,
+    sketch_words,
+)
+from dra_lab.widgets.fleet_displays import fleet_words
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
@@ -93,3 +105,39 @@ def test_without_ipython_nothing_happens():
     """A plain Python can use the widgets' room."""
     assert not InteractiveShell.initialized()
     register_displays()
+
+
+def test_print_tells_a_plan_as_a_terminal_does_and_its_repr_is_one_line():
+    """In plain Python there is no display: `print` gives the words, and what a prompt echoes is short."""
+    plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+    assert str(plan) == plan_words(plan)
+    assert str(plan).startswith("Fits on 3 of 4 nodes")
+    assert (len(repr(plan)) < 200, plan.node in repr(plan)) == (True, True)
+
+
+def test_plans_with_other_fields_differ_although_they_are_told_alike():
+    """Equality is that of the fields, as before."""
+    plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), seconds=1.0)
+    assert plan == dataclasses.replace(plan)
+    assert plan != dataclasses.replace(plan, seconds=2.0)
+
+
+def test_a_plan_on_very_many_nodes_names_some_of_each_sort():
+    """The text of a plan beside its session fits on a screen: eight names, and how many more."""
+    names = tuple(f"n{number:04}" for number in range(5000))
+    plan = Plan(PlanStatus.OPTIMAL, ClaimSketch(), node_classes=(NodeClass(names, NodeFit.BEST),))
+    cluster = load_cluster("sample:eks-p4d")
+    told = plan_text(plan, cluster, names=8)
+    assert "as well as the best: n0000, n0001, n0002, n0003, n0004, n0005, n0006, n0007 and 4,992 more" in told
+    assert "n4999" in plan_text(plan, cluster)
+
+
+def test_print_tells_a_fleet_plan_and_its_repr_is_one_line():
+    plan = FleetPlan(PlanStatus.INFEASIBLE, (Workload("train", (ClaimSketch(),), 3),))
+    assert str(plan) == fleet_words(plan)
+    assert "0 of 3 replicas" in repr(plan)
+
+
+def test_print_tells_a_cluster():
+    cluster = load_cluster("sample:eks-p4d")
+    assert str(cluster) == cluster_words(cluster)
