@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from dra_lab.authoring.classes import class_findings
 from dra_lab.authoring.compile_links import must_constraints, order_findings, softs_of, writable_links
 from dra_lab.authoring.derived import Expressions, with_derived
+from dra_lab.authoring.different_devices import kept_different
 from dra_lab.authoring.expand import expand
 from dra_lab.authoring.ladder import Ladder, Soft, build_ladder, ladder_constraints
 from dra_lab.authoring.names import object_name
@@ -58,7 +59,8 @@ def compile_claim(
     """Return the claim of a drawing; defaults are written out, the same drawing gives the same claim every time.
 
     Must-links become constraints, preferences alternatives with constraints on the better ones (`ladder`), pairwise
-    links numbered requests with one constraint a group; what the release or the drivers cannot say is left out and
+    links numbered requests with one constraint a group (and one that keeps the parts of a count on different devices
+    where these can be shared); what the release or the drivers cannot say is left out and
     told by a Finding. Without `links` only counts and selectors are written. Raises SketchError for a drawing that is
     inconsistent in itself. Rules: design 4, dra-semantics 1.11, 1.13, 1.21, 3.7, 3.9.
     """
@@ -75,6 +77,9 @@ def compile_claim(
     pieces = cut(drawn, written, release)
     findings += order_findings(drawn, cluster, release, written, pieces)
     ladders, constraints = _write(drawn, pieces, written)
+    apart, found = kept_different(drawn, cluster, release, pieces, constraints, MOST_ENTRIES - len(constraints))
+    constraints += apart
+    findings += found
     requests = []
     for piece in pieces.order:
         ladder = ladders[piece.name]

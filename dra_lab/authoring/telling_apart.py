@@ -77,6 +77,11 @@ def fewest(tests: Sequence[Condition], refuse: Collection[int]) -> tuple[Conditi
     return _greedy(useful, wanted)
 
 
+def names_one_device(name: str) -> bool:
+    """Say whether an attribute of this name is an identifier of single devices: a UUID, an address, an index."""
+    return _OF_ONE_DEVICE.fullmatch(name.rpartition("/")[2].lower()) is not None
+
+
 def joined_text(tests: Iterable[Condition]) -> str:
     """Return the tests as one CEL text."""
     parts = [test.text for test in tests]
@@ -152,6 +157,6 @@ def _passes(item: PoolDevice, key: str, sign: str, amount: object) -> bool:
 
 def _names_one(name: str, items: Sequence[PoolDevice]) -> bool:
     """Say whether an attribute names single devices: by its name, or because no two devices here have the same."""
-    if _OF_ONE_DEVICE.fullmatch(name.rpartition("/")[2].lower()):
+    if names_one_device(name):
         return True
     return len(items) >= _ALL_DIFFERENT and len({_value(item, name) for item in items}) == len(items)
