@@ -58,7 +58,7 @@ def _where(plan: Plan, cluster: Cluster | None) -> str:
     when = f" now{when_idle}"
     if cluster is not None and not cluster.claims_known:
         when = " if nothing is in use (no claims were read)"
-    elif cluster is not None and any(finding.rule == "claims-some-namespaces" for finding in cluster.findings):
+    elif cluster is not None and cluster.claims_in_part:
         when = f" as far as claims were read, which are those of some namespaces{when_idle}"
     return f"Fits on {now:,} of {total:,} node{'s' if total != 1 else ''}{when}."
 

@@ -122,6 +122,11 @@ class Cluster:
         """Travel between processes without what was worked out: that is much, and some of it goes by identity."""
         return {member.name: getattr(self, member.name) for member in fields(self)}
 
+    @property
+    def claims_in_part(self) -> bool:
+        """Say whether the claims of some namespaces only were read (`--read-namespace`): others may hold devices."""
+        return any(finding.rule == "claims-some-namespaces" for finding in self.findings)
+
     @cached_property
     def class_by_name(self) -> Mapping[str, DeviceClass]:
         """Return the DeviceClasses by name."""

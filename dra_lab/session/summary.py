@@ -12,7 +12,10 @@ _NAMES = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory 
 
 
 def summary(cluster: Cluster, release: KubernetesRelease) -> str:
-    """Return `4 nodes · 2 drivers · 32 GPUs, 27 free · 28 NICs, 16 with RDMA`; remembered with the cluster."""
+    """Return `4 nodes · 2 drivers · 32 GPUs, 27 free · 28 NICs, 16 with RDMA`; remembered with the cluster.
+
+    `at most 27 free` where the claims of some namespaces only were read, `use unknown` where none were.
+    """
     known: dict[str, str] = cluster.__dict__.setdefault(_MEMO, {})
     found = known.get(str(release))
     if found is None:
@@ -50,9 +53,15 @@ def _summary(cluster: Cluster, release: KubernetesRelease) -> str:
     for kind in (kind for kind in _NAMES if kind in counts):
         total, free = counts[kind]
         told = _NAMES[kind] if total > 1 else _NAMES[kind].removesuffix("s")
-        use = f", {free:,} free" if cluster.claims_known else ", use unknown"
-        parts.append(f"{total:,} {told}{use}{_with_rdma(cluster) if kind == 'nic' else ''}")
+        parts.append(f"{total:,} {told}, {_use(cluster, free)}{_with_rdma(cluster) if kind == 'nic' else ''}")
     return " · ".join(parts)
+
+
+def _use(cluster: Cluster, free: int) -> str:
+    if not cluster.claims_known:
+        return "use unknown"
+    # claims of the namespaces that were not read may hold what looks free
+    return f"at most {free:,} free" if free and cluster.claims_in_part else f"{free:,} free"
 
 
 def _counted(number: int, word: str) -> str:
