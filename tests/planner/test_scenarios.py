@@ -73,6 +73,26 @@ def test_a_dask_cluster_answers_by_its_name(scenarios):
     check(scenarios, answers)
 
 
+def test_a_dask_cluster_of_one_thread_sends_nothing(scenarios):
+    """Joblib has nothing to run side by side there, and the answers are made here: the same ones."""
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install dra-lab[test]")
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    here = threading.get_ident()
+    asked = []
+
+    class Noted(Scenario):
+        def __getattribute__(self, name):
+            if name == "sketch":
+                asked.append(threading.get_ident())
+            return super().__getattribute__(name)
+
+    noted = tuple(Noted(**vars(scenario)) for scenario in scenarios)
+    with distributed.LocalCluster(**options) as workers, distributed.Client(workers):
+        answers = plan_scenarios(noted, backend="dask", progress=False)
+    assert set(asked) == {here}
+    check(scenarios, answers)
+
+
 def test_dask_without_a_client_is_refused_with_a_reason(scenarios):
     """A backend that cannot be used is an InputError that says why."""
     with pytest.raises(InputError, match="backend 'dask' cannot be used"):
