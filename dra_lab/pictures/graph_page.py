@@ -50,8 +50,25 @@ h1 { font-size: 16px; margin: 12px 16px 4px; } p { font-size: 13px; margin: 0 16
 .card { border: 0; } div.vis-network { outline: 0; }
 div.vis-tooltip { white-space: pre-line; max-width: 420px; font: 12px system-ui, sans-serif; }
 html.dra-dark, html.dra-dark body { background: #16191d; color: #e8eaed; }
-@media (prefers-color-scheme: dark) { html, body { background: #16191d; color: #e8eaed; } }
+@media (prefers-color-scheme: dark) {
+  html:not(.dra-light), html:not(.dra-light) body { background: #16191d; color: #e8eaed; }
+}
 """
+_HTML = '<html lang="en">'
+# The frame is shut off from the notebook and cannot ask for its theme; a page without JupyterLab around stays as it is.
+_FOLLOW_THEME = """(() => {
+  const frame = document.currentScript.previousElementSibling, page = frame.srcdoc;
+  const paint = () => {
+    const light = document.body.dataset.jpThemeLight;
+    if (light === undefined) return;
+    const theme = light === "false" ? "dra-dark" : "dra-light";
+    const themed = page.replace('<html lang="en">', `<html lang="en" class="${theme}">`);
+    if (frame.srcdoc !== themed) frame.srcdoc = themed;
+  };
+  paint();
+  const watch = new MutationObserver(() => frame.isConnected ? paint() : watch.disconnect());
+  watch.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
+})()"""
 _STEP, _COLUMN, _DEEP = 112, 140, 8
 
 
@@ -77,6 +94,17 @@ def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> st
         network.add_edge(numbers[above], numbers[below])
     network.set_options(json.dumps(_OPTIONS))
     return _offline(network.generate_html(notebook=True), node_name, plan)
+
+
+def graph_frame(cluster: Cluster, node_name: str, plan: Plan | None = None, *, height: int = 520) -> str:
+    """Return the page as HTML for the output of a cell, in JupyterLab's theme, also after that was changed.
+
+    The page is shut off from the notebook by a sandbox; `height` in pixels. Raises KeyError for an unknown node.
+    """
+    page = html.escape(graph_page(cluster, node_name, plan))
+    name = html.escape(f"Graph of {clean(node_name)}")
+    frame = f'<iframe sandbox="allow-scripts" title="{name}" srcdoc="{page}" width="100%" height="{height}"'
+    return f'<div>{frame} style="border:0"></iframe><script>{_FOLLOW_THEME}</script></div>'
 
 
 def _branch_words(branch: Branch, node_name: str) -> list[tuple[tuple[tuple[str, str | int], ...], str]]:
@@ -179,7 +207,7 @@ def _offline(page: str, node_name: str, plan: Plan | None) -> str:
         f'<head><meta http-equiv="Content-Security-Policy" content="{_CSP}">'
         f"<title>{html.escape(clean(node_name))}: PCIe and NUMA</title>"
     )
-    page = page.replace("<html>", '<!DOCTYPE html><html lang="en">', 1).replace("<head>", head, 1)
+    page = page.replace("<html>", f"<!DOCTYPE html>{_HTML}", 1).replace("<head>", head, 1)
     page = page.replace("</head>", f"<style>{_STYLE}</style></head>", 1)
     words = "Drag to move, wheel to zoom; hover over a box for all that is known of it."
     return page.replace("<body>", f"<body><h1>{html.escape(told)}</h1><p>{words}</p>", 1)

@@ -9,7 +9,7 @@ import pytest
 from pages import Page
 from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
-from dra_lab.pictures.graph_page import graph_page
+from dra_lab.pictures.graph_page import graph_frame, graph_page
 from dra_lab.topology import node_graph
 
 
@@ -95,3 +95,10 @@ def test_no_menus_and_one_heading(page: str):
 def test_the_same_plan_gives_the_same_page(page: str):
     """Byte for byte."""
     assert graph_page(busy_cluster(), "n1", a_plan()) == page
+
+
+def test_the_frame_of_a_hostile_node_is_one_frame_and_one_script():
+    """The page stands in an attribute, whatever its names are, and may do nothing but run its own script."""
+    tags = Page(graph_frame(hostile_cluster(), HOSTILE, hostile_plan())).tags
+    assert [tag for tag, _ in tags] == ["div", "iframe", "script"]
+    assert tags[1][1]["sandbox"] == "allow-scripts"

@@ -20,8 +20,9 @@ export function graphPanel(sync: Sync<HardwareViewModel>, back: () => HTMLElemen
     }
     const frame = h("iframe", { sandbox: "allow-scripts", title: `Graph of ${sync.get("node")}` });
     // The page follows the browser's colour scheme, which is not JupyterLab's theme.
-    const dark = document.body.dataset["jpThemeLight"] === "false";
-    frame.srcdoc = dark ? page.replace('<html lang="en">', '<html lang="en" class="dra-dark">') : page;
+    const light = document.body.dataset["jpThemeLight"];
+    const theme = light === undefined ? "" : ` class="dra-${light === "false" ? "dark" : "light"}"`;
+    frame.srcdoc = page.replace('<html lang="en">', `<html lang="en"${theme}>`);
     const button = h("button.dra-button", { type: "button", onclick: close }, icon("cross"), "Close");
     root.replaceChildren(h("div.dra-graph-head", {}, h("h3", {}, `Graph of ${sync.get("node")}`), button), frame);
     if (opens) button.focus();
