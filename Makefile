@@ -90,7 +90,7 @@ typescript: front-end
 
 notebooks: front-end
 	$(call say,notebooks: every one from top to bottom   [1 minute])
-	@$(BIN)/python -m pytest -q -n auto --nbmake --nbmake-timeout=300 notebooks
+	@PYTHONPATH=tests $(BIN)/python -m pytest -q -n auto -p plans_are_checked --nbmake --nbmake-timeout=300 notebooks
 
 # Side by side, each worker with a JupyterLab and a Chromium of its own; packaging is given out first, for it takes longest.
 SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
