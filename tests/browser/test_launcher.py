@@ -117,6 +117,41 @@ def test_a_plan_that_was_run_again_since_it_was_saved_is_shown_when_it_opens(doo
     page.page.locator(".dra-lab .dra-answer.has-figures").wait_for(timeout=30_000)
 
 
+# What a kernel runs when it starts: the first one that finds the file ends at the moment that it names, as in a crash.
+ENDS = """import os, pathlib, threading
+_moment = pathlib.Path("plan-ends-when")
+def _end(*args, **kwargs):
+    os._exit(9)
+if _moment.exists():
+    _when = _moment.read_text()
+    _moment.unlink()
+    if _when == "it is asked what it holds":
+        lab = type("Ending", (), {"model_id": property(_end)})()
+    elif _when == "its cell runs":
+        get_ipython().events.register("pre_run_cell", _end)
+    elif _when == "its screen is shown":
+        get_ipython().events.register("post_run_cell", lambda _: threading.Timer(0.3, _end).start())
+"""
+
+
+@pytest.mark.parametrize("moment", ["it is asked what it holds", "its cell runs", "its screen is shown"])
+def test_a_plan_is_there_after_its_kernel_ended_while_it_opened(doorway, server, moment):
+    """Jupyter starts a kernel that crashed again; the planner that was being opened in it is opened again too."""
+    startup = server.base / "ipython" / "profile_default" / "startup" / "90-ends.py"
+    startup.write_text(ENDS)
+    (server.root / "plan-ends-when").write_text(moment)
+    page = doorway()
+    page.command("dra-lab:new-plan")
+    page.page.locator(".jp-Dialog").get_by_role("button", name="Ok").click(timeout=20_000)
+    page.adopt("plan.ipynb")
+    page.wait_for_new_kernel()
+    until(lambda: page.eval("'lab' in globals()"), "the new kernel holds a planner", timeout=30)
+    page.page.locator(".dra-lab .dra-answer.has-figures").wait_for(timeout=30_000)
+    page.page.locator(".dra-lost").first.wait_for(state="detached")
+    startup.unlink()
+    assert not (server.root / "plan-ends-when").exists()
+
+
 def test_a_notebook_that_came_from_elsewhere_waits(doorway, server):
     """A notebook that this person neither saved nor trusted does not run because it was opened."""
     write_notebook(

@@ -16,6 +16,8 @@ export type NotebookPanel = IDocumentWidget<Notebook>;
  *
  * Two conditions protect whoever opens a notebook that somebody else wrote: Jupyter's own trust (the notebook was saved
  * or signed by this person), and the form of the cell (it does nothing but open the planner).
+ *
+ * A kernel that ends while the planner opens is started again by Jupyter, which runs nothing: the cells are run once more.
  */
 export class RunOnOpen implements DocumentRegistry.WidgetExtension {
   constructor(private readonly app: JupyterFrontEnd) {}
@@ -29,10 +31,34 @@ export class RunOnOpen implements DocumentRegistry.WidgetExtension {
 
   private async run(panel: NotebookPanel, context: DocumentRegistry.Context): Promise<void> {
     await context.ready;
-    const notebook = context.model.toJSON() as unknown as NotebookContent;
-    if (!runsOnOpen(notebook.metadata)) return;
+    if (!runsOnOpen((context.model.toJSON() as unknown as NotebookContent).metadata)) return;
     await panel.revealed;
-    await context.sessionContext.ready;
+    const { sessionContext } = context;
+    await sessionContext.ready;
+    for (let tries = 1; ; tries += 1) {
+      let [isRunning, restarted] = [true, false];
+      const onStatus = (_: unknown, status: string): void => {
+        // Who restarts the kernel by hand once the planner is there wants it empty.
+        restarted ||= status === "autorestarting" || (isRunning && status === "restarting");
+      };
+      sessionContext.statusChanged.connect(onStatus);
+      try {
+        await this.runCells(panel, context);
+        isRunning = false;
+        await until(() => restarted || panel.isDisposed, SETTLED);
+      } catch (error) {
+        // What a kernel was asked before it ended is given up as an error; any other is none of ours to try again.
+        if (!restarted) throw error;
+      } finally {
+        sessionContext.statusChanged.disconnect(onStatus);
+      }
+      if (!restarted || panel.isDisposed || tries === TRIES) return;
+      await started(() => sessionContext.session?.kernel, panel);
+    }
+  }
+
+  private async runCells(panel: NotebookPanel, context: DocumentRegistry.Context): Promise<void> {
+    const notebook = context.model.toJSON() as unknown as NotebookContent;
     const kernel = context.sessionContext.session?.kernel;
     if (!kernel || panel.isDisposed) return;
     const known = await this.plannerOf(kernel);
@@ -75,10 +101,48 @@ export class RunOnOpen implements DocumentRegistry.WidgetExtension {
 /** Seconds that the widgets of a page get to be there before their cell is run again all the same. */
 const PATIENCE = 5;
 
+/** Seconds after its cell in which a planner is still being opened: Jupyter finds out within three that a kernel died. */
+const SETTLED = 10;
+
+/** Seconds that Jupyter gets to start a kernel again. */
+const START = 60;
+
+/** Seconds in which a kernel that was started again should be heard; then the page connects to it anew. */
+const HEARD = 4;
+
+/** How often the cells are run when the kernel ends meanwhile; one that ends each time is left to the person. */
+const TRIES = 2;
+
+/** Look every 50 ms until something is so, or the seconds are over. */
+async function until(isSo: () => boolean, seconds: number): Promise<void> {
+  for (let passed = 0; passed < seconds && !isSo(); passed += 0.05) await new Promise((done) => setTimeout(done, 50));
+}
+
+/** What is used of a kernel's connection. */
+interface Connection {
+  status: string;
+  connectionStatus: string;
+  reconnect(): Promise<void>;
+}
+
+/**
+ * Wait until a kernel that Jupyter starts again can be asked.
+ *
+ * One that ended right after its start gets new ports, and the page may still be tied to the old ones: it hears nothing
+ * until it connects anew.
+ */
+async function started(kernel: () => Connection | null | undefined, panel: { isDisposed: boolean }): Promise<void> {
+  const isOver = (): boolean => panel.isDisposed || (kernel()?.status === "idle" && kernel()?.connectionStatus === "connected");
+  for (let waited = 0; waited < START && !isOver(); waited += HEARD) {
+    await until(isOver, HEARD);
+    if (!isOver()) await kernel()?.reconnect().catch(() => undefined);
+  }
+}
+
 /** Wait until no output of a cell waits for its widget. */
 async function loaded(cell: HTMLElement | undefined): Promise<void> {
-  const isLoading = () => [...(cell?.querySelectorAll(".jp-OutputArea-output") ?? [])].some((output) => output.textContent === "Loading widget...");
-  for (let passed = 0; passed < PATIENCE && isLoading(); passed += 0.05) await new Promise((done) => setTimeout(done, 50));
+  const outputs = () => [...(cell?.querySelectorAll(".jp-OutputArea-output") ?? [])];
+  await until(() => !outputs().some((output) => output.textContent === "Loading widget..."), PATIENCE);
 }
 
 interface Outputs {
