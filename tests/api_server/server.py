@@ -15,6 +15,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import trustme
 
+from dra_lab.sources.live.hanging_up import close_cut
+
 from .answers import (
     VERSIONS,
     Refused,
@@ -124,7 +126,11 @@ class _Http(ThreadingHTTPServer):
 
     def get_request(self) -> tuple[Any, Any]:
         plain, address = super().get_request()
-        return self.api._tls.wrap_socket(plain, server_side=True, do_handshake_on_connect=False), address
+        try:
+            return self.api._tls.wrap_socket(plain, server_side=True, do_handshake_on_connect=False), address
+        except OSError as error:
+            close_cut(error)
+            raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         self.api._sockets.add(request)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
+import traceback
 import weakref
 from contextlib import suppress
 from typing import Any
@@ -39,9 +41,24 @@ class Sockets:
                     if sockets._shut:
                         raise ConnectionAbortedError("the reading has ended")
                     sockets._connections.add(self)
-                super().connect()
+                try:
+                    super().connect()
+                except OSError as error:
+                    close_cut(error)
+                    raise
 
         return type(pool.__name__, (pool,), {"ConnectionCls": Connection})
+
+
+def close_cut(error: OSError) -> None:
+    """Close the TLS socket of a connection that was cut before TLS began.
+
+    CPython leaves it to the garbage collector (`ssl.SSLSocket._create`), which warns; nobody but the error has it.
+    """
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        made = frame.f_locals.get("self")
+        if isinstance(made, ssl.SSLSocket):
+            made.close()
 
 
 def _shut(connection: Any) -> None:
