@@ -9,6 +9,7 @@ from dra_lab.drivers.kinds import (
     device_kind,
     device_label,
     device_short,
+    kind_of_driver,
     published,
 )
 from dra_lab.drivers.machines import Machine, attributes_of_machines, derived_numa, machines
@@ -53,6 +54,7 @@ __all__ = [
     "device_label",
     "device_short",
     "documented_class",
+    "kind_of_driver",
     "known_drivers",
     "level_attributes",
     "machines",

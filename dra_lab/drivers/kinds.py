@@ -18,6 +18,14 @@ def device_kind(driver: str, lookup: Lookup) -> str:
     return next((rule.kind for rule in profile(driver).kinds if holds(rule.when, lookup)), "other")
 
 
+def kind_of_driver(driver: str) -> str | None:
+    """Return the kind of every device of a driver, None where the attributes of each decide (`device_kind`)."""
+    rules = profile(driver).kinds
+    if not rules:
+        return "other"
+    return None if rules[0].when else rules[0].kind
+
+
 def device_label(driver: str, lookup: Lookup) -> str:
     """Return the model name of a device for people, never empty; text from the cluster, to be escaped when shown."""
     known = profile(driver)

@@ -21,6 +21,7 @@ from dra_lab.drivers import (
     device_kind,
     device_label,
     device_short,
+    kind_of_driver,
     published,
 )
 from dra_lab.model.cluster import Cluster
@@ -132,7 +133,14 @@ def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
     if found is not None:
         return {device_id: locality.kind for device_id, locality in found.items()}
     seen = _seen(cluster, node_name)
-    return {item.id: _remembered(item.id.driver, item.device, memo).kind for item in seen}
+    found_kinds: dict[DeviceID, str] = {}
+    for item in seen:
+        device = item.id
+        if device.driver not in memo.kinds:
+            memo.kinds[device.driver] = kind_of_driver(device.driver)
+        kind = memo.kinds[device.driver]
+        found_kinds[device] = _remembered(device.driver, item.device, memo).kind if kind is None else kind
+    return found_kinds
 
 
 def skipped_devices(cluster: Cluster, node_name: str) -> tuple[SkippedDevice, ...]:
@@ -198,6 +206,7 @@ class _Memo:
     names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     devices: dict[tuple[object, ...], Locality] = field(default_factory=dict)
     filled: dict[tuple[object, ...], tuple[Locality, ...]] = field(default_factory=dict)
+    kinds: dict[str, str | None] = field(default_factory=dict)
     # of devices that several nodes see, by the place in memory of what the cluster keeps
     shared: dict[int, Locality] = field(default_factory=dict)
 

@@ -9,7 +9,9 @@ import pytest
 from small_nodes import NUMA, a_slice, cluster, device, gpu, nic, real_cluster
 
 from dra_lab.model.device import Device, DeviceAttribute
+from dra_lab.sources import load_cluster, samples
 from dra_lab.topology import level_value, localities, skipped_devices
+from dra_lab.topology.locality import kinds
 
 
 def places(world, node: str = "n1"):
@@ -142,3 +144,12 @@ def test_a_bool_and_a_number_are_different_values():
     """A device that publishes true where another publishes 1 is not taken for its equal."""
     world = cluster(a_slice("dra.net", device("a", {NUMA: 1}), device("b", {NUMA: True})))
     assert (places(world)["a"].numa_node.value, places(world)["b"].numa_node) == (1, None)
+
+
+@pytest.mark.parametrize("sample", [sample.name for sample in samples()])
+def test_kinds_without_places_are_those_of_the_places(sample):
+    """Charts ask for the kinds alone, which most drivers decide without a look at the device."""
+    cluster = load_cluster(f"sample:{sample}")
+    alone = {node: kinds(cluster, node) for node in cluster.node_names}
+    for node in cluster.node_names:
+        assert alone[node] == {device: place.kind for device, place in localities(cluster, node).items()}
