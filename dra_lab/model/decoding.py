@@ -1,6 +1,6 @@
 """The one door from plain values and JSON to typed values: safe for whichever thread is the first to need a type.
 
-msgspec (0.19 to 0.22) works out what it has to know of a Struct or dataclass at the first decoding, and hands the
+msgspec (seen in 0.22) works out what it has to know of a Struct or dataclass at the first decoding, and hands the
 unfinished table to every other thread meanwhile, which ends the process with a segmentation fault. So each type is
 worked out once here, with all that it is made of, while other threads that need a new one wait. Decoding itself waits
 for nobody. Encoding, `to_builtins` and `structs.replace` use no such table.
