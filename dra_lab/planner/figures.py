@@ -16,7 +16,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.reasons import FunnelStep
 from dra_lab.model.sketch import Ask, covers
 from dra_lab.planner.device_rules import device_use
-from dra_lab.planner.eligible import AskEligibility, NodeEligibility, Rules, eligibility, is_shareable
+from dra_lab.planner.eligible import AskEligibility, NodeEligibility, Rules, eligibility
 from dra_lab.planner.places import place_values
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import Scan
@@ -161,10 +161,14 @@ class _Tables:
     def _used(
         self, key: Hashable, number: int, table: _Table, node: str, alone: Collection[int], shared: Shared
     ) -> tuple[int, ...]:
-        """Return the devices, free else, that are in use for a request: held alone, or without enough capacity left."""
+        """Return the devices, free else, that are in use for a request: held alone, or without enough capacity left.
+
+        One that never has the capacity lacks it whoever holds shares, as in `eligible`.
+        """
         used = [at for at in alone if table.depths[at] > table.use]
+        passed = table.use + 1 if self._rules.gates.consumable_capacity else table.use
         for at, taken in shared:
-            if table.depths[at] > table.use:
+            if table.depths[at] > passed:
                 memo = (key, number, at, taken)
                 if memo not in self._fits:
                     device = self._scan.views.view(node).devices[at].device
@@ -174,8 +178,8 @@ class _Tables:
         return tuple(sorted(used))
 
     def _has_left(self, ask: Ask, device: Device, taken: Mapping[str, Fraction]) -> bool:
-        """Say whether a device that has the capacity has it beside the shares that others hold."""
-        if not is_shareable(device, self._rules):
+        """Say whether a device that has the capacity has it beside the shares that others hold (3.11, rules 66, 71)."""
+        if not self._rules.gates.consumable_capacity:
             return False
         use = device_use(self._rules.gates, ask, device) or {}
         left = {key: parse_quantity(c.value) - taken.get(key, Fraction()) for key, c in device.capacity.items()}

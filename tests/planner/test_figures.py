@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
+from small_holders import a_claim, result
 from small_nodes import ROOT, a_slice, device, gpu, nic
 from small_plans import GPU, NIC, request
 
-from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    CELDeviceSelector,
+    DeviceClass,
+    DeviceClassSpec,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+)
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device, DeviceCapacity
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
@@ -87,3 +98,28 @@ def test_a_device_that_several_nodes_see_counts_once():
     plan = planned([*slices, ResourceSlice(metadata=ObjectMeta(name="fabric"), spec=spec)], request("gpu", GPU, 3))
     (told,) = plan.reasons.scarcity
     assert (told.kind, told.free, told.most) == ("fragmentation", 3, 2)
+
+
+def left(found: Device, *, amount: int, taken: int) -> dict[str, int]:
+    """The counts of a request for some of a device's cores, of which a claim holds a share."""
+    held = a_claim(result("d", "x.example", share_id="1", consumed_capacity={"cores": str(taken)}))
+    cluster = Cluster(slices=(a_slice("x.example", found),), classes=classes("x.example"), claims=(held,))
+    exactly = ExactDeviceRequest(
+        device_class_name="x.example", count=2, capacity=CapacityRequirements(requests={"cores": amount})
+    )
+    sketch = ClaimSketch("c", (DeviceRequest(name="d", exactly=exactly),))
+    plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
+    (row,) = plan.reasons.funnels
+    return {step.test: step.count for step in row.steps if step.test in ("in-use", "capacity")}
+
+
+@pytest.mark.parametrize(
+    ("amount", "counts"),
+    [(2, {"in-use": 1, "capacity": 1}), (4, {"in-use": 0, "capacity": 0}), (9, {"in-use": 1, "capacity": 0})],
+)
+@pytest.mark.parametrize("shareable", [True, None])
+def test_capacity_that_others_hold_is_in_use_and_what_never_was_there_is_missing(amount, counts, shareable):
+    """Of 8 cores another claim has 5: 3 are left; whether it is still shared does not matter (3.11, rule 71)."""
+    capacity = {"cores": DeviceCapacity(value=8)}
+    found = Device(name="d", capacity=capacity, allow_multiple_allocations=shareable)
+    assert left(found, amount=amount, taken=5) == counts
