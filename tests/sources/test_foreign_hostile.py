@@ -106,6 +106,9 @@ def test_very_many_elements_end_in_time():
             (b'type="Bridge" bridge_type="1-1"', b'type="Bridge" bridge_type="0-1" bridge_pci="0000:[11-1f]"'),
             "the root pci0000:11 stands inside another one, pci0000:10",
         ),
+        ((b' pci_type="0302 [10de:2330] [10de:16c1] a1"', b""), "PCIDev 0000:13:00.0: it has no pci_type, which says"),
+        ((b'nodeset="0x00000001"', b'nodeset="0x0000000g"'), "Package 0: nodeset is '0x0000000g', expected a mask"),
+        ((b'cpuset="0x00000003"', b'cpuset="0-1"'), "Package 0: cpuset is '0-1', expected a mask"),
         ((b'type="PCIDev"', b'type="PCIDew"'), "an object of type 'PCIDew' has an address on PCI"),
         ((b'type="Bridge" bridge_type="1-1"', b'type="OSDev"'), "it stands inside the OSDev of line"),
         ((b'type="Bridge" bridge_type="1-1"', b'type="PCIDev"'), "it stands inside the PCIDev of line"),
@@ -122,6 +125,11 @@ def test_hwloc_that_lies_names_line_and_element(change, words):
     ("change", "rule", "words"),
     [
         ((b'type="NUMANode"', b'type="NUMANodf"'), "topology-unknown-object", "a.xml:6, NUMANodf 0: a.xml: objects of"),
+        (
+            (b'name="nvml1"', b'name="nvml3"'),
+            "topology-numbers-missing",
+            "a.xml:28, OSDev nvml3, name: a.xml: there is nvml3 and no nvml1:",
+        ),
         ((b'type="NUMANode"', b'type="NUMANodf"'), "topology-nodes-missing", "nodeset names the NUMA nodes 0, which"),
     ],
 )
@@ -131,9 +139,27 @@ def test_hwloc_that_lost_something_is_told(change, rule, words):
     assert [words in str(finding) for finding in found if finding.rule == rule] == [True]
 
 
+def test_no_numa_node_at_all_is_told():
+    """From version 2 on every machine has one; a machine's own nodeset names it."""
+    body = "".join(line for line in package(0, "").splitlines(keepends=True) if "NUMANode" not in line)
+    found = decode_inventory(hwloc(body, top='type="Machine" os_index="0" nodeset="0x00000001"'), "a.xml").findings
+    assert "topology-nodes-missing" in {finding.rule for finding in found}
+
+
+def test_a_nic_of_nccl_that_lost_its_net_is_told():
+    """The line of its <net> was dropped: a warning with the line of the <nic>."""
+    found = decode_inventory(NCCL.replace(b'<net name="eth0" dev="1"/>', b"", 1), "a.xml").findings
+    assert [f.origin.line for f in found if f.rule == "topology-nic-without-net"] == [13]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ((b'affinity="00000000,0000000f"', b'affinity="00000000,0000000x"'), "affinity is '00000000,0000000x'"),
+        (
+            (b'busid="0000:81:00.0" class="0x030200"', b'busid="0000:81:00.0"'),
+            "pci 0000:81:00.0: it has no class, which says",
+        ),
         ((b'numaid="1"', b'numaid="x"'), "numaid is 'x'"),
         ((b'numaid="1"', b'numaid="0"'), "NUMA node 0 is there twice"),
         ((b'busid="0000:81:00.0"', b""), "busid is ''"),

@@ -53,7 +53,8 @@ def read_hwloc(root: Element, source: str) -> Inventory:
     machine = next(root.named("object"), None)
     if root.tag != "topology" or machine is None:
         raise SourceError("this is no hwloc XML: a <topology> with an <object> is expected", origin=Origin(source))
-    walk = Walk(source, bits=version.partition(".")[0].isdecimal() and int(version.partition(".")[0]) >= 3)
+    major = int(version.partition(".")[0]) if version.partition(".")[0].isdecimal() else 1
+    walk = Walk(source, bits=major >= 3)
     visit(walk, machine, Place())
     findings: list[Finding] = []
     nodes = _cpu_nodes(walk)
@@ -76,23 +77,44 @@ def read_hwloc(root: Element, source: str) -> Inventory:
         message = "the file holds no GPU and no NIC; hwloc leaves out PCI devices where it may not read them"
         advice = "Write it on the server itself, with: lstopo --whole-io topology.xml"
         findings.append(Finding("topology-without-devices", Severity.WARNING, source, message, advice, Origin(source)))
-    return Inventory(source, FORMAT, devices, nodes, (*findings, *_strange(walk)))
+    return Inventory(source, FORMAT, devices, nodes, (*findings, *_strange(walk, major)))
 
 
-def _strange(walk: Walk) -> Iterator[Finding]:
-    """Yield what is no error by itself and says that lines may be missing or changed."""
+def _strange(walk: Walk, major: int) -> Iterator[Finding]:
+    """Yield what is no error by itself and says that lines may be missing or changed.
+
+    A device or a name that is missing at the end of a series leaves no trace, and is not told.
+    """
     advice = "Write the file again with: lstopo topology.xml"
     for kind, element in walk.unknown.items():
         message = f"objects of the type {kind[:40]!r} are not known and passed over, with what they say"
         yield Finding("topology-unknown-object", Severity.WARNING, walk.source, message, advice, walk.origin(element))
     known = {number for _, number in walk.numa_nodes}
-    for element, nodes in walk.nodesets if known else ():
+    # up to version 1 a machine of one NUMA node has no object for it
+    for element, nodes in walk.nodesets if known or major >= 2 else ():
         if nodes and not nodes <= known:
             lost = ", ".join(map(str, sorted(nodes - known)[:8]))
             message = f"its nodeset names the NUMA nodes {lost}, which are not in the file"
             found = Finding("topology-nodes-missing", Severity.WARNING, walk.source, message, advice)
             yield dataclasses.replace(found, origin=walk.origin(element, "nodeset"))
-            return
+            break
+    for tool, numbers in _tool_numbers(walk).items():
+        lost = ", ".join(f"{tool}{n}" for n in [*{*range(max(numbers))} - numbers.keys()][:8])
+        if lost:
+            message = f"there is {tool}{max(numbers)} and no {lost}: lines of GPUs or their names are missing"
+            found = Finding("topology-numbers-missing", Severity.WARNING, walk.source, message, advice)
+            yield dataclasses.replace(found, origin=walk.origin(numbers[max(numbers)], "name"))
+
+
+def _tool_numbers(walk: Walk) -> dict[str, dict[int, Element]]:
+    """Return the numbers that the vendors' tools give to GPUs, by the tool; they count from 0 without a gap."""
+    found: dict[str, dict[int, Element]] = {}
+    for element, _, _ in walk.found:
+        for device in element.named("object"):
+            number = _NUMBERED.fullmatch(device.get("name"))
+            if number and number[1] != "cuda":
+                found.setdefault(number[1], {})[int(number[2])] = device
+    return found
 
 
 def _kind(element: Element) -> tuple[str, re.Match[str] | None]:

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Origin
-from dra_lab.sources.foreign.inventory import MAX_CPUS, MAX_DEVICES, Fact, mask_numbers, pci_address
+from dra_lab.sources.foreign.inventory import MAX_CPUS, MAX_DEVICES, Fact, is_mask, mask_numbers, pci_address
 from dra_lab.sources.foreign.xml_text import Element
 
 _IO = ("Bridge", "PCIDev", "OSDev")
@@ -79,6 +79,7 @@ def visit(walk: Walk, element: Element, at: Place) -> None:
     """Walk through an object and those inside it. Raises SourceError for what cannot be true."""
     kind = element.get("type")
     _check_nesting(walk, element)
+    _check_masks(walk, element)
     if not _KNOWN.fullmatch(kind):
         walk.unknown.setdefault(kind, element)
     if kind not in _IO and element.get("nodeset"):
@@ -121,6 +122,12 @@ def _check_nesting(walk: Walk, element: Element) -> None:
     for child in element.named("object"):
         if child.get("type") in barred:
             walk.refuse(f"it stands inside the {kind} of line {element.line}, where none can be", child)
+
+
+def _check_masks(walk: Walk, element: Element) -> None:
+    for name in ("cpuset", "nodeset"):
+        if not is_mask(element.get(name)):
+            walk.refuse(f"{name} is {element.get(name)[:40]!r}, expected a mask such as 0x00000003", element)
 
 
 def _check_cpus(walk: Walk, element: Element, above: Element | None) -> None:
@@ -166,6 +173,8 @@ def _pci_device(walk: Walk, element: Element, at: Place) -> None:
     address = pci_address(element.get("pci_busid"))
     if not address:
         walk.refuse(f"pci_busid is {element.get('pci_busid')[:40]!r}, expected dddd:bb:dd.f", element)
+    if not element.get("pci_type"):
+        walk.refuse("it has no pci_type, which says whether it is a GPU or a NIC", element)
     if address in walk.seen:
         walk.refuse(f"the address {address} is there twice (first on line {walk.seen[address]})", element)
     walk.seen[address] = element.line

@@ -47,6 +47,7 @@ INFINIBAND = ("0207", "0c06")
 """PCI classes of InfiniBand controllers, as network controllers and as serial buses."""
 
 _ADDRESS = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-7])", re.IGNORECASE)
+_MASK = re.compile(r"(0xf\.\.\.f,?)?((0x)?[0-9a-f]{0,8}(,(0x)?[0-9a-f]{0,8})*|(0x)?[0-9a-f]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,11 @@ def mask_numbers(text: str) -> tuple[int, ...] | None:
             return None
         value = (value << 32) | int(digits, 16)
     return tuple(_bits(value))
+
+
+def is_mask(text: str) -> bool:
+    """Say whether a text is a bit mask as hwloc and NCCL write one, endless (`0xf...f`) ones too, of whatever size."""
+    return _MASK.fullmatch(text.strip().lower()) is not None
 
 
 def _bits(value: int) -> Iterator[int]:

@@ -17,6 +17,7 @@ from dra_lab.sources.foreign.inventory import (
     Fact,
     Inventory,
     InventoryDevice,
+    is_mask,
     kind_of_pci,
     mask_numbers,
     pci_address,
@@ -36,6 +37,7 @@ class _Walk:
     source: str
     found: list[tuple[Element, str, Fact | None, tuple[str, ...]]] = field(default_factory=list)
     bare: list[tuple[Element, Fact | None]] = field(default_factory=list)
+    nics: list[Element] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     nets: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
@@ -110,6 +112,16 @@ def _findings(walk: _Walk, source: str) -> Iterator[Finding]:
             "They serve as switches that kube-scheduler cannot be told about; PCIe roots are not known.",
             walk.origin(invented[0]),
         )
+    empty = [nic for nic in walk.nics if next(nic.named("net"), None) is None]
+    if empty:
+        yield Finding(
+            "topology-nic-without-net",
+            Severity.WARNING,
+            source,
+            "a <nic> has no <net> in it: the name of the NIC, or all of it, is missing",
+            "Write the file again with the environment variable NCCL_TOPO_DUMP_FILE set.",
+            walk.origin(empty[0]),
+        )
 
 
 def _cpu(walk: _Walk, element: Element) -> CpuNode | None:
@@ -117,6 +129,8 @@ def _cpu(walk: _Walk, element: Element) -> CpuNode | None:
     if not re.fullmatch(r"-?\d{1,5}", text, re.ASCII) or int(text) > MAX_CPUS:
         walk.refuse(f"numaid is {text[:40]!r}, expected a number up to {MAX_CPUS}", element)
     numa = None if int(text) < 0 else Fact(int(text), walk.origin(element, "numaid"))
+    if not is_mask(element.get("affinity")):
+        walk.refuse(f"affinity is {element.get('affinity')[:40]!r}, expected a mask such as 0000ffff", element)
     for child in element.children:
         _visit(walk, child, numa, ())
     if numa is None:
@@ -127,6 +141,7 @@ def _cpu(walk: _Walk, element: Element) -> CpuNode | None:
 
 def _visit(walk: _Walk, element: Element, numa: Fact | None, bridges: tuple[str, ...]) -> None:
     if element.tag == "nic":
+        walk.nics.append(element)
         walk.bare += [(net, numa) for net in element.named("net")]
     if element.tag != "pci":
         return
@@ -138,10 +153,13 @@ def _visit(walk: _Walk, element: Element, numa: Fact | None, bridges: tuple[str,
     walk.seen[address] = element.line
     if len(walk.seen) > MAX_DEVICES:
         walk.refuse(f"there are more than {MAX_DEVICES} PCI devices, which is the limit", element)
+    if not element.get("class") and not element.children:
+        walk.refuse("it has no class, which says whether it is a GPU or a NIC", element)
     code = _class(element)
     if code == _BRIDGE or any(child.tag == "pci" for child in element.children):
         for child in element.children:
             _visit(walk, child, numa, (*bridges, address))
+    walk.nics += element.named("nic")
     if code != _BRIDGE:
         walk.found.append((element, address, numa, bridges))
 
