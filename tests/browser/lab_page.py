@@ -161,6 +161,8 @@ class LabPage:
 
     def theme(self, name: str) -> None:
         """Switch JupyterLab to `light` or `dark` and wait until the page has it."""
+        # JupyterLab takes its splash screen away 200 ms after its end, and throws if a theme showed it again by then.
+        self.page.wait_for_function("() => !document.getElementById('jupyterlab-splash')")
         self.page.evaluate(
             "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme}).then(() => null)",
             THEMES[name],
