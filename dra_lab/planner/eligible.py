@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -129,7 +129,7 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     shared = {item.id for item in devices if item.id in rules.allocated.shares and is_shareable(item.device, rules)}
     books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared), rules.claims * rules.replicas)
     state = _State(devices, remaining, pools, books)
-    found = _all_or_none(tuple(_ask(rules, ask, state) for ask in rules.asks), pools)
+    found = _all_or_none(tuple(_asks(rules, state)), pools)
     seen = {
         item.id: item.device
         for item in devices
@@ -171,6 +171,22 @@ def _remaining(rules: Rules, item: PoolDevice) -> Amounts:
     taken = rules.allocated.consumed.get(item.id)
     # Of nearly all devices nothing is taken, and to subtract nothing from fractions takes longer than all the rest.
     return {key: amount - taken.get(key, 0) for key, amount in whole.items()} if taken else whole
+
+
+def _asks(rules: Rules, state: _State) -> Iterator[AskEligibility]:
+    """Yield what each ask may take; those that ask for the same, as replicas do, are looked at once."""
+    known: dict[Hashable, AskEligibility] = {}
+    for ask in rules.asks:
+        same = (ask.device_class_name, ask.selectors, ask.tolerations, ask.admin_access, tuple(ask.capacity.items()))
+        found = known.get(same)
+        # what is said of a failing selector, or of a request for all, names the request
+        if found is None or found.errors or ask.all_devices:
+            found = _ask(rules, ask, state)
+            if not ask.all_devices:
+                known[same] = found
+            yield found
+        else:
+            yield replace(found, ask=ask, blocked=_gate(rules, ask))
 
 
 def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:

@@ -55,15 +55,19 @@ class Others:
     solver: str = "HiGHS"
     memo: dict[str, Count] = field(default_factory=dict)
     limit: int = MOST_REPLICAS
-    _until: float | None = None
+    _begun: float | None = None
 
     @property
     def bounded(self) -> Limits:
-        """Return the limits with the second that counting may take on one node; it begins when they are asked for."""
-        if self._until is None:
-            self._until = time.monotonic() + _SECONDS
+        """Return the limits with the second that counting may take on one node; it begins when they are asked for.
+
+        It is one of this thread's processor time, so that what is proven depends little on what else a machine does.
+        """
+        if self._begun is None:
+            self._begun = time.thread_time()
+        until = time.monotonic() + max(0.0, _SECONDS - (time.thread_time() - self._begun))
         own = self.limits.deadline
-        return changed(self.limits, deadline=self._until if own is None else min(own, self._until))
+        return changed(self.limits, deadline=until if own is None else min(own, until))
 
     @property
     def before(self) -> Count:

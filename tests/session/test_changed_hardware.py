@@ -24,7 +24,7 @@ from dra_lab.errors import DraLabError
 from dra_lab.model.pools import gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.planner import choose, make_plan, replicas
+from dra_lab.planner import choose, make_plan, misfit, reasons, replicas
 from dra_lab.planner.views import views_of
 from dra_lab.scheduler.node_state import node_states
 from dra_lab.session.summary import summary
@@ -82,7 +82,9 @@ def planned(cluster, sketch, release):
 @pytest.mark.parametrize("seed", range(WORLDS))
 def test_what_is_known_on_after_a_change_is_what_a_new_reading_finds(seed, monkeypatch):
     """Over random changes, some of them not looked at in between."""
-    # else a busy machine leaves `damage` unproven now and then
+    # else a busy machine leaves `damage` unproven now and then, or a reason unsaid
+    monkeypatch.setattr(misfit, "SECONDS", 60.0)
+    monkeypatch.setattr(reasons, "SECONDS", 60.0)
     monkeypatch.setattr(replicas, "_SECONDS", 60.0)
     monkeypatch.setattr(choose, "_DAMAGE_SECONDS", 60.0)
     rng = random.Random(f"changing {seed}")
