@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from dra_lab.errors import SolverError
 from dra_lab.model.names import DeviceID
@@ -15,6 +17,45 @@ Given = dict[tuple[int, int], list[DeviceID]]
 """The shared devices of (replica, ask) on one node."""
 
 _Able = frozenset[DeviceID]
+_Any = TypeVar("_Any")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What pods on many nodes want of shared devices.
+
+    `wanted` is (node, (replica, ask), number of devices, type) for each take, `able` which devices a type of request
+    may take, and `stock` the devices that the same types may take.
+    """
+
+    wanted: Sequence[tuple[int, tuple[int, int], int, int]]
+    able: Sequence[_Able]
+    stock: Mapping[tuple[bool, ...], list[DeviceID]]
+
+    @classmethod
+    def of(cls, nodes: Sequence[tuple[Site, Takes]]) -> _Asked:
+        able: dict[tuple[int, int], _Able] = {}
+        types: dict[_Able, int] = {}
+        wanted: list[tuple[int, tuple[int, int], int, int]] = []
+        for number, (site, takes) in enumerate(nodes):
+            shared = {device for cap in site.caps for device in cap.devices}
+            for replica, ask, group, count in takes if shared else ():
+                if shared.issuperset(site.problem.groups[group].devices):
+                    key = (id(site), ask)
+                    if key not in able:
+                        able[key] = devices_for(site, ask)
+                    wanted.append((number, (replica, ask), count, types.setdefault(able[key], len(types))))
+        stock: dict[tuple[bool, ...], list[DeviceID]] = {}
+        for device in sorted(frozenset[DeviceID]().union(*types)):
+            stock.setdefault(tuple(device in mine for mine in types), []).append(device)
+        return cls(wanted, tuple(types), stock)
+
+    def flow(self) -> tuple[list[dict[tuple[bool, ...], int]], list[frozenset[int]]]:
+        """Return how many devices of which stock each type gets, and types that together want more than there is."""
+        need = [0] * len(self.able)
+        for _, _, count, mine in self.wanted:
+            need[mine] += count
+        return _flow(need, {kind: len(devices) for kind, devices in self.stock.items()})
 
 
 def share_out(nodes: Sequence[tuple[Site, Takes]]) -> list[Given]:
@@ -23,28 +64,42 @@ def share_out(nodes: Sequence[tuple[Site, Takes]]) -> list[Given]:
     A request takes of all that it may take (`shared_pools`): those that few others may take, if there are any left.
     Raises SolverError where there are too few for all.
     """
-    able: dict[tuple[int, int], _Able] = {}
-    wanted: list[tuple[int, tuple[int, int], int, _Able]] = []
-    for number, (site, takes) in enumerate(nodes):
-        shared = {device for cap in site.caps for device in cap.devices}
-        for replica, ask, group, count in takes if shared else ():
-            if shared.issuperset(site.problem.groups[group].devices):
-                key = (id(site), ask)
-                if key not in able:
-                    able[key] = frozenset(d for g in site.problem.groups if ask in g.asks for d in g.devices)
-                wanted.append((number, (replica, ask), count, able[key]))
-    types = list(dict.fromkeys(mine for _, _, _, mine in wanted))
-    stock: dict[tuple[bool, ...], list[DeviceID]] = {}
-    for device in sorted(frozenset[DeviceID]().union(*types)):
-        stock.setdefault(tuple(device in mine for mine in types), []).append(device)
-    need = [sum(count for _, _, count, mine in wanted if mine == one) for one in types]
-    flow = _flow(need, {kind: len(devices) for kind, devices in stock.items()})
+    asked = _Asked.of(nodes)
+    flow, short = asked.flow()
+    if short:
+        raise SolverError("shared devices are too few for a plan; please report the claims and the cluster")
+    stock = {kind: list(devices) for kind, devices in asked.stock.items()}
     pools = [[device for kind, often in mine.items() for device in _taken(stock[kind], often)] for mine in flow]
     found: list[Given] = [{} for _ in nodes]
-    at = {mine: number for number, mine in enumerate(types)}
-    for number, key, count, mine in wanted:
-        found[number].setdefault(key, []).extend(_taken(pools[at[mine]], count))
+    for number, key, count, mine in asked.wanted:
+        found[number].setdefault(key, []).extend(_taken(pools[mine], count))
     return found
+
+
+def short_of(nodes: Sequence[tuple[Site, Takes]]) -> list[frozenset[DeviceID]]:
+    """Return sets of shared devices of which pods take more than there are, while they may take no others; [] if none.
+
+    There is none just where all can get theirs (Hall's theorem). They are those that a request does not get out of,
+    whoever gives way to it, and those of them that overlap as one.
+    """
+    asked = _Asked.of(nodes)
+    short = asked.flow()[1]
+    unions = [frozenset[DeviceID]().union(*(asked.able[mine] for mine in types)) for types in short]
+    return list(dict.fromkeys((*unions, *joined(unions))))
+
+
+def joined(sets: Iterable[frozenset[_Any]]) -> list[frozenset[_Any]]:
+    """Return sets that overlap, directly or by way of others, as one."""
+    found: list[frozenset[_Any]] = []
+    for one in sets:
+        apart = [other for other in found if not one & other]
+        found = [*apart, one.union(*(other for other in found if one & other))]
+    return found
+
+
+def devices_for(site: Site, ask: int) -> frozenset[DeviceID]:
+    """Return the devices that a request may take on a site's first member."""
+    return frozenset(device for group in site.problem.groups if ask in group.asks for device in group.devices)
 
 
 def _taken(devices: list[DeviceID], count: int) -> list[DeviceID]:
@@ -54,16 +109,23 @@ def _taken(devices: list[DeviceID], count: int) -> list[DeviceID]:
     return mine
 
 
-def _flow(need: Sequence[int], have: Mapping[tuple[bool, ...], int]) -> list[dict[tuple[bool, ...], int]]:
-    """Return how many devices of each kind each type of request gets; `kind[type]` says whether it may."""
+def _flow(
+    need: Sequence[int], have: Mapping[tuple[bool, ...], int]
+) -> tuple[list[dict[tuple[bool, ...], int]], list[frozenset[int]]]:
+    """Return how many devices of each kind each type of request gets, and types that want more than they may take.
+
+    `kind[type]` says whether it may.
+    """
     left = dict(have)
     found: list[dict[tuple[bool, ...], int]] = [{} for _ in need]
+    short: list[frozenset[int]] = []
     for one, wanted in enumerate(need):
         rest = wanted
         while rest:
-            path = _path(one, found, left)
-            if path is None:
-                raise SolverError("shared devices are too few for a plan; please report the claims and the cluster")
+            path, reached = _path(one, found, left)
+            if not path:
+                short.append(reached)
+                break
             often = min(rest, left[path[-1][1]], *(found[mine][gives] for mine, _, gives in path if gives is not None))
             for mine, gets, gives in path:
                 found[mine][gets] = found[mine].get(gets, 0) + often
@@ -71,7 +133,7 @@ def _flow(need: Sequence[int], have: Mapping[tuple[bool, ...], int]) -> list[dic
                     found[mine][gives] -= often
             left[path[-1][1]] -= often
             rest -= often
-    return found
+    return found, short
 
 
 _Step = tuple[int, tuple[bool, ...], tuple[bool, ...] | None]
@@ -80,8 +142,8 @@ _Step = tuple[int, tuple[bool, ...], tuple[bool, ...] | None]
 
 def _path(
     start: int, found: Sequence[Mapping[tuple[bool, ...], int]], left: Mapping[tuple[bool, ...], int]
-) -> list[_Step] | None:
-    """Return the shortest way for a type of request to one device more, None where there is none."""
+) -> tuple[list[_Step], frozenset[int]]:
+    """Return the shortest way for a type of request to one device more, none where none is left for those it met."""
     before: dict[int, tuple[int, tuple[bool, ...]] | None] = {start: None}
     border = [start]
     while border:
@@ -91,13 +153,13 @@ def _path(
                 if not kind[one]:
                     continue
                 if rest:
-                    return _told(one, kind, before)
+                    return _told(one, kind, before), frozenset()
                 for other, mine in enumerate(found):
                     if other not in before and mine.get(kind, 0):
                         before[other] = (one, kind)
                         following.append(other)
         border = following
-    return None
+    return [], frozenset(before)
 
 
 def _told(last: int, kind: tuple[bool, ...], before: Mapping[int, tuple[int, tuple[bool, ...]] | None]) -> list[_Step]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.coupled_tables import DealtTable, tables_for
+from dra_lab.planner.fleet.cuts import MOST_ROUNDS, count_too, too_much
 from dra_lab.planner.fleet.in_turn import FEW_ORDERS, MOST_ORDERS, fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
 from dra_lab.planner.fleet.lookers import lookers_of
@@ -56,7 +57,18 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
 
 def _search(work: Work) -> tuple[Answer, list[Stand], int]:
     states = sites_of(work.fleet)
-    sites = apart(work.fleet, with_islands(work.fleet, states, work.limits.part(_FILL)), work.limits)
+    places = with_islands(work.fleet, states, work.limits.part(_FILL))
+    sites = apart(work.fleet, places, work.limits)
+    partly = any(site.partly for site in sites)
+    found = _searched(replace(work, limits=work.limits.part(_FILL)) if partly else work, sites)
+    if found is None or (partly and found[0].chosen is None and not found[0].infeasible):
+        found = _searched(work, apart(work.fleet, places, work.limits, cuts=False))
+    answer, stands = found or (Answer(), [])
+    return answer, stands, len(states)
+
+
+def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] | None:
+    """Return the best answer and who stands where; None where the sets of shared devices that matter are too many."""
     tables: list[AnyTable] = []
     narrow: list[Site] = []
     large, skipped = _is_large(work, sites), False
@@ -77,15 +89,17 @@ def _search(work: Work) -> tuple[Answer, list[Stand], int]:
     closed = closed and not any(isinstance(table, DealtTable) for table in asked)
     tables.extend(asked)
     began = time.monotonic()
-    answer = _answer(work, tables, closed=closed)
-    stands = stands_of(answer)
+    known = _answer(work, tables, closed=closed)
     work.clock.lap("master")
+    if known is None:
+        return None
+    answer, stands = known
     if not closed and whole:
         answer, stands = _improved(work, tables, (answer, stands), len(sites), time.monotonic() - began)
     if not whole:
         # Last: nodes that were not looked at may hold more than all others.
         answer = _unproven(answer)
-    return answer, stands, len(states)
+    return answer, stands
 
 
 def _is_large(work: Work, sites: Sequence[Site]) -> bool:
@@ -101,16 +115,26 @@ def _is_large(work: Work, sites: Sequence[Site]) -> bool:
     return False
 
 
-def _answer(work: Work, tables: Sequence[AnyTable], *, closed: bool = False) -> Answer:
-    return best_answer(
-        tables,
-        work.fleet.demand,
-        work.order,
-        work.limits,
-        work.solver,
-        all_placed=work.all_placed,
-        closed=closed,
-    )
+def _answer(work: Work, tables: Sequence[AnyTable], *, closed: bool = False) -> tuple[Answer, list[Stand]] | None:
+    """Return the best answer and who stands where; None where none was found that shared devices are enough for."""
+    for _ in range(MOST_ROUNDS):
+        answer = best_answer(
+            tables,
+            work.fleet.demand,
+            work.order,
+            work.limits,
+            work.solver,
+            all_placed=work.all_placed,
+            closed=closed,
+        )
+        stands = stands_of(answer)
+        unions = too_much(tables, stands)
+        if not unions:
+            return answer, stands
+        if work.limits.reached:
+            break
+        count_too(tables, unions)
+    return None
 
 
 def _improved(
@@ -134,12 +158,15 @@ def _improved(
             # With the time over this comes back at once, with what is known.
             table.decide(counts, looking)
         work.clock.lap("patterns")
-        following = _answer(replace(work, limits=limits), tables)
+        more = _answer(replace(work, limits=limits), tables)
         work.clock.lap("master")
+        if more is None:
+            break
+        following, standing = more
         if answer.chosen is not None and (following.chosen is None or following.values > answer.values):
             break
         following.goals = _best_bounds(answer, following)
-        answer, stands = following, stands_of(following)
+        answer, stands = following, standing
     return answer, stands
 
 

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field, replace
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
+from dra_lab.planner.fleet.giving import joined
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Cap, Site, alone_sites
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.stages import Tie
 
-MOST_ROWS, MOST_NODES = 400, 100
-"""Sets of devices of which it is counted how many are taken, at most: nodes that need more of them stay together.
+MOST_ROWS, MOST_SETS, MOST_NODES = 400, 400, 100
+"""Sets of devices of which it is counted how many are taken, at most, before a plan says which of them matter.
 
-And nodes that each have devices of their own in such sets.
+And sets that single requests may take, and nodes that each have devices of their own in such sets: more of them stay
+together.
 """
 
 _Kind = tuple[tuple[str, ...], Hashable]
@@ -25,14 +27,15 @@ _Kind = tuple[tuple[str, ...], Hashable]
 _Kinds = frozenset[_Kind]
 
 
-def apart(fleet: Fleet, sites: Sequence[Site], limits: Limits) -> list[Site]:
+def apart(fleet: Fleet, sites: Sequence[Site], limits: Limits, *, cuts: bool = True) -> list[Site]:
     """Return the sites, with those of nodes that share devices as nodes by themselves wherever that is exact.
 
     So it is where all devices that a request may take are worth the same to it, if any of them is shared. Which of them
     it gets then matters to nobody else but by what is left: there are devices enough for all just where every set of
     devices is no smaller than the number of those wanted by requests that may take no others (Hall's theorem), which
-    `Site.caps` keeps. Who gets which is decided when devices are given out (`giving`). At a limit the sites that are
-    left stay together.
+    `Site.caps` keeps. Who gets which is decided when devices are given out (`giving`). Where such sets are too many to
+    count them all, the sites have only some (`Site.partly`), or without `cuts` stay together. At a limit the sites that
+    are left stay together.
     """
     found: list[Site] = []
     counted = {node for nodes in coupled_pools(fleet.scan).values() for node in nodes}
@@ -40,7 +43,7 @@ def apart(fleet: Fleet, sites: Sequence[Site], limits: Limits) -> list[Site]:
         look = None
         if site.nodes and not limits.reached and not counted.intersection(site.all_nodes):
             look = _Look(fleet, limits)
-        own = None if look is None else look.at(site)
+        own = None if look is None else look.at(site, cuts=cuts)
         found.extend([site] if own is None else own)
     return found
 
@@ -58,14 +61,14 @@ class _Look:
     kind_of: dict[DeviceID, _Kind] = field(default_factory=dict)
     wanted: list[dict[_Kinds, tuple[int, ...]]] = field(default_factory=list)
 
-    def at(self, site: Site) -> list[Site] | None:
+    def at(self, site: Site, *, cuts: bool) -> list[Site] | None:
         """Return the nodes by themselves with what they keep together, None where more than numbers counts."""
         nodes = set(site.all_nodes)
         shared = {one: seen for one, seen in coupled_devices(self.fleet.scan).items() if nodes.intersection(seen)}
         signatures: dict[frozenset[tuple[str, ...]], list[str]] = {}
-        sets = set(shared.values())
+        seeing = set(shared.values())
         for node in site.all_nodes:
-            signatures.setdefault(frozenset(seen for seen in sets if node in seen), []).append(node)
+            signatures.setdefault(frozenset(seen for seen in seeing if node in seen), []).append(node)
         own = [one for mine in signatures.values() for one in alone_sites(self.fleet, mine)]
         if any(_has_own_too(one, shared) for one in own):
             if len(nodes) > MOST_NODES:
@@ -77,11 +80,13 @@ class _Look:
         members: dict[_Kind, list[DeviceID]] = {}
         for device, kind in self.kind_of.items():
             members.setdefault(kind, []).append(device)
-        unions = _unions({kinds for wanted in self.wanted for kinds in wanted})
-        if unions is None:
+        sets = sorted({kinds for wanted in self.wanted for kinds in wanted}, key=repr)
+        every = _unions(sets)
+        if every is None and (not cuts or len(sets) > MOST_SETS):
             return None
+        unions = list(dict.fromkeys((*sets, *joined(sets)))) if every is None else every
         return [
-            replace(one, caps=tuple(self._caps(wanted, unions, members)))
+            replace(one, caps=tuple(self._caps(wanted, unions, members)), partly=every is None)
             for one, wanted in zip(own, self.wanted, strict=True)
         ]
 
@@ -155,12 +160,12 @@ def _is_single(problem: AllocationProblem, ask: int) -> bool:
     return not found.all_devices and not found.admin_access and any(row == (ask,) for row in problem.requests)
 
 
-def _unions(sets: set[_Kinds]) -> list[_Kinds] | None:
+def _unions(sets: Sequence[_Kinds]) -> list[_Kinds] | None:
     """Return the sets with the unions of those that overlap, None where these are too many.
 
     A union of sets that have nothing in common says no more than they do.
     """
-    found = dict.fromkeys(sorted(sets, key=repr))
+    found = dict.fromkeys(sets)
     border = list(found)
     while border:
         following: dict[_Kinds, None] = {}

@@ -40,7 +40,8 @@ class Site:
     layout behind each group of the problem. Where nodes share devices, a member is a set of them under the name of the
     first, `nodes` holds these sets, and a part is a kind of pod on one node of the first set; `devices` finds the
     devices of a member where nothing else tells them. Where members are islands, `homes` says on which node. `caps`
-    bound what pods here and on other sites with the same ones take together of devices that all of them see.
+    bound what pods here and on other sites with the same ones take together of devices that all of them see; `partly`
+    says that these are not all that hold, so that a plan has to be looked at (`cuts`).
     """
 
     members: tuple[str, ...]
@@ -52,6 +53,7 @@ class Site:
     devices: Callable[[str], Mapping[int, Sequence[DeviceID]]] | None = field(default=None, repr=False, compare=False)
     homes: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     caps: tuple[Cap, ...] = ()
+    partly: bool = False
 
     @cached_property
     def problem(self) -> AllocationProblem:
@@ -80,6 +82,10 @@ class Site:
         if self.homes:
             return tuple(dict.fromkeys(self.homes.values()))
         return tuple(node for nodes in self.nodes for node in nodes) if self.nodes else self.members
+
+    def counting(self, caps: Sequence[Cap]) -> Site:
+        """Return the site with more that it keeps together with others; its problem is not made again."""
+        return replace(self, caps=(*self.caps, *caps), make=partial(_given, self.problem))
 
 
 def sites_of(fleet: Fleet) -> tuple[Site, ...]:

@@ -21,7 +21,7 @@ from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, Nod
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.fleet import plan_fleet, search
+from dra_lab.planner.fleet import plan_fleet, search, shared_pools
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_POOLS", "60"))
@@ -81,14 +81,28 @@ def capped(monkeypatch):
     """Count the fleets of which nodes were taken apart, and those with devices that differ or are seen by some."""
     told, first = Counter(), search.apart
 
-    def apart(fleet, sites, limits):
-        found = first(fleet, sites, limits)
+    def apart(fleet, sites, limits, **said):
+        found = first(fleet, sites, limits, **said)
+        told["stayed together"] += not said.get("cuts", True)
         rows = {cap.devices for site in found for cap in site.caps}
         told["several"] += len(rows) > 1
         told["overlapping"] += any(set(one) & set(other) for one in rows for other in rows if one != other)
         return found
 
     monkeypatch.setattr(search, "apart", apart)
+    return told
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Tell how many sets of devices were counted because a plan had taken too much of them."""
+    told, first = Counter(), search.count_too
+
+    def count_too(tables, unions):
+        told["sets"] += len(unions)
+        first(tables, unions)
+
+    monkeypatch.setattr(search, "count_too", count_too)
     return told
 
 
@@ -99,6 +113,18 @@ def test_fleets_on_pools_of_kinds_are_brute_force(capped):
         drawn += 1
         compared += is_brute_force(f"kinds {drawn}", drawn)
         assert drawn < 6 * FLEETS, "too few fleets that can be tried were drawn"
+
+
+def test_sets_that_are_counted_on_demand_are_brute_force(capped, counted, monkeypatch):
+    """With rows only for the sets that a plan broke, every goal has the value of trying everything, and is proven."""
+    monkeypatch.setattr(shared_pools, "MOST_ROWS", 0)
+    monkeypatch.setattr(shared_pools, "joined", lambda sets: [])
+    compared = drawn = 0
+    while compared < FLEETS or counted["sets"] < FLEETS / 6:
+        drawn += 1
+        compared += is_brute_force(f"cuts {drawn}", drawn)
+        assert drawn < 6 * FLEETS, "too few fleets that can be tried were drawn"
+    assert capped["stayed together"] == 0
 
 
 def is_brute_force(seed: str, number: int) -> bool:
@@ -140,4 +166,39 @@ def test_racks_within_a_zone_are_planned_to_the_proof(capped):
     assert capped["overlapping"] == 1
     # 34 others take all that are not RDMA, and 10 of 20 have one of the 10 that are
     assert (len(plan.replicas), plan.proven) == (44, True)
+    assert check_fleet(cluster, plan, RELEASE) == ()
+
+
+def ten_racks() -> tuple[Cluster, list[Workload]]:
+    """Make 100 nodes in ten racks, two NICs that each rack sees and 15 that all see; and more pods than there are."""
+    names = [f"n{number:03}" for number in range(100)]
+    nodes = tuple(Node(metadata=ObjectMeta(name=n, labels={"zone": f"z{int(n[1:]) % 10}"})) for n in names)
+    own = [a_slice(GPU, device("gpu-0", {"type": "gpu"}), node=name) for name in names]
+    far = [of_zone(device(f"rack-{at}", {"dra.net/rdma": False}), f"z{at % 10}") for at in range(20)]
+    far += [of_zone(device(f"all-{at}", {"dra.net/rdma": at < 8}), "") for at in range(15)]
+    any_nic = DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name=NIC, count=1))
+    rdma = replace(any_nic, exactly=replace(any_nic.exactly, selectors=(selector(RDMA),)))
+    gpu = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name=GPU, count=1))
+    workloads = [Workload("any", (ClaimSketch(requests=(any_nic, gpu)),), 30)]
+    workloads.append(Workload("rdma", (ClaimSketch(requests=(rdma, gpu)),), 20))
+    return Cluster((*own, a_pool(far)), (device_class(GPU), device_class(NIC)), nodes, name="racks"), workloads
+
+
+def test_more_overlapping_racks_than_can_be_listed_are_planned_to_the_proof(capped, counted):
+    """Of the 1,023 unions of what ten racks see few are ever counted, and that no more pods fit is proven."""
+    cluster, workloads = ten_racks()
+    plan = plan_fleet(cluster, workloads, release=RELEASE, first_fit=False)
+    # as many as there are devices: 27 others take all that are not RDMA, and 8 of 20 the 8 that are
+    assert (len(plan.replicas), plan.proven) == (35, True)
+    assert check_fleet(cluster, plan, RELEASE) == ()
+    assert (capped["stayed together"], 0 < counted["sets"] < 40) == (0, True)
+
+
+def test_racks_of_which_too_many_sets_matter_still_get_a_plan(capped, monkeypatch):
+    """After as many looks as are allowed the devices are dealt to the nodes: a plan is found, and every rule kept."""
+    monkeypatch.setattr(search, "MOST_ROUNDS", 1)
+    cluster, workloads = ten_racks()
+    plan = plan_fleet(cluster, workloads, release=RELEASE, first_fit=False)
+    assert capped["stayed together"] == 1
+    assert plan.replicas
     assert check_fleet(cluster, plan, RELEASE) == ()

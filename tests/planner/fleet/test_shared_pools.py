@@ -49,8 +49,8 @@ def capped(monkeypatch):
     """Count how many fleets were planned with nodes taken apart."""
     told, first = Counter(), search.apart
 
-    def apart(fleet, sites, limits):
-        found = first(fleet, sites, limits)
+    def apart(fleet, sites, limits, **said):
+        found = first(fleet, sites, limits, **said)
         told[any(site.caps for site in found)] += 1
         return found
 
