@@ -41,8 +41,8 @@ def devices_frame(cluster: Cluster, node: str | None = None, plan: Plan | None =
     """Return one row for each device of one node or of all nodes, in kube-scheduler's order (`DEVICE_COLUMNS`).
 
     `state` is "free", "shared" (something of it is left), "in use", "tainted" or "skipped" (kube-scheduler does not
-    look at its pool); `request` is what a plan chose the device for. A device that several nodes see has a row on
-    each. Raises KeyError for a node that the cluster does not have.
+    look at its pool), as far as claims were read; `request` is what a plan chose the device for. A device
+    that several nodes see has a row on each. Raises KeyError for a node that the cluster does not have.
     """
     chosen = plan.chosen() if plan is not None else {}
     names = cluster.node_names if node is None else (node,)
@@ -115,8 +115,7 @@ def first_fit_value(first_fit: FirstFit | None, goal: str) -> int | None:
 
 
 def frame_of(rows: list[list[Any]], columns: tuple[str, ...]) -> pd.DataFrame:
-    """Return rows under their columns as a DataFrame of plain Python values."""
-    """Return a DataFrame that keeps every value as it is."""
+    """Return rows under their columns as a DataFrame that keeps every value as it is."""
     import pandas as pd
 
     # object keeps 3 beside None as 3, where a float column would show 3.0 and NaN

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dra_lab.authoring.free_words import unread_words
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Plan
@@ -76,7 +77,8 @@ def hardware_svg(
     ink = _Ink(prefix, states, letters(name), colours(name), on_top.compared)
     scene = node_scene(cluster, node_name, width - 2)
     root = element(None, "svg", xmlns="http://www.w3.org/2000/svg", class_="dra-hw", role="group")
-    say(root, aria_label=f"Hardware of node {node_name}")
+    unread = unread_words(cluster)
+    say(root, aria_label=f"Hardware of node {node_name}" + (f"; {unread}" if unread else ""))
     element(root, "style").text = style_sheet()
     patterns(root, prefix)
     ground = element(root, "rect", class_="dra-hw-ground", width=width, rx=6.0)
@@ -89,7 +91,7 @@ def hardware_svg(
         break
     unhealthy = any(state.unhealthy for state in states.values())
     signs = {"compared": on_top.compared, "without_links": on_top.without_links, "unhealthy": unhealthy}
-    bottom = add_legend(root, prefix, width, scene.height + 14, known=cluster.claims_known, **signs)
+    bottom = add_legend(root, prefix, width, scene.height + 14, unread=unread, **signs)
     ground.set("height", f"{bottom:g}")
     # Where the legend begins: a view that scrolls the picture keeps the legend in sight.
     root.set("data-legend", f"{scene.height + 8:g}")

@@ -26,15 +26,15 @@ def add_legend(
     top: float,
     *,
     compared: bool,
-    known: bool,
+    unread: str = "",
     unhealthy: bool = False,
     without_links: bool = False,
 ) -> float:
     """Add the legend below `top` and return where it ends.
 
     `compared` adds the signs of the comparison with kube-scheduler, with `without_links` of what it takes by counts and
-    selectors only; without `known` claims it says that devices in use are not known; `unhealthy` adds that sign. Screen
-    readers get the same from the labels of the devices.
+    selectors only; `unread` says what is not known of devices in use (`free_words.unread_words`); `unhealthy` adds that
+    sign. Screen readers get the same from the labels of the picture and its devices.
     """
     group = element(root, "g", class_="dra-hw-legend", aria_hidden="true")
     x, y = 2.0, top
@@ -52,9 +52,9 @@ def add_legend(
             x, y = 2.0, y + _ROW
         _entry(group, (class_, words, pattern, icon, shape), prefix, x, y)
         x += room
-    if not known:
+    if unread:
         y += _ROW
-        text(group, "No claims were read: which devices are in use is not known.", 2.0, y + 11, "dra-hw-heading")
+        text(group, f"{unread[0].upper()}{unread[1:]}.", 2.0, y + 11, "dra-hw-heading")
     return y + _ROW
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from dra_lab.authoring.free_words import unread_words
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import GOALS, FirstFit, Plan
@@ -76,7 +77,8 @@ def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, nod
     title = f"{clean(plan.sketch.name)} on {clean(plan.cluster or cluster.name)}"
     parts = [
         _head(title),
-        f'<p class="facts">{escape(title)}</p><h1>{escape(clean(sentence or title))}</h1>',
+        f'<p class="facts">{escape(title)}</p>' if sentence else "",
+        f"<h1>{escape(clean(sentence or title))}</h1>",
         f'<p class="facts">{escape(_facts(cluster, plan))}</p>',
         _requests(plan),
         _pictures(cluster, plan, drawn),
@@ -126,8 +128,7 @@ def _facts(cluster: Cluster, plan: Plan) -> str:
     read = f"read {cluster.read_at}" if cluster.read_at else ""
     release = f"Kubernetes {plan.release}" if plan.release else ""
     proof = proof_words(plan) if plan.fits or plan.shortfalls else ""
-    unknown = "" if cluster.claims_known else "no claims were read, so devices in use are not known"
-    return clean(" · ".join(part for part in (release, proof, read, unknown) if part))
+    return clean(" · ".join(part for part in (release, proof, read, unread_words(cluster)) if part))
 
 
 def _requests(plan: Plan) -> str:

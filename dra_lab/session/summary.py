@@ -46,6 +46,7 @@ def first_words(cluster: Cluster) -> str:
 
 def _summary(cluster: Cluster, release: KubernetesRelease) -> str:
     from dra_lab.authoring.candidates import free_by_kind
+    from dra_lab.authoring.free_words import free_words
 
     fabric(cluster)  # where the summary is made there is time for it
     parts = [first_words(cluster)]
@@ -53,15 +54,8 @@ def _summary(cluster: Cluster, release: KubernetesRelease) -> str:
     for kind in (kind for kind in _NAMES if kind in counts):
         total, free = counts[kind]
         told = _NAMES[kind] if total > 1 else _NAMES[kind].removesuffix("s")
-        parts.append(f"{total:,} {told}, {_use(cluster, free)}{_with_rdma(cluster) if kind == 'nic' else ''}")
+        parts.append(f"{total:,} {told}, {free_words(cluster, free)}{_with_rdma(cluster) if kind == 'nic' else ''}")
     return " · ".join(parts)
-
-
-def _use(cluster: Cluster, free: int) -> str:
-    if not cluster.claims_known:
-        return "use unknown"
-    # claims of the namespaces that were not read may hold what looks free
-    return f"at most {free:,} free" if free and cluster.claims_in_part else f"{free:,} free"
 
 
 def _counted(number: int, word: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +18,9 @@ from dra_lab.session import Session
 from dra_lab.widgets.canvas_values import CanvasStatus, LinkOptionRow, LinkRow, PaletteRow, RequestRow
 from dra_lab.widgets.selector_words import without_text
 
+if TYPE_CHECKING:
+    from dra_lab.authoring.palette import PaletteEntry
+
 MAX_MATCHING_IDS = 200
 """Devices of a request that the browser is told for lighting up; more would only make the message long."""
 
@@ -29,9 +32,16 @@ def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
     """Return what can be drawn for a cluster, as `dra_lab.authoring.palette` offers it."""
     from dra_lab.authoring.palette import palette
 
-    rows = tuple(from_builtins(entry, PaletteRow, from_attributes=True) for entry in palette(cluster))
-    # without claims nobody knows what is free
-    return rows if cluster.claims_known else tuple(msgspec.structs.replace(row, free=-1) for row in rows)
+    return tuple(
+        msgspec.structs.replace(from_builtins(entry, PaletteRow, from_attributes=True), use=_use(cluster, entry))
+        for entry in palette(cluster)
+    )
+
+
+def _use(cluster: Cluster, entry: PaletteEntry) -> str:
+    from dra_lab.authoring.free_words import free_words
+
+    return free_words(cluster, entry.free, entry.total) if entry.in_cluster else entry.missing
 
 
 def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> CanvasStatus:
@@ -70,7 +80,6 @@ def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, Re
             text=status.text if status else "",
             error=without_text(status.error) if status else "",
             matching_ids=tuple(str(device) for device in status.matching[:MAX_MATCHING_IDS]) if status else (),
-            free=status.free if status else 0,
         )
     return rows
 

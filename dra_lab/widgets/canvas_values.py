@@ -17,8 +17,9 @@ class PaletteRow(Row, frozen=True):
     """One thing that can be dragged onto the canvas.
 
     `kind` is gpu, nic, cpu, memory or other; `selectors` are CEL texts; where `capacity_key` is given the devices are
-    shared by amount and the box's stepper changes `default_capacity` instead of `default_count`. `free` is -1 where it
-    is not known what is in use. `in_cluster` is False for a documented class that the cluster does not have.
+    shared by amount and the box's stepper changes `default_capacity` instead of `default_count`. `use` says in words
+    how many are free of how many, or why that is not told (`missing`); `in_cluster` is False for a documented class
+    that the cluster does not have.
     """
 
     key: str
@@ -29,12 +30,10 @@ class PaletteRow(Row, frozen=True):
     capacity_key: str = ""
     default_count: int = 1
     default_capacity: str = ""
-    free: int = 0
-    total: int = 0
+    use: str = ""
     in_cluster: bool = True
     driver: str = ""
     note: str = ""
-    missing: str = ""
 
 
 class LinkOptionRow(Row, frozen=True):
@@ -63,7 +62,6 @@ class RequestRow(Row, frozen=True):
     text: str = ""
     error: str = ""
     matching_ids: tuple[str, ...] = ()
-    free: int = 0
 
 
 class LinkRow(Row, frozen=True):

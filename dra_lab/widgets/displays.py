@@ -178,13 +178,14 @@ def _fabric(cluster: Cluster) -> Iterator[Part]:
 
 def _driver_rows(cluster: Cluster, release: KubernetesRelease) -> list[tuple[str, ...]]:
     from dra_lab.authoring.candidates import all_devices, is_free, kind_of, lookup_of
+    from dra_lab.authoring.free_words import free_count
     from dra_lab.drivers import device_label
 
     found: dict[tuple[str, str, str], list[bool]] = {}
     for item in all_devices(cluster):
         label = device_label(item.driver, lookup_of(item.driver, item.device))
         found.setdefault((item.driver, kind_of(item), label), []).append(is_free(cluster, item, release))
-    return [(*key, f"{len(free):,}", f"{sum(free):,}") for key, free in sorted(found.items())]
+    return [(*key, f"{len(free):,}", free_count(cluster, sum(free))) for key, free in sorted(found.items())]
 
 
 def _joined(*sentences: str) -> str:

@@ -23,13 +23,12 @@ PALETTE = [
         "label": "NVIDIA A100 40GB",
         "kind": "gpu",
         "deviceClass": "gpu.nvidia.com",
-        "free": 27,
-        "total": 32,
+        "use": "27 of 32 free",
     },
-    {"key": "rdma", "label": "RDMA NIC (EFA)", "kind": "nic", "deviceClass": "dranet", "free": 15, "total": 16}
+    {"key": "rdma", "label": "RDMA NIC (EFA)", "kind": "nic", "deviceClass": "dranet", "use": "15 of 16 free"}
     | {"selectors": [RDMA]},
-    {"key": "nic", "label": "any NIC", "kind": "nic", "deviceClass": "dranet", "free": 27, "total": 28},
-    {"key": "cpu", "label": "CPU", "kind": "cpu", "deviceClass": "dra.cpu", "inCluster": False}
+    {"key": "nic", "label": "any NIC", "kind": "nic", "deviceClass": "dranet", "use": "27 of 28 free"},
+    {"key": "cpu", "label": "CPU", "kind": "cpu", "deviceClass": "dra.cpu", "inCluster": False, "use": "class not read"}
     | {"capacityKey": "dra.cpu/cpu", "defaultCapacity": "16"},
 ]
 OPTIONS = [

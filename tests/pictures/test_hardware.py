@@ -188,14 +188,6 @@ def test_the_picture_fetches_nothing(world):
     assert set(re.findall(r"[a-z]+://[^\"' )]+", hardware_svg(world, "n1"))) == {"http://www.w3.org/2000/svg"}
 
 
-def test_unknown_claims_are_told():
-    """Where no claims were read, the legend says that devices in use are not known."""
-    from small_nodes import a_slice, cluster, gpu
-
-    unread = cluster(a_slice("gpu.nvidia.com", gpu(0)), claims_known=False)
-    assert "No claims were read" in hardware_svg(unread, "n1")
-
-
 def test_a_plan_for_another_node_is_not_drawn(world):
     """A plan shows only on its own node."""
     assert "dra-hw-chosen" not in classes(devices(hardware_svg(world, "n1", plan=a_plan(node="n2")))["gpu-0"])

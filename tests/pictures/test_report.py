@@ -39,6 +39,14 @@ def test_it_holds_answer_pictures_goals_findings_and_yaml(page: str):
     assert page.count('class="dra-hw"') == 3
 
 
+def test_a_page_without_a_sentence_has_its_title_once():
+    """Claim and cluster stand small above the answer, or are the heading: never both."""
+    words = " ".join(Page(report_page(busy_cluster(), a_plan())).words)
+    title = f"{a_plan().sketch.name} on {a_plan().cluster or busy_cluster().name}"
+    # once more it is the title of the browser's window
+    assert words.count(title) == 2
+
+
 def test_the_same_plan_gives_the_same_page(page: str):
     """Byte for byte."""
     assert report_page(busy_cluster(), a_plan(), "kind: ResourceClaim\n", sentence="Fits on 2 of 3 nodes.") == page

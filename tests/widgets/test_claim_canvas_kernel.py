@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import subprocess
 import sys
@@ -185,12 +184,6 @@ def test_a_canvas_of_a_session_draws_into_it_and_follows_it(session):
     session.redo()
     assert len(canvas.drawn.requests) == 2
     assert canvas.history == {"canUndo": True}
-
-
-def test_without_claims_no_device_is_called_free(session):
-    """What is in use is unknown then, and the palette says so."""
-    session.load(dataclasses.replace(session.cluster, claims=(), claims_known=False))
-    assert {row["free"] for row in ClaimCanvas(session).palette} == {-1}
 
 
 def test_a_closed_canvas_no_longer_follows(session):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from dra_lab.exports.text import plan_text
@@ -31,19 +30,12 @@ from dra_lab.widgets.fleet_displays import fleet_words
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
-@pytest.fixture
-def shell():
-    made = InteractiveShell.instance()
-    yield made
-    InteractiveShell.clear_instance()
-
-
-def test_a_plan_of_a_session_is_shown_with_its_picture(shell):
+def test_a_plan_of_a_session_is_shown_with_its_picture(bare_shell):
     """Sentence, picture and goals as HTML without scripts; the same as text."""
     session = Session()
     register_displays(session)
     plan = session.plan()
-    shown, _ = shell.display_formatter.format(plan)
+    shown, _ = bare_shell.display_formatter.format(plan)
     session.close()
     assert "Fits on 3 of 4 nodes" in shown["text/html"]
     assert shown["text/html"].count('data-request="gpu"') == 2
@@ -52,21 +44,21 @@ def test_a_plan_of_a_session_is_shown_with_its_picture(shell):
     assert shown["text/plain"].startswith("Fits on 3 of 4 nodes")
 
 
-def test_a_plan_without_its_cluster_is_shown_without_a_picture(shell):
+def test_a_plan_without_its_cluster_is_shown_without_a_picture(bare_shell):
     """A plan from elsewhere has its sentence and reasons."""
     register_displays()
     shortfall = Shortfall(rule="count", subject="gpu", message="needs 9, has 8", advice="Ask for 8.")
     plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), shortfalls=(shortfall,))
-    shown, _ = shell.display_formatter.format(plan)
+    shown, _ = bare_shell.display_formatter.format(plan)
     assert "needs 9, has 8. Ask for 8" in shown["text/html"]
     assert "<svg" not in shown["text/html"]
     assert shown["text/plain"].startswith("Does not fit")
 
 
-def test_a_cluster_is_shown_as_a_table_of_its_devices(shell):
+def test_a_cluster_is_shown_as_a_table_of_its_devices(bare_shell):
     """A row for each driver, kind and model, with how many are free."""
     register_displays()
-    shown, _ = shell.display_formatter.format(load_cluster("sample:eks-p4d"))
+    shown, _ = bare_shell.display_formatter.format(load_cluster("sample:eks-p4d"))
     assert "NVIDIA A100-SXM4-40GB" in shown["text/html"]
     assert shown["text/plain"].startswith("sample:eks-p4d: 4 nodes")
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
-import dra_lab
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import FleetPlan, LargestJob, Replica, Room, RoomOnNodes, Stranded, StrandedKind, Workload
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
@@ -27,15 +25,6 @@ ANSWERS = [
     (ScenarioAnswer(HOSTILE, FLEET), "3 of 3 replicas placed"),
     (ScenarioAnswer(HOSTILE, error=InputError(HOSTILE)), "not answered"),
 ]
-
-
-@pytest.fixture
-def shell():
-    """Give an IPython that has been told of our results, as `import dra_lab` does in a notebook."""
-    made = InteractiveShell.instance()
-    dra_lab._teach_notebook()
-    yield made
-    InteractiveShell.clear_instance()
 
 
 @pytest.mark.parametrize(("answer", "words"), ANSWERS)

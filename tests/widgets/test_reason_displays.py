@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
-import dra_lab
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement, Plan, PlanStatus, Shortfall, Suggestion
@@ -32,15 +30,6 @@ RESULTS = [
     (REASONS, "cannot be had on any node"),
     (Regret("plain", (GoalRegret("numa", 1, 2),)), "NUMA nodes spanned"),
 ]
-
-
-@pytest.fixture
-def shell():
-    """Give an IPython that has been told of our results, as `import dra_lab` does in a notebook."""
-    made = InteractiveShell.instance()
-    dra_lab._teach_notebook()
-    yield made
-    InteractiveShell.clear_instance()
 
 
 @pytest.mark.parametrize(("value", "words"), RESULTS)

@@ -101,9 +101,9 @@ test("text from a cluster is text", async () => {
   end();
 });
 
-test("where nobody knows what is in use, nothing is called free", async () => {
-  const row = { key: "k", label: "GPU", deviceClass: "c", total: 1200 };
-  const { el, end } = mount({ sketch: SKETCH, palette: [{ ...row, free: -1 }] });
+test("the palette tells the use of devices in the words of Python, which knows what was read", async () => {
+  const row = { key: "k", label: "GPU", deviceClass: "c", use: "1,200, use unknown" };
+  const { el, end } = mount({ sketch: SKETCH, palette: [row] });
   expect((await shown(el, ".dra-chip small")).textContent).toBe("1,200, use unknown");
   end();
 });

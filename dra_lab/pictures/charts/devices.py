@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.authoring.free_words import unread_words
 from dra_lab.checks.counters_left import without_counters
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
@@ -44,7 +45,7 @@ def devices_chart(cluster: Cluster, node: str, plan: Plan | None = None) -> alt.
     plain = plain_table(head, [[row[key] for key in keys] for row in rows])
     told = f"{len(rows)} device{'s' if len(rows) != 1 else ''}, pool by pool in the order in which kube-scheduler looks"
     width = _fit_names(rows)
-    return look.finish(_chart(rows, width), heading, (told,), plain)
+    return look.finish(_chart(rows, width), heading, (told, unread_words(cluster)), plain)
 
 
 def _rows(cluster: Cluster, node: str, plan: Plan | None) -> Iterator[dict[str, Any]]:

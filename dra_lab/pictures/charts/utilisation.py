@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.authoring.free_words import unread_words
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Stranded
 from dra_lab.pictures.captions import clean
@@ -42,7 +43,7 @@ def utilisation_chart(
     bands, words = of_nodes(_by_node(amounts, kinds))
     rows = [row for at, band in enumerate(bands) for row in _rows(band, at, kinds)]
     shown = [state for state in AMOUNT_STATES if any(row["state"] == state.legend for row in rows)]
-    told = ["" if cluster.claims_known else "no claims were read: what is in use is not known", words, _open(stranded)]
+    told = (unread_words(cluster), words, _open(stranded))
     return look.finish(_chart(rows, kinds, shown), heading, told, _plain(bands, kinds))
 
 

@@ -11,13 +11,6 @@ interface Props {
   onLeave(): void;
 }
 
-function freeText(row: PaletteRow): string {
-  if (row.inCluster === false) return row.missing || "class not in this cluster";
-  if ((row.free ?? 0) < 0) return `${(row.total ?? 0).toLocaleString("en")}, use unknown`;
-  const [free, total] = [row.free ?? 0, row.total ?? 0].map((count) => count.toLocaleString("en"));
-  return `${free} of ${total} free`;
-}
-
 export function Palette({ onAdd, onLeave }: Props) {
   const { palette, readOnly, status } = useCanvas();
   const list = useRef<HTMLDivElement>(null);
@@ -78,7 +71,7 @@ export function Palette({ onAdd, onLeave }: Props) {
             <KindIcon kind={row.kind ?? "other"} />
             <span>
               <b>{row.label}</b>
-              <small>{freeText(row)}</small>
+              <small>{row.use}</small>
             </span>
           </button>
         ))}

@@ -225,12 +225,10 @@ export interface PaletteRow {
   capacityKey?: string;
   defaultCount?: number;
   defaultCapacity?: string;
-  free?: number;
-  total?: number;
+  use?: string;
   inCluster?: boolean;
   driver?: string;
   note?: string;
-  missing?: string;
 }
 
 export interface ProgressRow {
@@ -262,7 +260,6 @@ export interface RequestRow {
   text?: string;
   error?: string;
   matchingIds?: readonly string[];
-  free?: number;
 }
 
 export interface SourceRow {

@@ -1,0 +1,28 @@
+"""How many devices are free, in words: no more than what was read of claims tells."""
+
+from __future__ import annotations
+
+from dra_lab.model.cluster import Cluster
+
+
+def free_count(cluster: Cluster, free: int) -> str:
+    """Return `18`, `at most 18` where the claims of some namespaces only were read, `unknown` where none were."""
+    if not cluster.claims_known:
+        return "unknown"
+    # claims of the namespaces that were not read may hold what looks free; where nothing does, that is certain
+    return f"at most {free:,}" if free and cluster.claims_in_part else f"{free:,}"
+
+
+def free_words(cluster: Cluster, free: int, total: int | None = None) -> str:
+    """Return `18 free`, with a total `18 of 32 free`: as `free_count` tells it, `use unknown` where no claim was."""
+    if not cluster.claims_known:
+        return "use unknown" if total is None else f"{total:,}, use unknown"
+    of_all = "" if total is None else f" of {total:,}"
+    return f"{free_count(cluster, free)}{of_all} free"
+
+
+def unread_words(cluster: Cluster) -> str:
+    """Return what stands beside a picture of devices in use, without its full stop; "" where all claims were read."""
+    if not cluster.claims_known:
+        return "no claims were read: which devices are in use is not known"
+    return "not all claims were read: what looks free may be in use" if cluster.claims_in_part else ""

@@ -1,0 +1,72 @@
+"""No screen calls more devices free than what was read of claims tells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dra_lab import load_cluster
+from dra_lab.authoring.free_words import free_words
+from dra_lab.exports.text import answer_sentence
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.pictures.charts import devices_chart, utilisation_chart
+from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.pictures.report import report_page
+from dra_lab.planner import make_plan
+from dra_lab.session import read_sketch
+from dra_lab.session.summary import summary
+from dra_lab.widgets.canvas_rows import palette_rows
+from dra_lab.widgets.displays import cluster_words
+
+PARTLY = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "only those of team-a were read")
+READ = load_cluster("sample:eks-p4d")
+PART = replace(READ, findings=(PARTLY,))
+UNREAD = replace(READ, claims=(), claims_known=False)
+
+
+def _palette(cluster: Cluster) -> str:
+    return "\n".join(row.use for row in palette_rows(cluster))
+
+
+def _report(cluster: Cluster) -> str:
+    plan = make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+    return report_page(cluster, plan, sentence=answer_sentence(plan, cluster))
+
+
+COUNTS = {
+    "line": (lambda c: summary(c, KubernetesRelease("1.36")), "32 GPUs, {}18 free", "32 GPUs, use unknown"),
+    "palette": (_palette, "{}18 of 32 free", "32, use unknown"),
+    "table": (lambda c: " ".join(cluster_words(c).split()), "A100-SXM4-40GB 32 {}18 ", "A100-SXM4-40GB 32 unknown"),
+}
+PICTURES = {
+    "hardware": lambda c: hardware_svg(c, c.node_names[0]),
+    "devices": lambda c: str(devices_chart(c, c.node_names[0])),
+    "utilisation": lambda c: str(utilisation_chart(c)),
+    "report": _report,
+}
+
+
+@pytest.mark.parametrize("place", COUNTS)
+def test_a_number_of_free_devices_is_what_was_read_of_claims(place):
+    """A number where all claims were read, the most of it with those of some namespaces, unknown without any."""
+    tell, words, unknown = COUNTS[place]
+    assert words.format("") in tell(READ)
+    assert words.format("at most ") in tell(PART)
+    assert unknown in tell(UNREAD)
+
+
+def test_where_nothing_looks_free_nothing_is_free():
+    """Claims that were not read can only take devices away."""
+    assert free_words(PART, 0, 32) == "0 of 32 free"
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_a_picture_of_devices_in_use_says_what_was_not_read_of_claims(picture):
+    """Beside it stands that what looks free may be in use, or that nothing is known; nothing where all were read."""
+    whole, part, unread = (PICTURES[picture](cluster).lower() for cluster in (READ, PART, UNREAD))
+    assert "not all claims were read: what looks free may be in use" in part
+    assert "no claims were read: which devices are in use is not known" in unread
+    assert "claims were read" not in whole
