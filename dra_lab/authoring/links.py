@@ -11,8 +11,8 @@ from dra_lab.drivers import level_attributes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.pools import nodes_seeing
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import LEVELS, ClaimSketch, Link
-from dra_lab.topology.locality import is_place_known, localities
+from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link
+from dra_lab.topology.locality import is_place_known, level_value, localities, shared_value
 
 LEVEL_WORDS: Mapping[str, str] = {
     "switch": "PCIe switch",
@@ -72,24 +72,25 @@ def link_options(
 ) -> tuple[LinkOption, ...]:
     """Return the places that a link could name: levels from near to far, shared attributes, then what is not shared."""
     ends = _ends(cluster, sketch, link, release)
-    levels = [_level_option(cluster, ends, level, release) for level in LEVELS]
+    levels = [_level_option(cluster, ends, level, link.how, release) for level in LEVELS]
     written = {choice.name for level in LEVELS if (choice := _choose(ends, level, release)).name}
     names = {end: found.attributes for end, found in ends.items()}
     options = [_attribute_option(names, ends, name, release) for name in sorted(set().union(*names.values()) - written)]
     return (*levels, *(o for o in options if o.enabled), *(o for o in options if not o.enabled))
 
 
-def _knows_any(cluster: Cluster, level: str, found: Candidates) -> bool:
-    """Say whether the place of any of the devices at a level is known, published or derived."""
+def _knows_any(cluster: Cluster, level: str, how: How, found: Candidates) -> bool:
+    """Say whether any of the devices has a value at a level, as the planner reads a link there."""
+    value = level_value if how is How.APART else shared_value
     drivers = {shape.driver for shape in found.shapes}
     if not any(_driver_knows(cluster, level, driver) for driver in drivers):
         return False
-    own = ((item.id, item.slice.spec.node_name) for item in found.devices if item.slice.spec.node_name)
-    if any(localities(cluster, node)[device].place(level) is not None for device, node in own):
+    own = ((item, item.slice.spec.node_name) for item in found.devices if item.slice.spec.node_name)
+    if any(value(localities(cluster, node)[item.id], level, item.device) is not None for item, node in own):
         return True
-    network = {item.id for item in found.devices if not item.slice.spec.node_name}
+    network = {item.id: item.device for item in found.devices if not item.slice.spec.node_name}
     return bool(network) and any(
-        place.place(level) is not None
+        value(place, level, network[device]) is not None
         for node in cluster.node_names
         for device, place in localities(cluster, node).items()
         if device in network
@@ -97,7 +98,7 @@ def _knows_any(cluster: Cluster, level: str, found: Candidates) -> bool:
 
 
 def _driver_knows(cluster: Cluster, level: str, driver: str) -> bool:
-    """Say whether the place of any device of a driver at a level is known; remembered as long as the hardware stays."""
+    """Say whether a link could hold at a level for any device of a driver; remembered as long as the hardware stays."""
     key = _KNOWN, level, driver
     found: bool | None = cluster.hardware.get(key)
     if found is None:
@@ -194,12 +195,12 @@ def _publish_no(names: list[str], what: str) -> str:
     return f"{listed(names)} {'publishes' if len(names) == 1 else 'publish'} no {what}"
 
 
-def _level_option(cluster: Cluster, ends: Ends, level: str, release: KubernetesRelease) -> LinkOption:
+def _level_option(cluster: Cluster, ends: Ends, level: str, how: How, release: KubernetesRelease) -> LinkOption:
     word = LEVEL_WORDS[level]
     empty = [end for end, found in ends.items() if not found.devices]
     if empty:
         return LinkOption(level, word, False, f"no device matches {listed(empty)}", False)
-    unknown = [end for end, found in ends.items() if not _knows_any(cluster, level, found)]
+    unknown = [end for end, found in ends.items() if not _knows_any(cluster, level, how, found)]
     if unknown:
         return LinkOption(level, word, False, _publish_no(unknown, word), False)
     choice = _choose(ends, level, release)

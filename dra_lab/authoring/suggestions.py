@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import is_free, reference_candidates
+from dra_lab.authoring.free_words import free_count
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for, listed
 from dra_lab.authoring.numa_selectors import selector_at
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
@@ -186,9 +187,13 @@ def _selectors(
         made += 1
         selectors = {end: (found[0],) for end, found in texts.items() if found}
         source = "; ".join(f"{end}: {found[1]}" for end, found in texts.items() if found)
+        have = f"{idle[value]} of {len(nodes)} nodes have such devices"
+        if cluster.claims_known:
+            free = free_count(cluster, now[value])
+            have = f"{free} of {len(nodes)} nodes have such devices free ({idle[value]} when idle)"
         detail = (
-            f"kube-scheduler obeys selectors: {now[value]} of {len(nodes)} nodes have such devices free "
-            f"({idle[value]} when idle). They replace the link {link.name!r}; another NUMA node needs its own claim."
+            f"kube-scheduler obeys selectors: {have}. They replace the link {link.name!r}; another NUMA node needs its "
+            "own claim."
         )
         title = f"Place {listed(link.requests)} on NUMA node {value} by selectors"
         yield Suggestion(title, detail, source, selectors, _with_selectors(sketch, link, selectors))

@@ -109,16 +109,16 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
 
 
 def is_place_known(cluster: Cluster, nodes: Iterable[str], driver: str, level: str) -> bool:
-    """Say whether the place of any device of a driver that these nodes see is known at a level; equal nodes count once.
+    """Say whether of any device of a driver that these nodes see is known what shares a level with it (`shared_place`).
 
-    Raises KeyError for a node that the cluster does not have.
+    Equal nodes count once. Raises KeyError for a node that the cluster does not have.
     """
     memo, done = _memo(cluster), set()
     for name in nodes:
         filled = _filled(cluster, name, {item.id: item for item in _seen(cluster, name)}, memo)
         if id(filled) not in done:
             done.add(id(filled))
-            if any(place.device.driver == driver and place.place(level) is not None for place in filled):
+            if any(place.device.driver == driver and shared_place(place, level) is not None for place in filled):
                 return True
     return False
 
@@ -182,20 +182,31 @@ def level_value(locality: Locality, where: str, device: Device) -> str | int | N
     return None if isinstance(value, tuple) else value
 
 
+def shared_place(locality: Locality, level: str) -> tuple[str, Place] | None:
+    """Return the level and the place by which is known what shares a level with a device; None where nothing tells.
+
+    That is the level itself. Where a device's socket is not known, it is that of its NUMA node, else of its PCIe root
+    or switch: what sits there together is in one socket, so that a wider level is never worse.
+    """
+    for known in (level, "numaNode", "pcieRoot", "switch") if level == "socket" else (level,):
+        place = locality.place(known)
+        if place is not None:
+            return known, place
+    return None
+
+
 def shared_value(locality: Locality, where: str, device: Device) -> str | int | None:
     """Return the value that devices at one place of a link share, as `level_value`; it does not tell places apart.
 
-    Where a device's socket is not known, it is that of its NUMA node, else of its PCIe root or switch: what sits there
-    together is in one socket, so that a wider level is never worse. Two such values may be the same socket.
+    Two devices whose sockets are known by another level (`shared_place`) may sit in one socket with different values.
     """
-    value = level_value(locality, where, device)
-    if value is not None or where != "socket":
-        return value
-    for level in ("numaNode", "pcieRoot", "switch"):
-        place = locality.place(level)
-        if place is not None:
-            return f"that of {_LEVEL_WORDS[level]} {place.value}"
-    return None
+    if where not in LEVEL_FIELDS:
+        return level_value(locality, where, device)
+    found = shared_place(locality, where)
+    if found is None:
+        return None
+    level, place = found
+    return place.value if level == where else f"that of {_LEVEL_WORDS[level]} {place.value}"
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from small_claims import alternative, one_of, request
 from small_nodes import NUMA, ROOT, a_slice, attribute, cluster, device, gpu, nic
 
@@ -9,7 +10,8 @@ from dra_lab.authoring.links import attribute_for, link_options
 from dra_lab.authoring.status import request_status
 from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.planner import make_plan
 
 R136 = KubernetesRelease("1.36")
 R137_LISTS = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
@@ -116,6 +118,15 @@ def test_a_value_that_stands_for_not_known_is_no_place():
     """The SR-IOV driver publishes -1 and "" where sysfs says nothing."""
     on = cluster(a_slice(GPU, gpu(0, "")), a_slice("dra.net", device("a", {ROOT: ""})))
     assert not option(on, "pcieRoot", "nic").enabled
+
+
+@pytest.mark.parametrize("how", How)
+def test_a_socket_that_numa_nodes_tell_can_be_chosen_where_the_planner_keeps_it(how):
+    """What is on one NUMA node is in one socket; two unknown sockets are never known to differ."""
+    on = cluster(a_slice(GPU, gpu(0, "r0", **{NUMA: 0})), a_slice("dra.net", nic("a", "r0", 0)))
+    drawn = ClaimSketch(requests=sketch().requests, links=(Link("l", ("gpu", "nic"), "socket", how),))
+    found = next(o for o in link_options(on, drawn, drawn.links[0], R136) if o.where == "socket")
+    assert found.enabled == make_plan(on, drawn, release=R136).fits == (how is not How.APART)
 
 
 def test_an_option_names_the_side_that_lacks_it():

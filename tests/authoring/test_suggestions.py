@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from small_claims import holding, request
-from small_nodes import a_slice, cluster, gpu, nic, real_cluster
+from small_nodes import NUMA, a_slice, cluster, gpu, nic, real_cluster
 
 from dra_lab.authoring.candidates import reference_candidates
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.authoring.palette import with_documented_classes
 from dra_lab.authoring.suggestions import suggest
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
@@ -19,6 +21,7 @@ from dra_lab.topology.locality import localities
 
 R136 = KubernetesRelease("1.36")
 GPU, NIC = "gpu.nvidia.com", "dranet"
+PARTLY = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "only those of team-a were read")
 RDMA = 'has(device.attributes["dra.net"].rdma) && device.attributes["dra.net"].rdma == true'
 
 
@@ -93,6 +96,20 @@ def test_counts_that_do_not_divide_get_counts_that_do():
     on = cluster(a_slice(GPU, gpu(0, "r0")), a_slice("dra.net", nic("a", "r0")))
     (found,) = suggest(on, pairs(2, nics=3), R136)
     assert found.sketch.request("nic").exactly.count == 2
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        ({}, "1 of 1 nodes have such devices free (1 when idle)"),
+        ({"findings": (PARTLY,)}, "at most 1 of 1 nodes have such devices free (1 when idle)"),
+        ({"claims_known": False}, "1 of 1 nodes have such devices. "),
+    ],
+)
+def test_suggested_selectors_call_no_more_nodes_free_than_claims_tell(read, told):
+    """All claims were read, those of some namespaces, or none: then nothing is said of free devices."""
+    on = cluster(a_slice(GPU, gpu(0, **{NUMA: 0})), a_slice("dra.net", nic("a", "r0", 0)), **read)
+    assert [s.detail for s in suggest(on, pairs(), R136) if f"kube-scheduler obeys selectors: {told}" in s.detail]
 
 
 def test_a_link_that_no_node_keeps_can_become_a_preference():
