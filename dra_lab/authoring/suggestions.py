@@ -189,8 +189,8 @@ def _selectors(
         source = "; ".join(f"{end}: {found[1]}" for end, found in texts.items() if found)
         have = f"{idle[value]} of {len(nodes)} nodes have such devices"
         if cluster.claims_known:
-            free = free_count(cluster, now[value])
-            have = f"{free} of {len(nodes)} nodes have such devices free ({idle[value]} when idle)"
+            most = free_count(cluster, now[value])
+            have = f"{most} of {len(nodes)} nodes have such devices free ({idle[value]} when idle)"
         detail = (
             f"kube-scheduler obeys selectors: {have}. They replace the link {link.name!r}; another NUMA node needs its "
             "own claim."
