@@ -11,6 +11,7 @@ from exhaustive_plans import CPU, FABRIC, GPU, NIC, Exhaustive, random_fleet, ra
 from exhaustive_sharing import ExhaustiveSharing, sharing_cluster, sharing_sketch
 from msgspec.structs import replace
 
+from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.allocation import (
     AllocationResult,
     DeviceAllocationResult,
@@ -19,9 +20,11 @@ from dra_lab.model.allocation import (
 )
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import NODES, UNPLACED, Workload
+from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Workload
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
 
 MOST = 10_000
 
@@ -248,3 +251,12 @@ def best_fleet(cluster, workloads, order, *, sharing=False, version="1.37", all_
         if any(counts) and not (all_placed and values[UNPLACED]):
             plans.append(tuple(values[goal] for goal in order))
     return min(plans, default=None)
+
+
+def hold_to(expected: tuple[int, ...] | None, plan: FleetPlan, cluster: Cluster, release: KubernetesRelease, seed: str):
+    """Hold a plan to the values that trying everything found (None: no plan), to its proof, and to every rule."""
+    found = tuple(goal.value for goal in plan.goals) if plan.replicas else None
+    assert found == expected, f"seed {seed}: {found} instead of {expected}"
+    assert plan.proven, f"seed {seed}"
+    assert (plan.status is PlanStatus.INFEASIBLE) == (expected is None), f"seed {seed}"
+    assert check_fleet(cluster, plan, release) == (), f"seed {seed}"

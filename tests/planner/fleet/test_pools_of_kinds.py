@@ -7,6 +7,7 @@ import random
 from collections import Counter
 
 import pytest
+from exhaustive_fleets import hold_to
 from exhaustive_mixed import TooLarge
 from exhaustive_mixed_fleets import best_mixed_fleet
 from exhaustive_plans import FABRIC, GPU, NIC, RDMA, device_class, selector
@@ -18,7 +19,6 @@ from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
-from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.fleet import plan_fleet, search, shared_pools
@@ -141,11 +141,7 @@ def is_brute_force(seed: str, number: int) -> bool:
     except TooLarge:
         return False
     plan = plan_fleet(cluster, workloads, release=RELEASE, goals=goals, objective=objective, first_fit=False)
-    found = tuple(goal.value for goal in plan.goals) if plan.replicas else None
-    assert found == expected, f"seed {seed}: {found} instead of {expected}"
-    assert plan.proven, f"seed {seed}"
-    assert (plan.status is PlanStatus.INFEASIBLE) == (expected is None), f"seed {seed}"
-    assert check_fleet(cluster, plan, RELEASE) == (), f"seed {seed}"
+    hold_to(expected, plan, cluster, RELEASE, seed)
     return True
 
 

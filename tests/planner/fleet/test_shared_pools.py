@@ -8,7 +8,7 @@ import random
 from collections import Counter
 
 import pytest
-from exhaustive_fleets import TooLarge, best_fleet, random_workloads
+from exhaustive_fleets import TooLarge, best_fleet, hold_to, random_workloads
 from exhaustive_plans import GPU, NIC, random_fleet
 from msgspec.structs import replace
 from sharing_nodes import ask, node
@@ -17,7 +17,6 @@ from small_nodes import a_slice
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.device import Device
 from dra_lab.model.fleet import Workload
-from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.fleet import plan_fleet, search
@@ -79,11 +78,7 @@ def is_brute_force(seed, number):
     except TooLarge:
         return False
     plan = plan_fleet(cluster, workloads, release=RELEASE, goals=goals, objective=objective, first_fit=False)
-    found = tuple(goal.value for goal in plan.goals) if plan.replicas else None
-    assert found == expected, f"seed {seed}: {found} instead of {expected}"
-    assert plan.proven, f"seed {seed}"
-    assert (plan.status is PlanStatus.INFEASIBLE) == (expected is None), f"seed {seed}"
-    assert check_fleet(cluster, plan, RELEASE) == (), f"seed {seed}"
+    hold_to(expected, plan, cluster, RELEASE, seed)
     return True
 
 

@@ -7,14 +7,12 @@ import random
 from collections import Counter
 
 import pytest
-from exhaustive_fleets import TooLarge, a_fleet, best_fleet, random_workloads
+from exhaustive_fleets import TooLarge, a_fleet, best_fleet, hold_to, random_workloads
 from exhaustive_plans import CPU, NIC
 from msgspec.structs import replace
 
-from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.claims import ALL
 from dra_lab.model.fleet import Workload
-from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet import plan_fleet, pods, search
 from dra_lab.planner.fleet.plan_fleet import fleet_order
@@ -96,9 +94,5 @@ def is_brute_force(seed: str, number: int, *, sharing: bool) -> bool:
     except TooLarge:
         return False
     plan = plan_fleet(cluster, workloads, release=release, goals=goals, objective=objective, first_fit=False)
-    found = tuple(goal.value for goal in plan.goals) if plan.replicas else None
-    assert found == expected, f"seed {seed}: {found} instead of {expected}"
-    assert plan.proven, f"seed {seed}"
-    assert (plan.status is PlanStatus.INFEASIBLE) == (expected is None), f"seed {seed}"
-    assert check_fleet(cluster, plan, release) == (), f"seed {seed}"
+    hold_to(expected, plan, cluster, release, seed)
     return True
