@@ -29,61 +29,27 @@ from dra_lab.model.device import AttributeValue, Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.overlay import Overlay, OverlayPlace
 from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools, nodes_seeing
+from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_value, shared_place, shared_value
 
-LEVEL_FIELDS: Mapping[str, str] = MappingProxyType(
-    {"switch": "switch", "pcieRoot": "pcie_root", "numaNode": "numa_node", "socket": "socket"}
-)
-"""The levels of a node, nearest first, and the member of Locality that holds each."""
+__all__ = [
+    "LEVEL_FIELDS",
+    "Locality",
+    "Place",
+    "SkippedDevice",
+    "is_place_known",
+    "kinds",
+    "level_value",
+    "localities",
+    "shared_place",
+    "shared_value",
+    "skipped_devices",
+]
 
 _LOCALITIES = "_localities"
 _MOST_DEVICES = 200_000
 """Devices with different attributes of which a cluster that is followed remembers the places."""
 
-_LEVEL_WORDS = {"numaNode": "NUMA node", "pcieRoot": "PCIe root", "switch": "PCIe switch"}
 _KIND_WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", "other": "other devices"}
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A value of a level, and where it comes from.
-
-    `source` is the full name of the attribute that publishes it (with ", made from FILE:LINE" in slices that nobody
-    published) or, where `derived`, words that name the source
-    ("from the NICs at the same PCIe root (dra.net/numaNode)", "overlay: dgx.xml:36, Bridge 0000:[2b-3b]").
-    """
-
-    value: str | int
-    source: str
-    derived: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Locality:
-    """Where one device sits; a level is None where it is not known.
-
-    `kind` is "gpu", "nic", "cpu", "memory" or "other"; `label` the model for people, `short` the few
-    letters it is known by or "" (both text from the cluster); `address` the PCI address or "".
-    """
-
-    device: DeviceID
-    kind: str
-    label: str
-    socket: Place | None = None
-    numa_node: Place | None = None
-    pcie_root: Place | None = None
-    switch: Place | None = None
-    address: str = ""
-    short: str = ""
-
-    def place(self, level: str) -> Place | None:
-        """Return the place at one of the levels `switch`, `pcieRoot`, `numaNode`, `socket`."""
-        place: Place | None = getattr(self, LEVEL_FIELDS[level])
-        return place
-
-    @property
-    def known(self) -> bool:
-        """Say whether any level is known."""
-        return any(self.place(level) is not None for level in LEVEL_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,47 +132,6 @@ def _skipped(cluster: Cluster, node_name: str, pools: Iterable[Pool]) -> tuple[S
             device_id = DeviceID(pool.driver, pool.name, device.name)
             found.setdefault(device_id, SkippedDevice(device_id, device, reason))
     return tuple(found.values())
-
-
-def level_value(locality: Locality, where: str, device: Device) -> str | int | None:
-    """Return a device's value at the place that a link names, or None when it has none.
-
-    `where` is a level (`switch`, `pcieRoot`, `numaNode`, `socket`: the known locality, published or derived) or the
-    full name of an attribute (as `matchAttribute` sees it: lists count as no value).
-    """
-    if where in LEVEL_FIELDS:
-        place = locality.place(where)
-        return None if place is None else place.value
-    attribute = device.lookup(where, locality.device.driver)
-    value = attribute.value if attribute is not None else None
-    return None if isinstance(value, tuple) else value
-
-
-def shared_place(locality: Locality, level: str) -> tuple[str, Place] | None:
-    """Return the level and the place by which is known what shares a level with a device; None where nothing tells.
-
-    That is the level itself. Where a device's socket is not known, it is that of its NUMA node, else of its PCIe root
-    or switch: what sits there together is in one socket, so that a wider level is never worse.
-    """
-    for known in (level, "numaNode", "pcieRoot", "switch") if level == "socket" else (level,):
-        place = locality.place(known)
-        if place is not None:
-            return known, place
-    return None
-
-
-def shared_value(locality: Locality, where: str, device: Device) -> str | int | None:
-    """Return the value that devices at one place of a link share, as `level_value`; it does not tell places apart.
-
-    Two devices whose sockets are known by another level (`shared_place`) may sit in one socket with different values.
-    """
-    if where not in LEVEL_FIELDS:
-        return level_value(locality, where, device)
-    found = shared_place(locality, where)
-    if found is None:
-        return None
-    level, place = found
-    return place.value if level == where else f"that of {_LEVEL_WORDS[level]} {place.value}"
 
 
 @dataclass(slots=True)
