@@ -9,6 +9,7 @@ from functools import cached_property
 
 from dra_lab.authoring.catalogue import Shape, catalogue, kind_of, lookup_of
 from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.authoring.device_use import is_free, is_tainted
 from dra_lab.authoring.fresh import Fresh
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR, Matching
 from dra_lab.checks.counters_left import without_counters
@@ -17,7 +18,6 @@ from dra_lab.errors import CelError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import PoolDevice
-from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks, covers
 
@@ -29,8 +29,6 @@ __all__ = [
     "count_free",
     "count_tainted",
     "free_by_kind",
-    "is_free",
-    "is_tainted",
     "joined",
     "kind_of",
     "kind_of_most",
@@ -129,33 +127,6 @@ def kind_of_most(shapes: Mapping[Shape, int]) -> str:
     for shape, count in shapes.items():
         counts[shape.kind] += count
     return min(counts, key=lambda kind: (-counts[kind], KINDS.index(kind)), default="other")
-
-
-def is_tainted(cluster: Cluster, item: PoolDevice, release: KubernetesRelease) -> bool:
-    """Say whether a taint keeps claims without a toleration away from a device (gate DRADeviceTaints)."""
-    if not (item.device.taints or cluster.taint_rules) or not release.enabled("DRADeviceTaints"):
-        return False
-    taints = cluster.taints_of(item.id, item.device, rules=release.enabled("DRADeviceTaintRules"))
-    return any(taint.effect in ("NoSchedule", "NoExecute") for taint in taints)
-
-
-def is_free(cluster: Cluster, item: PoolDevice, release: KubernetesRelease, capacity_key: str = "") -> bool:
-    """Say whether a device can still be given to somebody: not in use, not tainted, its counters not used up.
-
-    A shareable device is free as long as something is left of `capacity_key` (of every capacity where it is "").
-    """
-    if is_tainted(cluster, item, release) or item.id in cluster.allocated.exclusive:
-        return False
-    if item.id in without_counters(cluster):
-        return False
-    if item.id not in cluster.allocated.shares:
-        return True
-    if not item.device.allow_multiple_allocations:
-        return False
-    consumed = cluster.allocated.consumed.get(item.id, {})
-    keys = [capacity_key] if capacity_key else list(item.device.capacity)
-    values = {key: item.device.capacity[key].value for key in keys if key in item.device.capacity}
-    return all(parse_quantity(value) > consumed.get(key, 0) for key, value in values.items())
 
 
 def count_free(cluster: Cluster, found: Candidates, release: KubernetesRelease, capacity_key: str = "") -> int:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from dra_lab.authoring.candidates import is_free, reference_candidates
+from dra_lab.authoring.candidates import reference_candidates
+from dra_lab.authoring.device_use import is_free
 from dra_lab.authoring.free_words import free_count
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for, listed
 from dra_lab.authoring.numa_selectors import selector_at

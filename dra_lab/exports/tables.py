@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.checks.counters_left import without_counters
+from dra_lab.authoring.device_use import device_use
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GOALS, FirstFit, Plan
-from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
+from dra_lab.model.pools import devices_on, gather_pools
 from dra_lab.topology.locality import Locality, Place, localities, skipped_devices
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def frame_of(rows: list[list[Any]], columns: tuple[str, ...]) -> pd.DataFrame:
 def _device_rows(cluster: Cluster, node: str) -> Iterator[dict[str, Any]]:
     places = localities(cluster, node)
     for item in devices_on(gather_pools(cluster, node)):
-        yield _row(cluster, node, item.id, item.device, places.get(item.id), _state(cluster, item))
+        yield _row(cluster, node, item.id, item.device, places.get(item.id), device_use(cluster, item))
     for skipped in skipped_devices(cluster, node):
         yield _row(cluster, node, skipped.id, skipped.device, places.get(skipped.id), "skipped")
 
@@ -155,11 +155,3 @@ def _row(
 
 def _value(place: Place | None) -> str | int | None:
     return place.value if place is not None else None
-
-
-def _state(cluster: Cluster, item: PoolDevice) -> str:
-    if item.id in cluster.allocated.exclusive or item.id in without_counters(cluster):
-        return "in use"
-    if any(t.effect in ("NoSchedule", "NoExecute") for t in cluster.taints_of(item.id, item.device)):
-        return "tainted"
-    return "shared" if item.id in cluster.allocated.shares else "free"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dra_lab.authoring.device_use import is_used_up, keeps_away
 from dra_lab.checks.counters_left import without_counters
 from dra_lab.checks.health import UNHEALTHY, device_health
 from dra_lab.checks.in_use import in_use_of
@@ -138,7 +139,7 @@ def _basic(
 ) -> tuple[State, tuple[str, ...]]:
     holder = cluster.allocated.exclusive.get(device_id)
     sharers = cluster.allocated.shares.get(device_id, ())
-    taints = [t for t in cluster.taints_of(device_id, device, rules=rules) if t.effect in ("NoSchedule", "NoExecute")]
+    taints = [taint for taint in cluster.taints_of(device_id, device, rules=rules) if keeps_away(taint)]
     lacks = without_counters(cluster).get(device_id, "")
     why = []
     if lacks:
@@ -146,7 +147,8 @@ def _basic(
     if holder is not None:
         why.append(f"in use by {holder}")
     elif sharers:
-        why.append(f"partly in use by {', '.join(dict.fromkeys(sharers))}{_left(cluster, device_id)}")
+        partly = "" if is_used_up(cluster, device_id, device) else "partly "
+        why.append(f"{partly}in use by {', '.join(dict.fromkeys(sharers))}{_left(cluster, device_id)}")
     if device_health(cluster).get(device_id) == UNHEALTHY:
         why.append("reported unhealthy")
     if taints:
@@ -155,7 +157,7 @@ def _basic(
         why.append(unfit[device_id])
     if taints:
         return State.TAINTED, tuple(why)
-    if holder is not None or lacks:
+    if is_used_up(cluster, device_id, device):
         return State.IN_USE, tuple(why)
     if device_id in unfit:
         return State.INELIGIBLE, tuple(why)

@@ -177,7 +177,8 @@ def _fabric(cluster: Cluster) -> Iterator[Part]:
 
 
 def _driver_rows(cluster: Cluster, release: KubernetesRelease) -> list[tuple[str, ...]]:
-    from dra_lab.authoring.candidates import all_devices, is_free, kind_of, lookup_of
+    from dra_lab.authoring.candidates import all_devices, kind_of, lookup_of
+    from dra_lab.authoring.device_use import is_free
     from dra_lab.authoring.free_words import free_count
     from dra_lab.drivers import device_label
 

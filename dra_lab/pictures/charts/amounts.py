@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dra_lab.authoring.device_use import keeps_away
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.fleet import FleetPlan, Stranded
@@ -133,8 +134,7 @@ def _node(
 
 
 def _blocked(cluster: Cluster, device_id: DeviceID, device: Device) -> bool:
-    taints = cluster.taints_of(device_id, device)
-    return any(taint.effect in ("NoSchedule", "NoExecute") for taint in taints)
+    return any(map(keeps_away, cluster.taints_of(device_id, device)))
 
 
 def _device(

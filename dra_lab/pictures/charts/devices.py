@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.authoring.device_use import device_use
 from dra_lab.authoring.free_words import unread_words
-from dra_lab.checks.counters_left import without_counters
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
@@ -24,6 +24,7 @@ _SIZE = 9.0
 _FIELD, _WIDTH = 46, 740
 """The least width of a field, and of all fields of a row together, in pixels."""
 _SHARED = State("H", "shared, something left", "#009e73", "#000000")
+_OF_USE = {"in use": IN_USE, "tainted": BLOCKED, "shared": _SHARED, "free": FREE}
 _STATES = (IN_USE, _SHARED, PLANNED, FREE, BLOCKED)
 
 
@@ -75,13 +76,7 @@ def _rows(cluster: Cluster, node: str, plan: Plan | None) -> Iterator[dict[str, 
 
 
 def _state(cluster: Cluster, item: PoolDevice, taken: Mapping[DeviceID, str]) -> State:
-    if item.id in taken:
-        return PLANNED
-    if item.id in cluster.allocated.exclusive or item.id in without_counters(cluster):
-        return IN_USE
-    if any(t.effect in ("NoSchedule", "NoExecute") for t in cluster.taints_of(item.id, item.device)):
-        return BLOCKED
-    return _SHARED if item.id in cluster.allocated.shares else FREE
+    return PLANNED if item.id in taken else _OF_USE[device_use(cluster, item)]
 
 
 def _fit_names(rows: list[dict[str, Any]]) -> float:

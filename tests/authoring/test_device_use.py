@@ -1,0 +1,39 @@
+"""Every screen has one word for the use of a device: in use, shared with something left, tainted, free."""
+
+from __future__ import annotations
+
+import pytest
+from small_holders import a_claim, result
+from small_nodes import a_slice, cluster, device
+from small_plans import GPU
+
+from dra_lab.authoring.palette import palette
+from dra_lab.exports.tables import devices_frame
+from dra_lab.model.device import DeviceCapacity
+from dra_lab.pictures.charts import devices_chart
+from dra_lab.pictures.states import device_states
+
+
+@pytest.mark.parametrize(
+    ("taken", "shareable", "table", "chart", "picture", "free"),
+    [
+        ("30Gi", True, "shared", "H shared, something left", "partly in use", 1),
+        ("80Gi", True, "in use", "U in use", "in use", 0),
+        ("90Gi", True, "in use", "U in use", "in use", 0),
+        # as kube-scheduler counts: shares hold no device alone, also where the driver publishes it dedicated since
+        ("30Gi", False, "shared", "H shared, something left", "partly in use", 1),
+    ],
+)
+def test_a_device_of_which_shares_leave_nothing_is_in_use_on_every_screen(
+    taken, shareable, table, chart, picture, free
+):
+    """Picture, table, chart and palette say the same; with something left it is shared, and can be had."""
+    size = {"memory": DeviceCapacity(value="80Gi")}
+    gpu = device("gpu-0", {"type": "gpu"}, capacity=size, allow_multiple_allocations=shareable)
+    holder = a_claim(result(share_id="s", consumed_capacity={"memory": taken}))
+    world = cluster(a_slice(GPU, gpu), claims=(holder,))
+    (state,) = device_states(world, "n1").values()
+    assert list(devices_frame(world)["state"]) == [table]
+    assert chart in str(devices_chart(world, "n1"))
+    assert (state.state.value, state.why[0].startswith("partly")) == (picture, picture != "in use")
+    assert [entry.free for entry in palette(world)] == [free]
