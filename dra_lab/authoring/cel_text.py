@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 
 from dra_lab.model.names import split_qualified
 
@@ -15,6 +16,12 @@ def literal(value: object) -> str:
     """Return a string, whole number or bool as CEL writes it."""
     # CEL has no pairs of surrogates, which JSON in ASCII writes beyond U+FFFF
     return json.dumps(value, ensure_ascii=False)
+
+
+def is_one_of(read: str, values: Iterable[object]) -> str:
+    """Return the text that what `read` reads is one of some values, in the order of their texts."""
+    texts = sorted(literal(value) for value in values)
+    return f"{read} == {texts[0]}" if len(texts) == 1 else f"{read} in [{', '.join(texts)}]"
 
 
 def read_of(name: str, driver: str, member: str = "attributes") -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from dra_lab.authoring.cel_text import literal, read_of
+from dra_lab.authoring.cel_text import is_one_of, literal, read_of
 from dra_lab.drivers import level_attributes
 from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.names import full_name
@@ -132,8 +132,7 @@ def _test(read: str, kind: str, values: list[object]) -> str:
         return read if values[0] else f"!{read}"
     if kind == "version":
         return f"{read}.compareTo(semver({literal(str(values[0]))})) == 0"
-    texts = sorted(literal(value) for value in values)
-    return f"{read} == {texts[0]}" if len(texts) == 1 else f"{read} in [{', '.join(texts)}]"
+    return is_one_of(read, values)
 
 
 def _capacity_tests(

@@ -11,6 +11,7 @@ from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.pictures.charts.amounts import KINDS
 from dra_lab.pictures.plain_table import plain_table
 from dra_lab.pictures.reason_words import bandwidth_lines
+from dra_lab.pictures.words import counted
 
 MANY = 40
 """Nodes up to which each has a row of its own in a text."""
@@ -39,7 +40,7 @@ def _wanted(plan: FleetPlan) -> int:
 
 def _placed(plan: FleetPlan) -> Iterator[str]:
     nodes = len(plan.nodes)
-    counts = f"{len(plan.replicas):,} of {_wanted(plan):,} replicas placed on {nodes:,} node{'s' if nodes != 1 else ''}"
+    counts = f"{len(plan.replicas):,} of {_wanted(plan):,} replicas placed on {counted(nodes, 'node')}"
     unplaced = plan.goal(UNPLACED)
     if unplaced is None or not unplaced.value:
         yield f"{counts}."
@@ -165,7 +166,7 @@ def job_sentence(job: LargestJob) -> str:
     times = "the claim once" if job.scale == 1 else f"{job.scale} times the claim"
     scale = f"{times} on {job.node}" if job.scale else "not known whether it fits"
     open_scale = "" if job.scale >= job.scale_bound else f" (at most {job.scale_bound} times; not proven)"
-    pods = f"{job.replicas:,} pod{'s' if job.replicas != 1 else ''} of it can start together"
+    pods = f"{counted(job.replicas, 'pod')} of it can start together"
     open_pods = "" if job.replicas >= job.replicas_bound else f" (at most {job.replicas_bound:,}; not proven)"
     return printable(f"{job.claim}: {scale}{open_scale}; {pods}{open_pods}")
 

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from dra_lab.authoring.candidates import all_devices
-from dra_lab.authoring.cel_text import literal, read_of
+from dra_lab.authoring.cel_text import is_one_of, read_of
 from dra_lab.authoring.numa_selectors import selector_at
 from dra_lab.drivers import LEVELS, level_attributes
 from dra_lab.model.cluster import Cluster
@@ -165,12 +165,11 @@ def _text(attribute: str, items: Sequence[PoolDevice], there: Mapping[str, Seque
 def _test(attribute: str, driver: str, values: Sequence[_Value | None]) -> str:
     """Return the CEL text that an attribute has one of some values, None for absent; it fails on no device."""
     read, there = read_of(attribute, driver)
-    texts = sorted(literal(value) for _, value in filter(None, values))
-    test = f"{read} == {texts[0]}" if len(texts) == 1 else f"{read} in [{', '.join(texts)}]"
+    known = [value for _, value in filter(None, values)]
     if None not in values:
-        return f"{there} && {test}"
+        return f"{there} && {is_one_of(read, known)}"
     absent = f"!{there}" if there.startswith("has(") else f"!({there})"
-    return f"{absent} || {test}" if texts else absent
+    return f"{absent} || {is_one_of(read, known)}" if known else absent
 
 
 def _value(item: PoolDevice, name: str) -> _Value | None:

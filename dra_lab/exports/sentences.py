@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus
+from dra_lab.pictures.words import counted
 from dra_lab.topology.locality import localities
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -40,7 +41,7 @@ def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
 
 def _no_time(plan: Plan) -> str:
     unknown = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
-    return f"there was not enough time; {_number(unknown, 'node')} not decided, raise the time limit"
+    return f"there was not enough time; {counted(unknown, 'node')} not decided, raise the time limit"
 
 
 def headline(plan: Plan, cluster: Cluster | None = None) -> str:
@@ -60,7 +61,7 @@ def _where(plan: Plan, cluster: Cluster | None) -> str:
         when = " if nothing is in use (no claims were read)"
     elif cluster is not None and cluster.claims_in_part:
         when = f" as far as claims were read, which are those of some namespaces{when_idle}"
-    return f"Fits on {now:,} of {total:,} node{'s' if total != 1 else ''}{when}."
+    return f"Fits on {now:,} of {counted(total, 'node')}{when}."
 
 
 def _misfit(plan: Plan) -> Iterator[str]:
@@ -70,7 +71,7 @@ def _misfit(plan: Plan) -> Iterator[str]:
     waiting = next((c.title for c in plan.reasons.relaxations if c.kind == "idle"), "") if plan.reasons else ""
     # Where the first suggestion is to wait, it tells the same number of nodes.
     if idle and not (waiting and plan.suggestions and plan.suggestions[0].title == waiting):
-        yield f"It would fit on {idle} node{'s' if idle != 1 else ''} with nothing in use."
+        yield f"It would fit on {counted(idle, 'node')} with nothing in use."
     if plan.suggestions:
         yield sentence(_offer(plan))
     elif plan.shortfalls and plan.shortfalls[0].advice:
@@ -82,7 +83,7 @@ def _offer(plan: Plan) -> str:
     title = plan.suggestions[0].title
     tried = plan.reasons.relaxations if plan.reasons else ()
     gain = next((c for c in tried if c.title == title and c.fitting), None)
-    return title if gain is None else f"{title}: it then fits on {gain.fitting} of {_number(gain.total, 'node')}"
+    return title if gain is None else f"{title}: it then fits on {gain.fitting} of {counted(gain.total, 'node')}"
 
 
 def sentence(text: str) -> str:
@@ -95,7 +96,7 @@ def _proof(plan: Plan) -> str:
         return "proven"
     open_goals = [_open(goal) for goal in plan.goals if not goal.proven]
     unknown = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
-    open_goals += [f"{_number(unknown, 'node')} not decided"] if unknown else []
+    open_goals += [f"{counted(unknown, 'node')} not decided"] if unknown else []
     if not open_goals and plan.goal(DAMAGE) is None:
         open_goals.append(f"the goal {DAMAGE} was not counted")
     return f"best so far, not proven ({', '.join(open_goals)})" if open_goals else "best so far, not proven"
@@ -114,19 +115,15 @@ def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None, *
     if value.get("alternatives"):
         yield f"alternatives' ranks {value['alternatives']}"
     if value.get("preferences"):
-        yield f"{_number(value['preferences'], 'preference')} broken"
+        yield f"{counted(value['preferences'], 'preference')} broken"
     if "numa" in value:
-        yield _number(value["numa"], "NUMA node")
+        yield counted(value["numa"], "NUMA node")
     if value.get("roots"):
-        yield _number(value["roots"], "root")
+        yield counted(value["roots"], "root")
     if only and value.get("damage"):
         yield f"{value['damage']} fewer of the same claim fit beside it"
     if "unpaired" in value:
         yield from _paired(plan, value["unpaired"], cluster)
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _paired(plan: Plan, unpaired: int, cluster: Cluster | None) -> Iterator[str]:
@@ -138,7 +135,7 @@ def _paired(plan: Plan, unpaired: int, cluster: Cluster | None) -> Iterator[str]
             yield f"{gpus - unpaired} of {gpus} GPUs paired"
             return
     if unpaired:
-        yield f"{_number(unpaired, 'GPU')} without a NIC of {'its' if unpaired == 1 else 'their'} own"
+        yield f"{counted(unpaired, 'GPU')} without a NIC of {'its' if unpaired == 1 else 'their'} own"
 
 
 def _kube_scheduler(plan: Plan, cluster: Cluster | None) -> Iterator[str]:

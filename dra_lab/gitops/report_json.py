@@ -10,6 +10,7 @@ from dra_lab.exports.plan_values import plan_json
 from dra_lab.exports.sentences import printable
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.review import Fit, Review
+from dra_lab.pictures.words import counted
 
 JSON_VERSION = "dra-lab/v1"
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -131,7 +132,7 @@ def review_junit(review: Review) -> str:
         if errors:
             failures += 1
             text = "\n".join(_xml(str(finding)) for finding in errors)
-            ET.SubElement(case, "failure", message=f"{len(errors)} error{'s' if len(errors) != 1 else ''}").text = text
+            ET.SubElement(case, "failure", message=counted(len(errors), "error")).text = text
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(failures))
     ET.indent(suite)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from dra_lab.exports.sentences import printable
 from dra_lab.gitops.review import Fit, Review
+from dra_lab.pictures.words import counted
 
 _WORDS = {Fit.FITS: "fits", Fit.DOES_NOT_FIT: "does not fit", Fit.NOT_DECIDED: "not decided"}
 
@@ -18,7 +19,7 @@ def review_text(review: Review) -> str:
 def _lines(review: Review) -> Iterator[str]:
     when = f", read {review.read_at}" if review.read_at else ""
     use = "devices in use counted" if review.in_use else "nothing in use"
-    yield f"{_number(len(review.files), 'file')} against {review.cluster}{when}, Kubernetes {review.release}, {use}"
+    yield f"{counted(len(review.files), 'file')} against {review.cluster}{when}, Kubernetes {review.release}, {use}"
     for item in review.reviewed:
         yield ""
         yield f"{item.subject}: {_WORDS[item.fit]}"
@@ -42,8 +43,4 @@ def _lines(review: Review) -> Iterator[str]:
         yield "Not everything could be decided."
     else:
         misfits = sum(1 for item in review.reviewed if item.fit is Fit.DOES_NOT_FIT)
-        yield f"Not valid or not fitting: {_number(errors, 'error')}, {_number(misfits, 'workload')} without a place."
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+        yield f"Not valid or not fitting: {counted(errors, 'error')}, {counted(misfits, 'workload')} without a place."

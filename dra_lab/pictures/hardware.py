@@ -18,6 +18,7 @@ from dra_lab.pictures.scene import WIDTH, Frame, Mark, node_scene
 from dra_lab.pictures.shapes import Element, backing, element, outline, patterns, say, text, title, to_text
 from dra_lab.pictures.states import DeviceState, State, device_states, shown
 from dra_lab.pictures.style import style_sheet
+from dra_lab.pictures.words import counted
 
 _PATTERN = {State.IN_USE: "hatch", State.SHARED: "dots", State.TAINTED: "cross"}
 _CLASS = {
@@ -134,8 +135,7 @@ def _frame(parent: Element, frame: Frame, ink: _Ink, level: int) -> None:
 
 
 def _count(frame: Frame) -> str:
-    number = sum(1 for _ in frame.all_marks())
-    return "1 device" if number == 1 else f"{number} devices"
+    return counted(sum(1 for _ in frame.all_marks()), "device")
 
 
 def _device(parent: Element, mark: Mark, ink: _Ink, level: int) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dra_lab.model.plan import Plan
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Relaxation
 from dra_lab.model.regret import PathShare, Regret
+from dra_lab.pictures.words import counted
 
 FIRST_FITS = {"manifest": "kube-scheduler with this manifest", "plain": "kube-scheduler without links"}
 _HEADS = {
@@ -135,7 +136,7 @@ def relaxation_words(change: Relaxation) -> str:
 
 def _total(change: Relaxation) -> str:
     more = f" ({change.undecided} more not decided)" if change.undecided else ""
-    return f"{change.total} node{'' if change.total == 1 else 's'}{more}"
+    return f"{counted(change.total, 'node')}{more}"
 
 
 def ratio(share: PathShare) -> str:
@@ -148,8 +149,12 @@ def ratio(share: PathShare) -> str:
 def path_words(shares: tuple[PathShare, ...]) -> str:
     """Return how the GPUs of an allocation reach their NICs: `1.0 on 1 of 2 GPUs, 0.45 to 0.64 on 1 of 2 GPUs`."""
     gpus = sum(share.gpus for share in shares)
-    told = [f"{ratio(s)} on {s.gpus} of {gpus} GPU{'' if gpus == 1 else 's'} ({s.words})" for s in shares]
-    return ", ".join(told)
+    return ", ".join(share_words(share, gpus) for share in shares)
+
+
+def share_words(share: PathShare, gpus: int) -> str:
+    """Return one path of those by which an allocation's GPUs reach their NICs: `1.0 on 1 of 2 GPUs (...)`."""
+    return f"{ratio(share)} on {share.gpus} of {counted(gpus, 'GPU')} ({share.words})"
 
 
 def regret_lines(plan: Plan) -> Iterator[str]:

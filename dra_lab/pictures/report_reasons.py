@@ -14,10 +14,11 @@ from dra_lab.pictures.reason_words import (
     FunnelTable,
     conflict_lines,
     funnel_tables,
-    ratio,
     scarcity_lines,
+    share_words,
     source_lines,
 )
+from dra_lab.pictures.words import counted
 
 STYLE = """
 details { margin: 8px 0; } summary { cursor: pointer; font-weight: 600; }
@@ -78,7 +79,7 @@ def _gain(change: Relaxation) -> str:
     if change.fitting is None:
         return f"not known, {change.why_open}"
     more = f", {change.undecided} more not decided" if change.undecided else ""
-    return f"{change.fitting or 'none'} of {change.total} node{'' if change.total == 1 else 's'}{more}"
+    return f"{change.fitting or 'none'} of {counted(change.total, 'node')}{more}"
 
 
 def regrets(plan: Plan) -> str:
@@ -105,11 +106,7 @@ def _goals(regret: Regret) -> str:
 
 def _paths(shares: Sequence[PathShare]) -> str:
     gpus = sum(share.gpus for share in shares)
-    return "<br>".join(f"{_range(share)}{escape(_path(share, gpus))}" for share in shares)
-
-
-def _path(share: PathShare, gpus: int) -> str:
-    return f"{ratio(share)} on {share.gpus} of {gpus} GPU{'' if gpus == 1 else 's'} ({share.words})"
+    return "<br>".join(f"{_range(share)}{escape(share_words(share, gpus))}" for share in shares)
 
 
 def _range(share: PathShare) -> str:

@@ -1,8 +1,13 @@
-"""A plan's proof and kube-scheduler's first fit in a few words, for reports. Plain text, no markup."""
+"""Numbers, a plan's proof and kube-scheduler's first fit in a few words. Plain text, no markup."""
 
 from __future__ import annotations
 
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Plan
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 node`, `1,404 nodes`: a number and what is counted, whose plural has an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def proof_words(plan: Plan) -> str:

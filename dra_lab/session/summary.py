@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.pictures.words import counted
 
 _MEMO = "_summary"
 _FABRIC = "_fabric_words"
@@ -41,7 +42,7 @@ def fabric(cluster: Cluster, *, known: bool = False) -> str:
 
 def first_words(cluster: Cluster) -> str:
     """Return `5,000 nodes · 3 drivers`: what is known before the devices were looked at."""
-    return f"{_counted(len(cluster.node_names), 'node')} · {_counted(len(cluster.drivers), 'driver')}"
+    return f"{counted(len(cluster.node_names), 'node')} · {counted(len(cluster.drivers), 'driver')}"
 
 
 def _summary(cluster: Cluster, release: KubernetesRelease) -> str:
@@ -56,10 +57,6 @@ def _summary(cluster: Cluster, release: KubernetesRelease) -> str:
         told = _NAMES[kind] if total > 1 else _NAMES[kind].removesuffix("s")
         parts.append(f"{total:,} {told}, {free_words(cluster, free)}{_with_rdma(cluster) if kind == 'nic' else ''}")
     return " · ".join(parts)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def _with_rdma(cluster: Cluster) -> str:

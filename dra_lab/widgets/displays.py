@@ -145,6 +145,7 @@ def cluster_html(cluster: Cluster) -> str:
 
 def _cluster(cluster: Cluster) -> Iterator[Part]:
     from dra_lab.checks.cluster import check_cluster
+    from dra_lab.pictures.words import counted
     from dra_lab.widgets.cluster_rows import counts
 
     release = KubernetesRelease(cluster.default_release)
@@ -152,12 +153,8 @@ def _cluster(cluster: Cluster) -> Iterator[Part]:
     yield Sentence(_summary(cluster, release))
     yield Table(("driver", "kind", "model", "devices", "free"), _driver_rows(cluster, release))
     yield from _fabric(cluster)
-    words = f"{_number(found.error, 'error')}, {_number(found.warning, 'warning')}, {_number(found.note, 'note')}"
+    words = f"{counted(found.error, 'error')}, {counted(found.warning, 'warning')}, {counted(found.note, 'note')}"
     yield Words(f"Kubernetes {release.version}; findings: {words}")
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def _fabric(cluster: Cluster) -> Iterator[Part]:

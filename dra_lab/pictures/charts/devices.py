@@ -14,6 +14,7 @@ from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.pictures.captions import KIND_NAMES, clean, short_name, shorten, text_width
 from dra_lab.pictures.charts.states import BLOCKED, FREE, IN_USE, PLANNED, State
 from dra_lab.pictures.plain_table import plain_table
+from dra_lab.pictures.words import counted
 from dra_lab.topology.locality import Locality, localities, skipped_devices
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def devices_chart(cluster: Cluster, node: str, plan: Plan | None = None) -> alt.
     head = ("pool", "device", "kind", "model", "state", "used by", "NUMA node", "PCIe root")
     keys = ("pool", "device", "kind", "model", "state", "holder", "numa", "root")
     plain = plain_table(head, [[row[key] for key in keys] for row in rows])
-    told = f"{len(rows)} device{'s' if len(rows) != 1 else ''}, pool by pool in the order in which kube-scheduler looks"
+    told = f"{counted(len(rows), 'device')}, pool by pool in the order in which kube-scheduler looks"
     width = _fit_names(rows)
     return look.finish(_chart(rows, width), heading, (told, unread_words(cluster)), plain)
 

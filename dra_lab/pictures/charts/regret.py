@@ -11,7 +11,7 @@ from dra_lab.model.plan import GOALS, GoalValue, Plan, PlanStatus
 from dra_lab.model.regret import PathShare
 from dra_lab.pictures.captions import clean
 from dra_lab.pictures.plain_table import plain_table
-from dra_lab.pictures.words import first_fit_words, proof_words
+from dra_lab.pictures.words import counted, first_fit_words, proof_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -61,7 +61,7 @@ def _told(answer: Plan | FleetPlan) -> list[str]:
             return [f"{count}; {told}", "kube-scheduler's first fit was not asked"]
         nodes = _compared(answer)
         there = sum(replica.node in nodes for replica in answer.replicas)
-        some = f"{len(nodes):,} node{'s' if len(nodes) != 1 else ''}, which there was time to compare"
+        some = f"{counted(len(nodes), 'node')}, which there was time to compare"
         many = "the same nodes" if len(nodes) == len(answer.nodes) else some
         placed = f"kube-scheduler places {len(answer.first_fit.replicas):,} of the {there:,} replicas on {many}"
         return [f"{count}; {told}", placed]
@@ -200,7 +200,7 @@ def _bandwidth(told: Sequence[PathRow]) -> Any:
 
     rows = [
         {
-            "gpus": f"{who[0]} {share.gpus} GPU{'s' if share.gpus != 1 else ''} {share.words}",
+            "gpus": f"{who[0]} {counted(share.gpus, 'GPU')} {share.words}",
             "low": share.low or 0,
             "high": share.high or 0,
             "fill": fill,
