@@ -75,9 +75,11 @@ def published_devices(cluster: Cluster) -> Mapping[DeviceID, tuple[Device, Resou
         if earlier is not None:
             found = dict(earlier[0])
             for before, now in pools_changed(cluster, earlier[1]).values():
-                for name in tuple(_of_newest(before)):
+                new = _of_newest(now)
+                for name in _of_newest(before).keys() - new.keys():
                     found.pop(name, None)
-                found.update(_of_newest(now))
+                # in place, so that the names that are there stay
+                found.update(new)
         else:
             # of 90,000 devices the names take megabytes: those that are there already are used again
             same = {device_id: device_id for device_id in ids_known(cluster)}

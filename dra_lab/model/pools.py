@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec import Struct
 
@@ -14,6 +15,7 @@ from dra_lab.model.nodes import Node, NodeSelector, ObjectMeta, node_matches
 from dra_lab.model.shelf import Change
 from dra_lab.model.slices import CounterSet, ResourceSlice
 
+_SEEN = "_pools_by_node"
 _COUNTERS = "_counter_slices_by_pool"
 _TOLD = "_counter_pools_told_everywhere"
 _MOST_SELECTORS = 8
@@ -22,6 +24,9 @@ _MOST_SELECTORS = 8
 _NOBODY = Node(metadata=ObjectMeta(name=""))
 _Key = tuple[str, str]
 """Driver and name of a pool."""
+
+_Same = Mapping[DeviceID, DeviceID]
+"""The names of devices that are kept already, each by itself."""
 
 
 class PoolDevice(Struct, frozen=True, gc=False):
@@ -68,20 +73,19 @@ def gather_pools(
     long as the cluster's slices and nodes stay.
     """
     gates = (partitionable_devices, counters_everywhere) if cluster.partitioned else ()
-    found: tuple[Pool, ...] | None = cluster.gathered.get((node_name, *gates))
+    known = _known(cluster, gates)
+    found = known.now.get(node_name)
     if found is None:
-        found = _as_before(cluster, node_name, gates)
-        if found is None:
-            found = _gather(cluster, node_name, partitionable_devices, counters_everywhere)
-        cluster.gathered[node_name, *gates] = found
+        before = known.before.pop(node_name, ())
+        made = _gather(cluster, node_name, partitionable_devices, counters_everywhere, before)
+        found = known.now[node_name] = tuple(_as_before(pool, before) for pool in made)
     return found
 
 
 def ids_known(cluster: Cluster) -> Iterator[DeviceID]:
     """Yield the identities of all devices of nodes that were asked about, some of them twice."""
-    # nodes stand on the shelf by name and gates
-    seen = [pools for key, pools in tuple(cluster.gathered.items()) if isinstance(key, tuple)]
-    return (item.id for pools in seen for pool in pools for item in pool.devices)
+    known = [value for value in tuple(cluster.gathered.values()) if isinstance(value, _Seen)]
+    return (item.id for seen in known for pools in tuple(seen.now.values()) for pool in pools for item in pool.devices)
 
 
 def nodes_seeing(cluster: Cluster, change: Change) -> frozenset[str] | None:
@@ -108,14 +112,41 @@ def pools_changed(
     return found
 
 
-def _as_before(cluster: Cluster, node_name: str, gates: tuple[bool, ...]) -> tuple[Pool, ...] | None:
-    """Return what the node saw before the latest change of slices or labels, where it sees none of it."""
-    known = cluster.gathered.earlier((node_name, *gates))
-    if known is None:
-        return None
-    seeing = nodes_seeing(cluster, known[1])
-    found: tuple[Pool, ...] = known[0]
-    return None if seeing is None or node_name in seeing else found
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The pools that nodes see, by name of the node; `before` is what those saw that see a change, not asked since."""
+
+    now: dict[str, tuple[Pool, ...]] = field(default_factory=dict)
+    before: dict[str, tuple[Pool, ...]] = field(default_factory=dict)
+
+
+def _known(cluster: Cluster, gates: tuple[bool, ...]) -> _Seen:
+    """Return what is known of all nodes, in one piece: a node of which nobody asked for a while is known on too."""
+    key = (_SEEN, *gates)
+    found: _Seen | None = cluster.gathered.get(key)
+    if found is None:
+        found, earlier = _Seen(), cluster.gathered.earlier(key)
+        seeing = None if earlier is None else nodes_seeing(cluster, earlier[1])
+        if earlier is not None and seeing is not None:
+            now = {name: pools for name, pools in tuple(earlier[0].now.items()) if name not in seeing}
+            stale = {**earlier[0].before, **{name: earlier[0].now.get(name) for name in seeing}}
+            found = _Seen(now, {name: pools for name, pools in stale.items() if pools and name in cluster.node_by_name})
+        # setdefault: two threads that come at once go on with one
+        found = cluster.gathered.setdefault(key, found)
+        cluster.gathered.drop_earlier(key)
+    return found
+
+
+def _as_before(pool: Pool, before: Sequence[Pool]) -> Pool:
+    """Return a pool as the object that it was, where nothing of it has changed: much is kept of each."""
+    for old in before:
+        if old is pool or (old == pool and all(map(operator.is_, _slices(old), _slices(pool)))):
+            return old
+    return pool
+
+
+def _slices(pool: Pool) -> Iterator[ResourceSlice]:
+    return (item.slice for item in pool.devices)
 
 
 def _seeing(cluster: Cluster, change: Change) -> frozenset[str] | None:
@@ -145,6 +176,7 @@ def _gather(
     node_name: str,
     partitionable_devices: bool,  # noqa: FBT001 - two gates, by position
     counters_everywhere: bool,  # noqa: FBT001
+    before: Sequence[Pool],
 ) -> tuple[Pool, ...]:
     node = cluster.node_by_name[node_name]
     relevant: dict[_Key, list[ResourceSlice]] = {}
@@ -163,7 +195,9 @@ def _gather(
         if kept and kept[0].spec.pool.generation < slice_.spec.pool.generation:
             kept.clear()
         kept.append(slice_)
-    pools = [pool for key, slices in relevant.items() if (pool := _pool(cluster, key, slices, node)) is not None]
+    # of 90,000 devices the names take megabytes: what is kept of a device has the same one on
+    same = {item.id: item.id for pool in before for item in pool.devices}
+    pools = [pool for key, slices in relevant.items() if (pool := _pool(cluster, key, slices, node, same)) is not None]
     return tuple(sorted(pools, key=lambda p: (_binds(p), p.driver.encode(), p.name.encode())))
 
 
@@ -210,7 +244,7 @@ def _is_told(key: _Key, counters: Sequence[ResourceSlice], everywhere: Sequence[
     if not counters:
         return False
     newest = max(s.spec.pool.generation for s in counters)
-    pool = _build(everywhere, key, [s for s in counters if s.spec.pool.generation == newest], _NOBODY)
+    pool = _build(everywhere, key, [s for s in counters if s.spec.pool.generation == newest], _NOBODY, {})
     return pool is not None and (bool(pool.devices) or bool(pool.invalid) or not pool.complete)
 
 
@@ -235,19 +269,21 @@ def _device_on(device: Device, node: Node) -> bool:
     return bool(device.all_nodes)
 
 
-def _pool(cluster: Cluster, key: _Key, slices: list[ResourceSlice], node: Node) -> Pool | None:
+def _pool(cluster: Cluster, key: _Key, slices: list[ResourceSlice], node: Node, same: _Same) -> Pool | None:
     if any(s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices) for s in slices):
-        return _build(cluster.slices_by_pool[key], key, slices, node)
+        return _build(cluster.slices_by_pool[key], key, slices, node, same)
     # What several nodes see alike is one object for all of them: 5,000 nodes before 200 network-attached devices were a
     # million. Kept on the instance, like a cached_property, by the identity of slices that live as long.
     memo: dict[object, Pool | None] = cluster.gathered.setdefault("_shared_pools", {})
     known = (key, *map(id, slices))
     if known not in memo:
-        memo[known] = _build(cluster.slices_by_pool[key], key, slices, node)
+        memo[known] = _build(cluster.slices_by_pool[key], key, slices, node, same)
     return memo[known]
 
 
-def _build(everywhere: Sequence[ResourceSlice], key: _Key, slices: list[ResourceSlice], node: Node) -> Pool | None:
+def _build(
+    everywhere: Sequence[ResourceSlice], key: _Key, slices: list[ResourceSlice], node: Node, same: _Same
+) -> Pool | None:
     driver, name = key
     wanted = slices[0].spec.pool
     published = list(slices)
@@ -263,7 +299,12 @@ def _build(everywhere: Sequence[ResourceSlice], key: _Key, slices: list[Resource
     if invalid:
         return Pool(driver, name, wanted.generation, invalid=invalid)
     devices = tuple(
-        PoolDevice(DeviceID(driver, name, d.name), d, s, not s.spec.per_device_node_selection or _device_on(d, node))
+        PoolDevice(
+            same.get(id_ := DeviceID(driver, name, d.name), id_),
+            d,
+            s,
+            not s.spec.per_device_node_selection or _device_on(d, node),
+        )
         for s in ordered
         for d in s.spec.devices or ()
     )
