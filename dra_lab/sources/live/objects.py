@@ -14,6 +14,7 @@ from dra_lab.model.topologies import Topology
 from dra_lab.sources.foreign.overlay_followed import FollowedOverlays
 from dra_lab.sources.live.kinds import KINDS, Kind
 from dra_lab.sources.live.pages import Key, Listed, key_of, tidy, wanted
+from dra_lab.sources.live.sharing import sharing
 
 FIELDS = {
     "ResourceSlice": "slices",
@@ -29,8 +30,8 @@ FIELDS = {
 class LiveObjects:
     """Begins with a Cluster and takes changes; calls may come from several threads.
 
-    Objects are shared with the snapshots: a change costs its own object, a snapshot the tuples of the kinds that
-    changed.
+    Objects are shared with the snapshots: a change costs what differs of its own object, a snapshot the tuples of the
+    kinds that changed.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -85,9 +86,11 @@ class LiveObjects:
             return self.remove(kind, key_of(item))
         kept = tidy(item)
         with self._lock:
-            if self._objects[kind].get(key_of(kept)) == kept:
+            before = self._objects[kind].get(key_of(kept))
+            if before == kept:
                 return False
-            self._move(kind, self._objects[kind].get(key_of(kept)), kept)
+            kept = sharing(kept, before)
+            self._move(kind, before, kept)
             self._objects[kind][key_of(kept)] = kept
             self._dirty.add(kind)
             return True
@@ -117,7 +120,7 @@ class LiveObjects:
         with self._lock:
             held = self._objects[kind]
             gone = [key for key in held if (not space or key[0] == space) and key not in listed.objects]
-            changed = {key: item for key, item in listed.objects.items() if held.get(key) != item}
+            changed = {k: sharing(item, held.get(k)) for k, item in listed.objects.items() if held.get(k) != item}
             self._move(kind, *map(held.get, (*gone, *changed)), *changed.values())
             for key in gone:
                 del held[key]
