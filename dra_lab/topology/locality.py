@@ -70,7 +70,8 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     memo = _memo(cluster)
     found = memo.nodes.get(node_name)
     if found is None:
-        found = memo.nodes[node_name] = MappingProxyType(_compute(cluster, node_name, memo))
+        found = memo.before.get(node_name) or MappingProxyType(_compute(cluster, node_name, memo))
+        memo.nodes[node_name] = found
     return found
 
 
@@ -136,9 +137,13 @@ def _skipped(cluster: Cluster, node_name: str, pools: Iterable[Pool]) -> tuple[S
 
 @dataclass(slots=True)
 class _Memo:
-    """What was found out once: equal devices share their published places, equal nodes what was derived from them."""
+    """What was found out once: equal devices share their published places, equal nodes what was derived from them.
+
+    `nodes` are those that were asked for since the latest snapshot came, `before` those since the one before it.
+    """
 
     nodes: dict[str, Mapping[DeviceID, Locality]] = field(default_factory=dict)
+    before: dict[str, Mapping[DeviceID, Locality]] = field(default_factory=dict)
     names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     devices: dict[tuple[object, ...], Locality] = field(default_factory=dict)
     filled: dict[tuple[object, ...], tuple[Locality, ...]] = field(default_factory=dict)
@@ -155,11 +160,18 @@ def _memo(cluster: Cluster) -> _Memo:
         if earlier is not None:
             seeing = nodes_seeing(cluster, earlier[1])
             if seeing is not None and len(earlier[0].devices) <= _MOST_DEVICES:
-                nodes = {name: known for name, known in tuple(earlier[0].nodes.items()) if name not in seeing}
-                found = dataclasses.replace(earlier[0], nodes=nodes, shared={})
+                nodes, before = (
+                    {name: places for name, places in tuple(known.items()) if name not in seeing}
+                    for known in (earlier[0].nodes, earlier[0].before)
+                )
+                found = dataclasses.replace(earlier[0], nodes=nodes, before=before, shared={})
         # setdefault: two threads that come at once go on with one
         found = cluster.located.setdefault(_LOCALITIES, found)
         cluster.located.drop_earlier(_LOCALITIES)
+    if _LOCALITIES not in cluster.__dict__:
+        # a node takes some kilobytes, and of a cluster that is followed almost every answer is about another one
+        cluster.__dict__[_LOCALITIES] = True
+        found.before, found.nodes = found.nodes, {}
     return found
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import weakref
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -15,11 +16,13 @@ from dra_lab.checks.in_use_audit import audit_claims
 from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from dra_lab.model.claims import ResourceClaim, ResourceClaimStatus
 from dra_lab.model.cluster import Cluster, allocated_devices
+from dra_lab.model.decoding import from_json
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.session import Session
 from dra_lab.session.collector import LARGE, Collector
 from dra_lab.sources.live.objects import LiveObjects
+from dra_lab.topology.locality import localities
 
 pytestmark = pytest.mark.plans_held_at_once
 
@@ -81,6 +84,34 @@ def test_neither_snapshots_nor_objects_add_up():
             counted.append(sys.getallocatedblocks())
     session.close()
     assert first() is None
+    assert counted[1] - counted[0] < 300
+
+
+def read_anew(item, **changes):
+    """An object as a watch brings it: no part of it is one that was there before."""
+    return from_json(msgspec.json.encode(replace(item, **changes)), type(item))
+
+
+def test_slices_published_anew_and_labels_add_nothing_up():
+    """A session keeps of each device, node and value one, as often as it comes anew; everything comes in turn."""
+    read = load_cluster("sample:two-sockets")
+    session, objects, counted = Session(read, sketch=example("two-sockets")), LiveObjects(read), []
+    session.wait()
+    for number in range(60):
+        slices, nodes = session.cluster.slices, session.cluster.nodes
+        slice_, node = slices[number % len(slices)], nodes[number % len(nodes)]
+        pool = replace(slice_.spec.pool, generation=slice_.spec.pool.generation + 1)
+        objects.put("ResourceSlice", read_anew(slice_, spec=replace(slice_.spec, pool=pool)))
+        labels = {**node.metadata.labels, "example.com/checked": f"{number:04}"}
+        objects.put("Node", read_anew(node, metadata=replace(node.metadata, labels=labels)))
+        session._take_live(objects.snapshot({}))
+        session.wait()
+        if number % 30 == 29:
+            gc.collect()
+            counted.append(sys.getallocatedblocks())
+    devices = {id(device) for slice_ in read.slices for device in slice_.spec.devices or ()}
+    assert {id(device) for slice_ in session.cluster.slices for device in slice_.spec.devices or ()} == devices
+    session.close()
     assert counted[1] - counted[0] < 300
 
 
@@ -189,3 +220,17 @@ def test_what_was_worked_out_from_slices_goes_when_they_change_without_a_collect
     finally:
         gc.enable()
         session.close()
+
+
+def test_places_are_kept_of_the_nodes_that_are_asked_for():
+    """An answer asks for a node or two, and of a cluster that is followed almost every one for others."""
+    cluster = load_cluster("sample:two-sockets")
+    name, *_, other = cluster.node_names
+    first = localities(cluster, name)
+    asked = cluster.with_objects(claims=(claim("a"),))
+    assert localities(asked, name) is first
+    for number in range(2):
+        asked = asked.with_objects(claims=(claim(f"b-{number}"),))
+        localities(asked, other)
+    again = localities(asked, name)
+    assert (again is first, again == first) == (False, True)
