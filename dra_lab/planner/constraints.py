@@ -27,11 +27,12 @@ def build_model(problem_model: Model) -> Model:
 
 
 def add_alternatives(model: Model) -> None:
-    """`requests[].firstAvailable`: exactly one alternative of a request is served."""
+    """`requests[].firstAvailable`: exactly one alternative of a request is served, none of a pod that is not there."""
     for indices in model.problem.requests:
         possible = [model.chosen[index] for index in indices if model.possible(index)]
-        if len(possible) != 1:
-            model.require(total(possible) == 1, "alternative", model.problem.asks[indices[0]].request)
+        here = model.present.get(model.problem.pod_of(indices[0]), 1)
+        if len(possible) != 1 or model.may_stay_away:
+            model.require(total(possible) == here, "alternative", model.problem.asks[indices[0]].request)
 
 
 def add_counts(model: Model) -> None:

@@ -130,7 +130,7 @@ def _combinations(model: Model, link: int) -> Iterator[tuple[tuple[int, ...], Ex
         possible: list[int | None] = [index for index in indices if model.possible(index)]
         request = model.problem.asks[indices[0]].request
         others = [i for i, ask in enumerate(model.problem.asks) if ask.request == request and i not in indices]
-        if any(model.possible(other) for other in others):
+        if model.may_stay_away or any(model.possible(other) for other in others):
             possible.append(None)
         options.append(possible)
     every = list(product(*options))

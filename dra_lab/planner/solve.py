@@ -148,14 +148,15 @@ def hopeless(problem: AllocationProblem) -> bool:
     """Say whether some request cannot be served by counting alone, which needs no solver."""
     least: Counter[int] = Counter()
     for indices in problem.requests:
-        needs = [problem.need(ask) for ask in indices if ask not in problem.impossible and _enough(problem, ask)]
+        needs = [problem.need(ask) for ask in indices if ask not in problem.impossible and is_enough(problem, ask)]
         if not needs:
             return True
         least[problem.claim_of(indices[0])] += min(needs)
     return max(least.values(), default=0) > MAX_DEVICES
 
 
-def _enough(problem: AllocationProblem, ask: int) -> bool:
+def is_enough(problem: AllocationProblem, ask: int) -> bool:
+    """Say whether a node has the devices that an ask takes, and it takes any."""
     have = sum(group.size for group in problem.groups if ask in group.asks)
     return 0 < problem.need(ask) <= have
 

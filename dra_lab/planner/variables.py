@@ -21,19 +21,29 @@ class Model:
     request (the number 1 where there is no choice), `taken[group]` counts the different devices taken, `paid[group]`
     how often they pay shared counters, `broken[link]` what a preferred link lost. `subjects` maps every name in the
     model to what it stands for: PuLP rewrites `-+[] >/` in names to `_`, so names carry an index and nothing else.
+    `present` says of each pod whether it is there, where pods may stay away.
     """
 
-    def __init__(self, problem: AllocationProblem) -> None:
-        """Make the variables that every rule needs."""
+    def __init__(self, problem: AllocationProblem, lp: Expression = None, mark: str = "") -> None:
+        """Make the variables that every rule needs, in a model of their own in which every pod is there.
+
+        In another model `lp`, under names that begin with `mark`, pods may stay away: then they take nothing.
+        """
         self.problem = problem
-        self.lp = pulp.LpProblem("allocation", pulp.LpMinimize)
+        self.mark = mark
+        self.may_stay_away = lp is not None
+        self.lp = pulp.LpProblem("allocation", pulp.LpMinimize) if lp is None else lp
         self.subjects: dict[str, str] = {}
+        self.present: dict[int, Expression] = {}
         self.take: dict[tuple[int, int], Expression] = {}
         self.taken: dict[int, Expression] = {}
         self.paid: dict[int, Expression] = {}
         self.chosen: dict[int, Expression] = {}
         self.broken: dict[int, Expression] = {}
         for indices in problem.requests:
+            pod = problem.pod_of(indices[0])
+            if self.may_stay_away and pod not in self.present:
+                self.present[pod] = self.integer("present", str(pod), 1)
             self._choose(indices)
         for number, group in enumerate(problem.groups):
             for ask in group.asks:
@@ -47,7 +57,8 @@ class Model:
         possible = [index for index in indices if index not in self.problem.impossible]
         for index in possible:
             reference = self.problem.asks[index].reference
-            self.chosen[index] = 1 if len(possible) == 1 else self.integer("chosen", reference, 1)
+            alone = len(possible) == 1 and not self.may_stay_away
+            self.chosen[index] = 1 if alone else self.integer("chosen", reference, 1)
 
     def _count(self, number: int) -> None:
         mine = self.takes(number)
@@ -101,7 +112,7 @@ class Model:
 
     def integer(self, prefix: str, subject: str, upper: int) -> Expression:
         """Return a new integer variable from 0 to `upper`; `subject` goes into the legend."""
-        name = f"{prefix}_{len(self.subjects):05d}"
+        name = f"{self.mark}{prefix}_{len(self.subjects):05d}"
         self.subjects[name] = subject
         return self.lp.add_variable(name, 0, upper, pulp.LpInteger)
 
@@ -112,7 +123,7 @@ class Model:
                 return
             never = self.integer("never", f"{rule} {subject}", 0)
             constraint = never >= 1
-        name = f"{rule}_{len(self.subjects):05d}"
+        name = f"{self.mark}{rule}_{len(self.subjects):05d}"
         self.subjects[name] = subject
         self.lp.addConstraint(constraint, name)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
@@ -12,8 +12,10 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable
+from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, homes_of
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
+from dra_lab.planner.fleet.master_at_once import MasterAtOnce
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.sites import Cap
 from dra_lab.planner.fleet.tables import AnyTable, Table
@@ -29,11 +31,15 @@ what is kept together with others."""
 
 @dataclass
 class Racked:
-    """Racks with the tables that each stands for, and the nodes of which several members are parts."""
+    """Racks with the tables that each stands for, and the nodes of which several members are parts.
+
+    `crowds` are the nodes beside them that are planned at once.
+    """
 
     racks: list[Rack] = field(default_factory=list)
     tables: list[list[AnyTable]] = field(default_factory=list)
     homes: tuple[Homes, ...] = ()
+    crowds: tuple[Crowd, ...] = ()
 
     @property
     def together(self) -> tuple[Together, ...]:
@@ -177,10 +183,14 @@ def best_answer(
     *,
     all_placed: bool = False,
     closed: bool = False,
+    crowds: Sequence[Crowd] = (),
 ) -> Answer:
-    """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist."""
-    racked = found_racks(tables)
-    master = Master(racked.racks, demand, order, solver, racked.homes, racked.together)
+    """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist.
+
+    `crowds` are planned at once with what stands in the tables.
+    """
+    racked = replace(found_racks(tables), crowds=tuple(crowds))
+    master = _master(racked, demand, order, solver)
     found = master.run(limits if closed else limits.part(_SHARE), all_placed=all_placed, tell=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
@@ -189,6 +199,11 @@ def best_answer(
     if closed:
         return answer
     return _held_against(answer, tables, demand, limits, solver, tuple(order), all_placed=all_placed)
+
+
+def _master(racked: Racked, demand: Sequence[int], order: Sequence[str], solver: str) -> Master:
+    given = racked.racks, demand, order, solver, racked.homes, racked.together
+    return MasterAtOnce(*given, racked.crowds) if racked.crowds else Master(*given)
 
 
 def _held_against(
@@ -202,15 +217,17 @@ def _held_against(
     all_placed: bool,
 ) -> Answer:
     """Replace the bounds by those of what may exist, goal by goal, as long as the goals before are proven."""
-    racked = least_racks(tables)
-    master = Master(racked.racks, demand, order, solver, racked.homes, racked.together)
+    racked = replace(least_racks(tables), crowds=answer.racked.crowds)
+    master = _master(racked, demand, order, solver)
     values = answer.values
     start = None if answer.chosen is None else racked.again(answer.racked.placed(answer.chosen))
+    if start is not None and answer.chosen is not None:
+        start.crowds = answer.chosen.crowds
     least = master.run(limits, whole=False, all_placed=all_placed, stop_at=values, start=start)
     answer.least, answer.least_racked = least, racked
     answer.infeasible = least.infeasible
-    floors = _floors(tables, racked.racks, demand, answer)
-    kept = Master(racked.racks, demand, order, solver, racked.homes, racked.together).bounds(values, limits)
+    floors = [0] * len(values) if racked.crowds else _floors(tables, racked.racks, demand, answer)
+    kept = _master(racked, demand, order, solver).bounds(values, limits)
     goals, sure = [], True
     for at, goal in enumerate(answer.goals):
         bound = max(floors[at], kept[at]) if at < len(kept) else floors[at]

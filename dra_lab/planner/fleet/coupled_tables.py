@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dra_lab.model.fleet import NODES
+from dra_lab.planner.fleet.at_once import crowd_of, seen_together
 from dra_lab.planner.fleet.counting import Counts, Room, room_of
+from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
@@ -18,6 +20,10 @@ from dra_lab.planner.progress import Limits
 MOST_VECTORS = 600
 MOST_PARTS = 16
 """Combinations of replicas on nodes that share devices, and kinds of pods times nodes, that are told apart at most."""
+
+
+_AT_ONCE = 0.7
+"""The share of the time for a look at nodes that are to be planned at once, before their devices are dealt to them."""
 
 
 def coupled_room(site: Site, demand: Sequence[int]) -> Room:
@@ -119,8 +125,8 @@ class CoupledTable:
 class DealtTable:
     """One of many nodes that share devices: what is found has only the devices dealt to it, what may be has all.
 
-    Each shared device is dealt to one node that sees it, each pool with shared counters to one of its nodes. Plans
-    found so are plans, and bounds of nodes that each have everything are bounds; between them there may be a gap.
+    Each shared device is dealt to one node that sees it, with all that draw on the same counters. Plans found so are
+    plans, and bounds of nodes that each have everything are bounds; between them there may be a gap.
     """
 
     dealt: Table
@@ -160,15 +166,17 @@ class DealtTable:
 
 def tables_for(
     fleet: Fleet, sites: Sequence[Site], order: tuple[str, ...], solver: str, limits: Limits
-) -> tuple[list[AnyTable], list[Table]]:
-    """Return what the master asks, and the tables behind it to be filled; `order` names all goals of the fleet.
+) -> tuple[list[AnyTable], list[Table], list[Crowd]]:
+    """Return what the master asks, the tables behind it to be filled, and nodes that it plans at once.
 
-    Nodes that share devices are one table as long as their combinations can be listed; more nodes are dealt apart. At a
+    `order` names all goals of the fleet. Nodes that share devices are one table as long as their combinations can be
+    listed; more nodes are planned at once where the ways of their pods can, else their devices are dealt to them. At a
     limit the sites that are left have none.
     """
     device = device_goals(order)
     exact = tables_of([site for site in sites if not site.nodes], fleet.demand, device, solver, limits)
     asked: list[AnyTable] = list(exact)
+    crowds: list[Crowd] = []
     for site in (site for site in sites if site.nodes):
         if limits.reached:
             break
@@ -177,13 +185,26 @@ def tables_for(
             exact.append(inner)
             asked.append(CoupledTable(inner, len(fleet.demand), order))
             continue
-        dealt = deal(fleet, site.nodes[0])
-        for node in site.nodes[0]:
-            both = (dealt_site(fleet, node, dealt), whole_site(fleet, node))
-            pair = tables_of(both, fleet.demand, device, solver, Limits())
-            exact.extend(pair)
-            asked.append(DealtTable(*pair))
-    return asked, exact
+        looking = limits.part(_AT_ONCE)
+        seen = seen_together(fleet, site, looking)
+        crowd = None if seen is None else crowd_of(seen, fleet.demand, device, looking)
+        if crowd is not None:
+            crowds.append(crowd)
+            continue
+        for found in _dealt(fleet, site, device, solver, limits):
+            exact += (found.dealt, found.whole)
+            asked.append(found)
+    return asked, exact, crowds
+
+
+def _dealt(fleet: Fleet, site: Site, order: tuple[str, ...], solver: str, limits: Limits) -> Iterator[DealtTable]:
+    """Yield a table for each node with what is dealt to it, until a limit."""
+    dealt = deal(fleet, site.nodes[0])
+    for node in site.nodes[0]:
+        if limits.reached:
+            return
+        both = (dealt_site(fleet, node, dealt), whole_site(fleet, node))
+        yield DealtTable(*tables_of(both, fleet.demand, order, solver, Limits()))
 
 
 def _inner(fleet: Fleet, site: Site, device: tuple[str, ...], solver: str) -> Table | None:

@@ -1,28 +1,95 @@
-"""How many pods of one kind nodes that share devices hold together: each with what it is dealt, then all at once."""
+"""How many pods of one kind nodes that share devices hold together: all at once, or each with what it is dealt."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.engine import minimise
+from dra_lab.planner.fleet.at_once import seen_together
+from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.coupled_tables import MOST_PARTS, MOST_VECTORS
+from dra_lab.planner.fleet.crowd_copies import copies_crowd
+from dra_lab.planner.fleet.crowd_ways import ways_crowd
+from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.fullest_site import Known, counts_within, decide, table_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.room import MOST
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
 from dra_lab.planner.fleet.together import deal
+from dra_lab.planner.modelling import pulp
 from dra_lab.planner.node_classes import fingerprint
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
+from dra_lab.planner.variables import Expression, total
+
+_AT_ONCE = 0.7
+"""The share of the time for all nodes at once."""
+
+_COPIES = (16, 200)
+"""Pods on a node in one model, where their ways cannot be listed."""
 
 
 def fullest_together(fleet: Fleet, site: Site, solver: str, limits: Limits) -> tuple[int, int]:
     """Return how many pods of the fleet's one workload nodes that share devices hold together: at least, at most.
 
-    What each node holds with the devices that are dealt to it is held; more than each would hold if nobody else took
-    any, or than the devices of all last for, is not. Between the two, numbers on each node are tried where they are few
-    enough to be listed.
+    One model says it for all of them. Where that would be too large, or time does not reach, what each node holds with
+    the devices that are dealt to it is held; more than each would hold if nobody else took any, or than the devices of
+    all last for, is not. Between the two, numbers on each node are tried where they are few enough to be listed.
     """
+    known = _at_once(fleet, site, solver, limits.part(_AT_ONCE))
+    if known is not None and known[0] == known[1]:
+        return known
+    least, most = _one_by_one(fleet, site, solver, limits)
+    return (least, most) if known is None else (max(least, known[0]), min(most, known[1]))
+
+
+def _at_once(fleet: Fleet, site: Site, solver: str, limits: Limits) -> tuple[int, int] | None:
+    """Return what one model for all nodes says; None where it would be too large."""
+    seen = seen_together(fleet, site, limits)
+    if seen is None:
+        return None
+    ways = ways_crowd(seen, (), limits)
+    if ways is not None:
+        return _held(ways, MOST, solver, limits)
+    least, caps = None, room_of(seen, (MOST,)).caps
+    for most in _COPIES:
+        copies = copies_crowd(seen, (most,), (), limits)
+        known = None if copies is None else _held(copies, most, solver, limits)
+        if known is None:
+            break
+        least = known[0]
+        if known[1] < most or max(caps) <= most:
+            # With more on a node at least as many would stand in all.
+            return known
+    return None if least is None else (least, MOST * len(seen.all_nodes))
+
+
+def _held(crowd: Crowd, most: int, solver: str, limits: Limits) -> tuple[int, int] | None:
+    """Return how many pods the nodes hold, at least and at most, with no more than `most` on each."""
+    lp = pulp.LpProblem("together", pulp.LpMinimize)
+    model = crowd.model(lp, 0, (most,))
+    placed: dict[str, list[Expression]] = {}
+    for part, variable in model.placed:
+        placed.setdefault(part.node, []).append(variable)
+    if not placed:
+        return 0, 0
+    for number, mine in enumerate(placed.values()):
+        lp.addConstraint(total(mine) <= most, f"node_{number}")
+    every = total(variable for mine in placed.values() for variable in mine)
+    while True:
+        outcome = minimise(lp, -every, solver, limits)
+        if outcome.value is None or not model.cut():
+            break
+    if outcome.value is None and outcome.bound is None:
+        return None
+    return (
+        0 if outcome.value is None else -outcome.value,
+        most * len(crowd.nodes) if outcome.bound is None else -outcome.bound,
+    )
+
+
+def _one_by_one(fleet: Fleet, site: Site, solver: str, limits: Limits) -> tuple[int, int]:
     nodes = site.all_nodes
     dealt, memo = deal(fleet, nodes), dict[Hashable, tuple[int, int]]()
     least = most = 0

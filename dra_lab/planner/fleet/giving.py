@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from dra_lab.errors import SolverError
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.fleet.overlaps import joined
 from dra_lab.planner.fleet.sites import Site
 
 Takes = Sequence[tuple[int, int, int, int]]
@@ -17,7 +17,6 @@ Given = dict[tuple[int, int], list[DeviceID]]
 """The shared devices of (replica, ask) on one node."""
 
 _Able = frozenset[DeviceID]
-_Any = TypeVar("_Any")
 
 
 @dataclass(frozen=True)
@@ -86,15 +85,6 @@ def short_of(nodes: Sequence[tuple[Site, Takes]]) -> list[frozenset[DeviceID]]:
     short = asked.flow()[1]
     unions = [frozenset[DeviceID]().union(*(asked.able[mine] for mine in types)) for types in short]
     return list(dict.fromkeys((*unions, *joined(unions))))
-
-
-def joined(sets: Iterable[frozenset[_Any]]) -> list[frozenset[_Any]]:
-    """Return sets that overlap, directly or by way of others, as one."""
-    found: list[frozenset[_Any]] = []
-    for one in sets:
-        apart = [other for other in found if not one & other]
-        found = [*apart, one.union(*(other for other in found if one & other))]
-    return found
 
 
 def devices_for(site: Site, ask: int) -> frozenset[DeviceID]:

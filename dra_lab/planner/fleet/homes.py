@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.crowds import CrowdTaken
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.states.columns import Array
 
@@ -100,11 +101,13 @@ class Together:
 class Chosen:
     """How often each rack takes each pattern, and how many nodes of each kind of homes are used for it.
 
-    No node is used for nothing: with one less of any kind there would not be members enough.
+    No node is used for nothing: with one less of any kind there would not be members enough. `crowds` is what nodes
+    take that are planned at once.
     """
 
     patterns: list[dict[Counts, int]]
     homes: list[int]
+    crowds: tuple[CrowdTaken, ...] = ()
 
 
 def homes_of(where: Iterable[tuple[str, int]]) -> tuple[Homes, ...]:

@@ -13,6 +13,7 @@ from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, fewer_hom
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import Relaxation
 from dra_lab.planner.fleet.starts import best_start, greedy
+from dra_lab.planner.highs import Outcome
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
@@ -70,6 +71,7 @@ class Master:
         self.used: list[Expression] = []
         self.goals: dict[str, Expression] = {}
         self.lp: Any = None
+        self.options: Mapping[str, object] = _OPTIONS
         self._relaxed: Relaxation | None = None
         self._bounds: dict[tuple[str, tuple[tuple[str, int], ...]], int] = {}
 
@@ -97,6 +99,7 @@ class Master:
             self.used.append(self.lp.add_variable(f"y_{number}", 0, home.count, pulp.LpInteger))
             sums[NODES][self.used[-1]] = 1
         self._keep_racks()
+        self.add_more(placed, sums)
         for number, (factors, wanted) in enumerate(zip(placed, self.demand, strict=True)):
             if factors:
                 self.lp.addConstraint(_sum(factors) <= wanted, f"demand_{number}")
@@ -108,6 +111,9 @@ class Master:
                 everybody[variable] = everybody.get(variable, 0) - factor
         whole = sum(self.demand)
         self.goals[UNPLACED] = _sum(everybody, whole) if everybody else whole
+
+    def add_more(self, placed: Sequence[dict[Expression, int]], sums: Mapping[str, dict[Expression, int]]) -> None:
+        """Add what is not on racks to the model: its replicas by workload, and its values goal by goal."""
 
     def _keep_racks(self) -> None:
         """Demand that no more is taken than the members hold, or those on the nodes that are used."""
@@ -135,6 +141,10 @@ class Master:
             }
             if factors:
                 self.lp.addConstraint(_sum(factors) <= row.limit, f"together_{number}")
+
+    def minimise(self, expression: Expression, limits: Limits) -> Outcome:
+        """Minimise an expression over the integer model."""
+        return minimise(self.lp, expression, self.solver, limits, options=self.options)
 
     def fix(self, goal: str, value: int) -> bool:
         """Demand that a goal is not above a value; say whether that can be at all."""
@@ -178,7 +188,7 @@ class Master:
     ) -> Mastered:
         result = Mastered()
         fixed: list[tuple[str, int]] = [(UNPLACED, 0)] if all_placed else []
-        start = best_start(self, start or greedy(self), limits, all_placed=all_placed)
+        start = self.first(start, limits, all_placed=all_placed)
         if not all_placed or not self.value(UNPLACED, start):
             result.chosen = start
         sure = True
@@ -203,6 +213,10 @@ class Master:
             if self.lp is not None:
                 self.fix(goal, found.value)
         return result
+
+    def first(self, known: Chosen | None, limits: Limits, *, all_placed: bool) -> Chosen:
+        """Return a solution to begin with, as good as can be had quickly; `known` is one."""
+        return best_start(self, known or greedy(self), limits, all_placed=all_placed)
 
     def bounds(self, values: Sequence[int], limits: Limits) -> list[int]:
         """Return, goal by goal, what no solution undercuts that is as good as `values` in the goals before."""
@@ -267,7 +281,7 @@ class Master:
                 result.chosen = Chosen([{} for _ in self.racks], [0] * len(self.homes))
             return GoalBound(goal, expression, expression if sure else None)
         kept = {variable: variable.varValue for variable in self.lp.variables()}
-        outcome = minimise(self.lp, expression, self.solver, limits, options=_OPTIONS)
+        outcome = self.minimise(expression, limits)
         if outcome.infeasible:
             result.infeasible = result.chosen is None
             return None
@@ -278,11 +292,15 @@ class Master:
             if have is None:
                 return None
             return GoalBound(goal, have, min(have, max(outcome.bound or 0, least)) if sure else None)
-        patterns = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self.takes]
-        used = [int(variable.varValue or 0) for variable in self.used]
-        result.chosen = Chosen(patterns, fewer_homes(self.racks, self.homes, patterns, used))
+        result.chosen = self.read()
         value = self.value(goal, result.chosen)
         return GoalBound(goal, value, min(value, max(outcome.bound or 0, least)) if sure else None)
+
+    def read(self) -> Chosen:
+        """Return the solution that the variables hold."""
+        patterns = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self.takes]
+        used = [int(variable.varValue or 0) for variable in self.used]
+        return Chosen(patterns, fewer_homes(self.racks, self.homes, patterns, used))
 
     def values(self, chosen: Chosen) -> tuple[int, ...]:
         """Return the values of all goals in a solution, most important first."""

@@ -90,7 +90,7 @@ def pack(
     if outcome.value is None:
         return Packed(nothing)
     if decide_only:
-        return Packed(nothing, _values(stage), _takes(stage.model, copies))
+        return Packed(nothing, _values(stage), takes_of(stage.model, copies))
     return _by_stages(stage, copies, nothing)
 
 
@@ -135,11 +135,11 @@ def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
             value = min(value, _values(stage)[at])
         if bound is None or bound < value:
             lower = (*proven, floor if bound is None else bound, *([0] * (len(least) - at - 1)))
-            return Packed(max(least, lower), _values(stage), _takes(stage.model, copies))
+            return Packed(max(least, lower), _values(stage), takes_of(stage.model, copies))
         proven.append(value)
         if at + 1 < len(stage.goals) and not isinstance(goal, int):
             stage.model.require(goal <= value, "goal", str(at))
-    return Packed(tuple(proven), tuple(proven), _takes(stage.model, copies))
+    return Packed(tuple(proven), tuple(proven), takes_of(stage.model, copies))
 
 
 def _values(stage: _Stage) -> Values:
@@ -151,7 +151,8 @@ def _values(stage: _Stage) -> Values:
     return tuple(found)
 
 
-def _takes(model: Model, copies: Copies) -> Takes:
+def takes_of(model: Model, copies: Copies) -> Takes:
+    """Return what the copies of pods take of a solved model."""
     owner = {}
     for number, copy in enumerate(copies.copies):
         part = copies.parts[copy.part]

@@ -41,6 +41,9 @@ def stands_of(answer: Answer) -> list[Stand]:
     for table, node, counts in answer.racked.placed(answer.chosen):
         spread = table.spread(counts) if isinstance(table, CoupledTable) else counts
         stands.append(Stand(table.site, node, spread, table.takes(counts)))
+    for crowd, taken in zip(answer.racked.crowds, answer.chosen.crowds, strict=False):
+        site, counts, takes = crowd.standing(taken)
+        stands.append(Stand(site, site.members[0], counts, takes))
     return sorted(stands, key=lambda stand: stand.node)
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.coupled_tables import DealtTable, tables_for
+from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.cuts import MOST_ROUNDS, count_too, too_much
 from dra_lab.planner.fleet.in_turn import FEW_ORDERS, MOST_ORDERS, fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
@@ -80,8 +81,9 @@ def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] |
             narrow.extend(group)
         else:
             tables.extend(wide)
-    asked, exact = tables_for(work.fleet, narrow, work.order, work.solver, work.limits.part(_FILL))
-    skipped = skipped or sum(len(table.site.all_nodes) for table in asked) < sum(len(site.all_nodes) for site in narrow)
+    asked, exact, crowds = tables_for(work.fleet, narrow, work.order, work.solver, work.limits.part(_FILL))
+    looked_at = sum(len(table.site.all_nodes) for table in asked) + sum(len(crowd.nodes) for crowd in crowds)
+    skipped = skipped or looked_at < sum(len(site.all_nodes) for site in narrow)
     _fill(work, exact)
     work.clock.lap("patterns")
     whole = work.fleet.scan.complete and not skipped
@@ -89,13 +91,13 @@ def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] |
     closed = closed and not any(isinstance(table, DealtTable) for table in asked)
     tables.extend(asked)
     began = time.monotonic()
-    known = _answer(work, tables, closed=closed)
+    known = _answer(work, tables, crowds, closed=closed)
     work.clock.lap("master")
     if known is None:
         return None
     answer, stands = known
     if not closed and whole:
-        answer, stands = _improved(work, tables, (answer, stands), len(sites), time.monotonic() - began)
+        answer, stands = _improved(work, tables, crowds, (answer, stands), len(sites), time.monotonic() - began)
     if not whole:
         # Last: nodes that were not looked at may hold more than all others.
         answer = _unproven(answer)
@@ -115,7 +117,9 @@ def _is_large(work: Work, sites: Sequence[Site]) -> bool:
     return False
 
 
-def _answer(work: Work, tables: Sequence[AnyTable], *, closed: bool = False) -> tuple[Answer, list[Stand]] | None:
+def _answer(
+    work: Work, tables: Sequence[AnyTable], crowds: Sequence[Crowd], *, closed: bool = False
+) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer and who stands where; None where none was found that shared devices are enough for."""
     for _ in range(MOST_ROUNDS):
         answer = best_answer(
@@ -126,6 +130,7 @@ def _answer(work: Work, tables: Sequence[AnyTable], *, closed: bool = False) -> 
             work.solver,
             all_placed=work.all_placed,
             closed=closed,
+            crowds=crowds,
         )
         stands = stands_of(answer)
         unions = too_much(tables, stands)
@@ -138,7 +143,12 @@ def _answer(work: Work, tables: Sequence[AnyTable], *, closed: bool = False) -> 
 
 
 def _improved(
-    work: Work, tables: Sequence[AnyTable], known: tuple[Answer, list[Stand]], states: int, seconds: float
+    work: Work,
+    tables: Sequence[AnyTable],
+    crowds: Sequence[Crowd],
+    known: tuple[Answer, list[Stand]],
+    states: int,
+    seconds: float,
 ) -> tuple[Answer, list[Stand]]:
     """Find out exactly what the least that may exist is made of, until it is what was found or time is over.
 
@@ -158,7 +168,7 @@ def _improved(
             # With the time over this comes back at once, with what is known.
             table.decide(counts, looking)
         work.clock.lap("patterns")
-        more = _answer(replace(work, limits=limits), tables)
+        more = _answer(replace(work, limits=limits), tables, crowds)
         work.clock.lap("master")
         if more is None:
             break

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
-from dra_lab.planner.fleet.giving import joined
+from dra_lab.planner.fleet.overlaps import joined
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Cap, Site, alone_sites
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup

@@ -166,7 +166,9 @@ def _together(fleet: Fleet, nodes: tuple[str, ...]) -> Site:
     parts = tuple(part for at, node in enumerate(nodes) for part in joint_parts(fleet, at, node))
 
     def make() -> AllocationProblem:
-        return joint(fleet, nodes)
+        found = joint(fleet, nodes)
+        assert found is not None, "without limits all nodes are looked at"
+        return found
 
     def devices(_: str) -> Mapping[int, Sequence[DeviceID]]:
         return {at: group.devices for at, group in enumerate(site.problem.groups)}

@@ -17,8 +17,10 @@ from dra_lab.model.sketch import Ask
 from dra_lab.planner.counters import CounterBooks, counter_books
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
+from dra_lab.planner.fleet.overlaps import joined
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.progress import Limits
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.copies import JointProblem, Part, Where
 
@@ -49,13 +51,19 @@ class _Seen:
     groups: tuple[tuple[int, DeviceGroup], ...]
 
 
-def joint(fleet: Fleet, nodes: Sequence[str]) -> AllocationProblem:
+def joint(fleet: Fleet, nodes: Sequence[str], limits: Limits | None = None) -> AllocationProblem | None:
     """Return one problem for nodes, with the asks of all pods once for each node (`joint_parts`).
 
-    Raises UnsupportedFeature where nodes do not agree on the order of devices where it decides.
+    None where a limit is reached before all nodes were looked at. Raises UnsupportedFeature where nodes do not agree on
+    the order of devices where it decides.
     """
-    found = [eligibility(fleet.scan.rules, node) for node in nodes]
-    problems = [fleet.scan.build(each) for each in found]
+    found: list[NodeEligibility] = []
+    problems: list[AllocationProblem] = []
+    for node in nodes:
+        if limits is not None and limits.reached:
+            return None
+        found.append(eligibility(fleet.scan.rules, node))
+        problems.append(fleet.scan.build(found[-1]))
     first = problems[0]
     asks, claims = len(first.asks), max(first.claims, default=0) + 1
     books = _books(fleet, found)
@@ -214,21 +222,42 @@ def taken_by(devices: Mapping[DeviceID, str], problem: AllocationProblem) -> All
 
 
 def deal(fleet: Fleet, nodes: Sequence[str]) -> Mapping[DeviceID, str]:
-    """Give each shared device to one of the nodes that see it, in turn; devices that share counters go together."""
+    """Give each shared device to one of the nodes that see it, in turn; devices that draw on a counter go together."""
     mine = set(nodes)
     have: Counter[tuple[str, str]] = Counter()
     dealt: dict[DeviceID, str] = {}
     for pool, seen in coupled_pools(fleet.scan).items():
         able = [node for node in seen if node in mine]
-        if able:
-            node = min(able, key=lambda name: (have[name, pool[0]], name))
-            for item in (item for name in able for item in fleet.scan.views.view(name).devices):
-                if item.id[:2] == pool and item.device.consumes_counters and item.id not in dealt:
-                    dealt[item.id] = node
-                    have[node, pool[0]] += 1
+        for devices in _drawing_together(fleet, pool, able):
+            # A node that sees few of them could use few of them.
+            most = max(map(len, devices.values()))
+            fit = [node for node in able if len(devices.get(node, ())) == most]
+            node = min(fit, key=lambda name: (have[name, pool[0]], name))
+            dealt.update(dict.fromkeys((device for seeing in devices.values() for device in seeing), node))
+            have[node, pool[0]] += most
     for device, seen in coupled_devices(fleet.scan).items():
         able = [node for node in seen if node in mine]
         if able and device not in dealt:
             dealt[device] = min(able, key=lambda name: (have[name, device.driver], name))
             have[dealt[device], device.driver] += 1
     return dealt
+
+
+def _drawing_together(
+    fleet: Fleet, pool: tuple[str, str], nodes: Sequence[str]
+) -> Iterator[Mapping[str, Sequence[DeviceID]]]:
+    """Yield the devices of a pool, node by node, whose counter sets are the same, directly or by way of others."""
+    drawn: dict[DeviceID, frozenset[str]] = {}
+    seen: dict[DeviceID, list[str]] = {}
+    for node in nodes:
+        for item in fleet.scan.views.view(node).devices:
+            if item.id[:2] == pool and item.device.consumes_counters:
+                drawn[item.id] = frozenset(use.counter_set for use in item.device.consumes_counters)
+                seen.setdefault(item.id, []).append(node)
+    for sets in joined(dict.fromkeys(drawn.values())):
+        found: dict[str, list[DeviceID]] = {}
+        for device, mine in drawn.items():
+            if mine <= sets:
+                for node in seen[device]:
+                    found.setdefault(node, []).append(device)
+        yield found

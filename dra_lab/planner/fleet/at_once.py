@@ -1,0 +1,30 @@
+"""Nodes that share devices, too many to list what they hold together: planned at once, all rules in one model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dra_lab.planner.fleet.crowd_copies import copies_crowd
+from dra_lab.planner.fleet.crowd_ways import ways_crowd
+from dra_lab.planner.fleet.crowds import Crowd
+from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.together import joint
+from dra_lab.planner.progress import Limits
+
+
+def seen_together(fleet: Fleet, site: Site, limits: Limits) -> Site | None:
+    """Return nodes that share devices with their problem, None where time was up before all of them were looked at."""
+    problem = joint(fleet, site.nodes[0], limits)
+    return None if problem is None else replace(site, make=lambda: problem)
+
+
+def crowd_of(site: Site, demand: Sequence[int], order: Sequence[str], limits: Limits) -> Crowd | None:
+    """Return nodes that share devices as one model has them; None where that would be too large, or time is up.
+
+    With a variable for every way of a pod where all ways can be listed, else with as many pods as may stand there, each
+    of which may stay away. `demand` are the replicas of each workload, `order` names the goals of devices.
+    """
+    found = ways_crowd(site, order, limits)
+    return copies_crowd(site, demand, order, limits) if found is None else found

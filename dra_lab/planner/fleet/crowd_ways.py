@@ -1,0 +1,235 @@
+"""Nodes that share devices, planned at once: a variable for every way of a pod on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dra_lab.model.names import DeviceID
+from dra_lab.planner.fleet.crowds import CrowdTaken
+from dra_lab.planner.fleet.pack import Takes, Values
+from dra_lab.planner.fleet.partition_kinds import Supply, by_kind
+from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.modelling import pulp
+from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.states.columns import Array, columns_of
+from dra_lab.planner.states.copies import JointProblem, Part
+from dra_lab.planner.states.node_state import NodeState
+from dra_lab.planner.states.stock import Stock, is_listable
+from dra_lab.planner.variables import Expression
+
+MOST_WAYS = 60_000
+"""Ways of all pods on all nodes that one model holds at most."""
+
+LARGEST = 10**6
+"""Amounts up to here are told apart by the solver for certain."""
+
+
+@dataclass(frozen=True)
+class WaysCrowd:
+    """Nodes that share devices as one model sees them.
+
+    `site` has the problem in which partitions of a kind are one group, `stock` what there is of every resource and the
+    ways of each part of the site; `supplies` feed the kinds.
+    """
+
+    site: Site
+    stock: Stock
+    supplies: tuple[Supply, ...]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Return the nodes."""
+        return self.site.nodes[0]
+
+    def values(self, part: int, way: int) -> Values:
+        """Return what a way is worth, by the goals of devices."""
+        return tuple(self.stock.columns[part].values[way].tolist())
+
+    def model(self, lp: Expression, number: int, demand: Sequence[int]) -> WaysModel:
+        """Add the nodes to a model, under a number of their own; `demand` are the replicas of each workload."""
+        return WaysModel(lp, number, self, demand)
+
+    def fed(self) -> dict[int, int]:
+        """Return the resources that counters feed, by their group."""
+        kinds = {kind for supply in self.supplies for kind in supply.kinds}
+        return {group: at for at, (group, key) in enumerate(self.stock.keys) if not key and group in kinds}
+
+    def of_node(self) -> dict[int, str]:
+        """Return the resources that one node alone sees, with it."""
+        problem = self.site.problem
+        asked_on = {ask: part.node for part in self.site.parts for ask in range(*part.asks)}
+        found = {}
+        for at, (group, _) in enumerate(self.stock.keys):
+            nodes = {asked_on[ask] for ask in problem.groups[group].asks} if group >= 0 else set()
+            if len(nodes) == 1:
+                found[at] = nodes.pop()
+        return found
+
+    def standing(self, taken: CrowdTaken) -> tuple[Site, tuple[int, ...], Takes]:
+        """Return the site with the devices that are fed, the numbers of pods, part by part, and what they take."""
+        counts = [0] * len(self.site.parts)
+        takes: list[tuple[int, int, int, int]] = []
+        number = 0
+        for (part, way), times in sorted(taken.ways.items()):
+            columns = self.stock.columns[part]
+            counts[part] += times
+            for _ in range(times):
+                row = zip(columns.pairs, columns.takes[way].tolist(), strict=True)
+                takes.extend((number, ask, group, count) for (ask, group), count in row if count)
+                number += 1
+        given = self._given(taken.fed)
+        site = replace(self.site, make=lambda: self.site.problem, devices=lambda _: given)
+        return site, tuple(counts), tuple(takes)
+
+    def _given(self, fed: Sequence[Sequence[int]]) -> Mapping[int, Sequence[DeviceID]]:
+        found = {at: list(group.devices) for at, group in enumerate(self.site.problem.groups)}
+        found |= {kind: [] for supply in self.supplies for kind in supply.kinds}
+        # Where nobody stands nothing is fed.
+        for supply, often in zip(self.supplies, fed, strict=False):
+            for kind, devices in supply.devices(often):
+                found[kind].extend(devices)
+        return found
+
+
+def ways_crowd(site: Site, order: Sequence[str], limits: Limits) -> WaysCrowd | None:
+    """Return nodes that share devices with all ways of their pods; None where these cannot be listed, or time is up.
+
+    `order` names the goals of devices.
+    """
+    problem, supplies = by_kind(site.problem)
+    if not is_listable(problem, site.parts):
+        return None
+    columns = []
+    ways = 0
+    for part in site.parts:
+        found = None if limits.reached else columns_of(_seen_by(problem, part), part, order)
+        ways += MOST_WAYS if found is None else len(found.takes)
+        if found is None or ways > MOST_WAYS:
+            return None
+        columns.append(found)
+    stock = Stock(problem, [NodeState(-1, tuple(group.size for group in problem.groups))], columns)
+    if max((_largest(amounts) for amounts in (stock.free, *stock.uses)), default=0) > LARGEST:
+        return None
+    return WaysCrowd(replace(site, make=lambda: problem), stock, supplies)
+
+
+def _seen_by(problem: AllocationProblem, part: Part) -> AllocationProblem:
+    """Return a problem with the groups as the node of a part sees them."""
+    if isinstance(problem, JointProblem):
+        return replace(problem, groups=problem.seen_from(part.node))
+    return problem
+
+
+def _largest(amounts: Array) -> int:
+    return int(np.max(amounts, initial=0))
+
+
+class WaysModel:
+    """How often each way is taken, what each set of counters feeds, and which nodes are used."""
+
+    def __init__(self, lp: Expression, number: int, crowd: WaysCrowd, demand: Sequence[int]) -> None:
+        """Make the variables, and the rows of all resources."""
+        self.lp = lp
+        self.crowd, self.number, self.demand = crowd, number, demand
+        self.takes: dict[tuple[int, int], Expression] = {}
+        stock, free = crowd.stock, crowd.stock.free[0]
+        for part, uses in enumerate(stock.uses):
+            wanted = demand[crowd.site.parts[part].pod]
+            often = np.where(uses > 0, free // np.maximum(uses, 1), wanted).min(axis=1, initial=wanted)
+            for way, most in enumerate(often.tolist()):
+                if most:
+                    self.takes[part, way] = self._integer(f"w_{number}_{part}_{way}", most)
+        self.node = {node: self._integer(f"u_{number}_{at}", 1) for at, node in enumerate(crowd.nodes)}
+        self.fed = [
+            [self._integer(f"s_{number}_{at}_{vector}", len(supply.sets)) for vector in range(len(supply.vectors))]
+            for at, supply in enumerate(crowd.supplies)
+        ]
+        self.rows = {at: dict(self._row(at)) for at in range(len(stock.keys))}
+        self._keep(free.tolist())
+
+    def _integer(self, name: str, most: int) -> Expression:
+        return self.lp.add_variable(name, 0, int(most), pulp.LpInteger)
+
+    def _row(self, resource: int) -> Iterator[tuple[Expression, int]]:
+        uses = self.crowd.stock.uses
+        amounts = [uses[part][:, resource].tolist() for part in range(len(uses))]
+        return ((v, amounts[part][way]) for (part, way), v in self.takes.items() if amounts[part][way])
+
+    def _keep(self, free: Sequence[int]) -> None:
+        """Demand that no more is taken of a resource than there is, or than counters feed of it."""
+        supplied: dict[int, dict[Expression, int]] = {}
+        for at, (supply, feeds) in enumerate(zip(self.crowd.supplies, self.fed, strict=True)):
+            self._add(dict.fromkeys(feeds, 1), len(supply.sets), f"sets_{at}")
+            for variable, vector in zip(feeds, supply.vectors, strict=True):
+                for kind, count in zip(supply.kinds, vector, strict=True):
+                    if count:
+                        supplied.setdefault(kind, {})[variable] = -count
+        fed = {at: group for group, at in self.crowd.fed().items()}
+        for at, row in self.rows.items():
+            more = supplied.get(fed[at], {}) if at in fed else {}
+            self._add({**row, **more}, 0 if at in fed else free[at], f"free_{at}")
+
+    def _add(self, factors: Mapping[Expression, int], most: int, name: str) -> None:
+        if factors:
+            self.lp.addConstraint(pulp.LpAffineExpression(factors) <= most, f"crowd_{self.number}_{name}")
+
+    def count_nodes(self) -> None:
+        """Demand that nobody stands on a node that is not counted as used."""
+        free = self.crowd.stock.free[0].tolist()
+        for at, node in self.crowd.of_node().items():
+            if self.rows[at]:
+                self._add({**self.rows[at], self.node[node]: -free[at]}, 0, f"node_free_{at}")
+        parts: dict[int, dict[Expression, int]] = {}
+        for (part, _), variable in self.takes.items():
+            parts.setdefault(part, {})[variable] = 1
+        for part, row in parts.items():
+            most = min(sum(int(variable.upBound) for variable in row), self.demand[self.crowd.site.parts[part].pod])
+            self._add({**row, self.node[self.crowd.site.parts[part].node]: -most}, 0, f"node_part_{part}")
+
+    @property
+    def placed(self) -> Sequence[tuple[Part, Expression]]:
+        """Return the variables that count replicas, each with the part on which these stand."""
+        return [(self.crowd.site.parts[part], variable) for (part, _), variable in self.takes.items()]
+
+    @property
+    def values(self) -> Sequence[Mapping[Expression, int]]:
+        """Return what the variables are worth, goal by goal of devices, as factors."""
+        rows = [(variable, self.crowd.values(*one)) for one, variable in self.takes.items()]
+        goals = len(rows[0][1]) if rows else 0
+        return [{variable: values[at] for variable, values in rows if values[at]} for at in range(goals)]
+
+    @property
+    def used(self) -> Sequence[Expression]:
+        """Return the 0/1 of every node that is used, once `count_nodes` was called."""
+        return tuple(self.node.values())
+
+    def cut(self) -> bool:
+        """Say that nothing has to be cut off: all amounts are small enough for the solver (LARGEST)."""
+        return False
+
+    def read(self) -> CrowdTaken:
+        """Return what the variables hold."""
+        ways = {one: int(variable.varValue) for one, variable in self.takes.items() if variable.varValue}
+        worth = [np.array(self.crowd.values(*one)) * times for one, times in ways.items()]
+        return CrowdTaken(
+            sum(ways.values()),
+            len({self.crowd.site.parts[part].node for part, _ in ways}),
+            tuple(np.sum(worth, axis=0).tolist()) if worth else (),
+            ways,
+            tuple(tuple(int(v.varValue or 0) for v in feeds) for feeds in self.fed),
+        )
+
+    def start_from(self, taken: CrowdTaken) -> None:
+        """Set the variables."""
+        for one, variable in self.takes.items():
+            variable.varValue = taken.ways.get(one, 0)
+        for number, feeds in enumerate(self.fed):
+            for vector, variable in enumerate(feeds):
+                variable.varValue = taken.fed[number][vector] if taken.fed else 0
+        standing = {self.crowd.site.parts[part].node for part, _ in taken.ways}
+        for node, variable in self.node.items():
+            variable.varValue = int(node in standing)
