@@ -55,7 +55,8 @@ def _anonymous(cluster: Cluster, options: argparse.Namespace) -> int:
 
     hidden = anonymise(cluster)
     changed = changed_selectors(cluster, hidden.cluster)
-    snapshot = make_snapshot(replace(hidden.cluster, findings=(*cluster.findings, *changed)), replaced=hidden.counts)
+    written = replace(hidden.cluster, findings=(*cluster.findings, *changed))
+    snapshot = make_snapshot(written, replaced=hidden.counts, left_out=hidden.left_out)
     if options.mapping:
         _try_writing(options.mapping)
     write_snapshot(snapshot, options.out)

@@ -20,7 +20,8 @@ FITS, NOT, UNANSWERED = 0, 1, 2
 CLUSTER_HELP = (
     "sample:NAME, context:NAME for a running cluster (context: alone is kubectl's current one), a file or folder of "
     "kubectl's JSON or YAML (or a .tar.gz), or - for standard input; "
-    "topo:FILE,FILE*8 makes 8 nodes of topology files, CLUSTER+topo:FILE lays one over real slices"
+    "topo:FILE,FILE*8 makes 8 nodes of topology files (*8@DRIVER,DRIVER: as these drivers would publish them), "
+    "CLUSTER+topo:FILE lays one over real slices"
 )
 CLAIM_HELP = (
     "a drawing (*.dralab.yaml), a ResourceClaim or ResourceClaimTemplate, a Pod or workload with its claim templates "

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +75,7 @@ def _tell(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: I
     if options.format == "json":
         print(json.dumps(plan_json(plan), indent=2, ensure_ascii=False))
     else:
-        print(plan_text(plan, cluster))
+        # those of the plan are among the findings that go to standard error
+        print(plan_text(replace(plan, findings=()), cluster))
     for finding in findings:
         print(finding, file=sys.stderr)

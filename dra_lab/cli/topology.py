@@ -12,7 +12,7 @@ def add(commands: Commands) -> None:
     """Declare the command."""
     text = "show what nvidia-smi topo -m, hwloc or NCCL files about one server say, joined by PCI address"
     parser = commands.add_parser("topology", help=text)
-    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="what a tool printed about one and the same server")
     parser.set_defaults(run=run)
 
 

@@ -63,7 +63,8 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
     `-` is standard input; a pipe is what a shell makes of `<(kubectl get ... -o json)`.
 
     A topology file (`nvidia-smi topo -m`, hwloc or NCCL XML) becomes a cluster of one node, made from it and marked so;
-    `topo:FILE,FILE*8` joins files about one server and makes 8 equal nodes (`make_cluster` has more choices);
+    `topo:FILE,FILE*8` joins files about one server and makes 8 equal nodes, `topo:FILE*8@DRIVER,DRIVER` with the slices
+    of these drivers (`make_cluster` has more choices);
     `CLUSTER+topo:FILE` lays such files over a cluster (`with_overlay`).
     `context:` alone is the current context; `namespaces` reads the claims and pods of these only, of a context.
 

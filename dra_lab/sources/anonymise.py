@@ -35,11 +35,12 @@ _RELEASE = re.compile(r"v?\d+(?:\.\d+){0,2}")
 class Anonymised:
     """A cluster under pseudonyms, and the pseudonym of everything that was replaced, by kind and original.
 
-    A device's original is `driver/name`; all others are the texts themselves.
+    A device's original is `driver/name`; all others are the texts themselves. `left_out` counts what is in neither.
     """
 
     cluster: Cluster
     mapping: Mapping[str, Mapping[str, str]]
+    left_out: Mapping[str, int]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -58,7 +59,7 @@ def anonymise(cluster: Cluster) -> Anonymised:
     rewritten alike.
     Only what `snapshots_kept` keeps is in the result.
     """
-    kept, _ = portable(cluster)
+    kept, left_out = portable(cluster)
     names = Names(_protected(kept))
     replacing = Replacing(names)
     _replace_all(kept, replacing)  # collects
@@ -77,7 +78,7 @@ def anonymise(cluster: Cluster) -> Anonymised:
     hidden = _replace_all(kept, replacing)
     node = partial(replacing.names.of, "node")
     hidden = replace(hidden, overlays=renamed_overlays(cluster.overlays, node, replacing.device_name))
-    return Anonymised(hidden, {kind: table for kind, table in mapping.items() if table})
+    return Anonymised(hidden, {kind: table for kind, table in mapping.items() if table}, left_out)
 
 
 def mapping_text(hidden: Anonymised) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,13 +44,15 @@ class Snapshot:
     files: Mapping[str, bytes]
 
 
-def make_snapshot(cluster: Cluster, *, replaced: Mapping[str, int] | None = None) -> Snapshot:
+def make_snapshot(
+    cluster: Cluster, *, replaced: Mapping[str, int] | None = None, left_out: Mapping[str, int] | None = None
+) -> Snapshot:
     """Return the snapshot of a cluster: only what planning needs (`snapshots_kept`), in the API's own documents.
 
-    `replaced` counts what was made anonymous in `cluster` before, None where nothing was. The same cluster gives the
-    same bytes every time.
+    `replaced` counts what was made anonymous in `cluster` before, None where nothing was; `left_out` what was left out
+    of it then. The same cluster gives the same bytes every time.
     """
-    kept, left_out = portable(cluster)
+    kept, dropped = portable(cluster)
     parts: dict[str, tuple[Any, ...]] = {
         "DeviceClass": kept.classes,
         "DeviceTaintRule": kept.taint_rules,
@@ -68,7 +71,7 @@ def make_snapshot(cluster: Cluster, *, replaced: Mapping[str, int] | None = None
         anonymised=replaced is not None,
         claims_known=cluster.claims_known,
         counts=counts,
-        left_out=left_out,
+        left_out=dict(sorted((Counter(dropped) + Counter(left_out or {})).items())),
         replaced=dict(replaced or {}),
         findings=noted(cluster.findings, anonymised=replaced is not None),
         overlays=kept_overlays(cluster.overlays),

@@ -39,6 +39,16 @@ def test_a_time_limit_is_a_number_above_zero(command, limit, capsys):
     assert (ended.value.code, limit in capsys.readouterr().err) == (2, True)
 
 
+def test_findings_are_told_once_and_on_standard_error(tmp_path, capsys):
+    """The answer is on standard output; what was noticed is not said there too."""
+    (tmp_path / "claim.yaml").write_text(CLAIM.replace("gpu.nvidia.com", "nothing.example.org"))
+    assert main(["plan", EKS, "--claim", str(tmp_path / "claim.yaml")]) == 1
+    told = capsys.readouterr()
+    lines = told.err.splitlines()
+    assert lines
+    assert (len(set(lines)), "Findings" in told.out) == (len(lines), False)
+
+
 def test_help_of_lab_makes_no_notebook(tmp_path, monkeypatch, capsys):
     """Asking what a command does changes nothing."""
     monkeypatch.chdir(tmp_path)

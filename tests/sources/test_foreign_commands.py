@@ -9,6 +9,7 @@ from topology_texts import SERVER, TOPO
 
 from dra_lab.cli import main
 from dra_lab.errors import InputError, SourceError
+from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.foreign import inventory_frame, read_inventory
 
@@ -49,6 +50,20 @@ def test_what_a_terminal_would_obey_is_not_printed(files, capsys):
     (files / "bad.xml").write_bytes(SERVER.replace(b'"mlx5_0"', b'"&#x9b;2J"'))
     main(["topology", str(files / "bad.xml")])
     assert "\x9b" not in capsys.readouterr().out
+
+
+def test_the_drivers_to_plan_for_are_named_behind_the_count(files):
+    """`topo:FILE*8@DRIVER,DRIVER`: only these have slices; one of which nothing is known is refused by name."""
+    name = f"topo:{files / 'dgx.xml'}*2@dra.net,dra.cpu"
+    assert (load_cluster(name).drivers, load_cluster(name).name) == (("dra.cpu", "dra.net"), name)
+    with pytest.raises(InputError, match=r"'gpu\.example\.org'; it is known for: .*gpu\.amd\.com"):
+        load_cluster(f"topo:{files / 'dgx.xml'}*2@gpu.example.org")
+
+
+def test_a_finding_about_a_file_names_it_once():
+    """Where its place is in the file, the file is not said again."""
+    told = Finding("r", Severity.NOTE, "dgx.xml", "lost", origin=Origin("dgx.xml", object="pci 1", line=3))
+    assert str(told) == "note: dgx.xml:3, pci 1: lost"
 
 
 def test_an_overlay_is_a_part_of_the_clusters_name(files):

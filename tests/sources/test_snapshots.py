@@ -181,6 +181,17 @@ def test_no_secret_leaves():
     assert snapshot.info.left_out["config"] == 3
 
 
+def test_a_snapshot_under_pseudonyms_says_what_was_left_out(tmp_path, capsys):
+    """The same as one under the real names: what was gone before names were replaced counts too."""
+    items = [SLICE, NODE, CLASS, CLAIM, POD]
+    (tmp_path / "c.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    told = []
+    for number, option in enumerate(([], ["--anonymise"])):
+        assert main(["capture", str(tmp_path / "c.json"), str(tmp_path / f"out{number}"), *option]) == 0
+        told.append([line for line in capsys.readouterr().err.splitlines() if line.startswith("left out: ")])
+    assert told[0] == told[1] != []
+
+
 def test_what_planning_needs_stays(tmp_path):
     """Labels, taints and kubelet versions of nodes, claims with what they hold, pods with what they use."""
     cluster = captured(secretive(), tmp_path / "out")

@@ -16,26 +16,31 @@ from dra_lab.sources.foreign.reading import decode_inventory, is_topology, read_
 from dra_lab.sources.foreign.slices import make_cluster
 
 TOPOLOGY = "topo:"
-"""`topo:FILE[,FILE...][*COUNT]`: COUNT equal nodes (default 1) made from files about one server."""
+"""`topo:FILE[,FILE...][*COUNT[@DRIVER,...]]`: COUNT equal nodes (default 1) made from files about one server.
+
+The drivers are those to plan for (`make_cluster`).
+"""
 
 OVER = f"+{TOPOLOGY}"
 """`CLUSTER+topo:FILE[,FILE...]`: the files are laid over the cluster (`with_overlay`)."""
 
 _LOOKED_AT = 2**16
-_COUNT = re.compile(r"(.*)\*(\d{1,5})")
+_COUNT = re.compile(r"(.*)\*(\d{1,5})(?:@(.*))?")
 
 
 def cluster_of_files(source: str | Path) -> Cluster | None:
     """Return the cluster made from `topo:...` or from a single topology file, None where `source` is neither.
 
-    Raises SourceError for a file that is none or broken, InputError for a count beyond the limit.
+    Raises SourceError for a file that is none or broken, InputError for a count beyond the limit or a driver of which
+    it is not known what it publishes.
     """
     text = str(source)
     if isinstance(source, str) and text.startswith(TOPOLOGY):
-        files, count = text.removeprefix(TOPOLOGY), 1
-        if (found := _COUNT.fullmatch(files)) is not None:
-            files, count = found[1], int(found[2])
-        return dataclasses.replace(make_cluster(_of_paths(files, text), count=count), name=text)
+        files = text.removeprefix(TOPOLOGY)
+        found = _COUNT.fullmatch(files)
+        count, drivers = (1, ()) if found is None else (int(found[2]), _listed(found[3] or ""))
+        inventory = _of_paths(files if found is None else found[1], text)
+        return dataclasses.replace(make_cluster(inventory, count=count, drivers=drivers), name=text)
     path = Path(source).expanduser()
     if not path.is_file() or path.suffix.lower() in (".json", ".yaml", ".yml", ".gz", ".tgz"):
         return None
@@ -61,10 +66,14 @@ def laid_over(source: str | Path, load: Callable[[str], Cluster]) -> Cluster | N
 
 
 def _of_paths(files: str, text: str) -> Inventory:
-    paths = [path.strip() for path in files.split(",") if path.strip()]
+    paths = _listed(files)
     if not paths:
         raise SourceError(f"{text!r} names no file; write {TOPOLOGY}FILE, or {TOPOLOGY}FILE,FILE*8 for 8 nodes")
     return read_inventory(*paths)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def topologies_of(texts: Mapping[str, str | bytes]) -> Mapping[str, bytes]:

@@ -225,7 +225,8 @@ def _findings(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[
         yield Finding("made-root-names", Severity.WARNING, source, message, advice, invented[0].origin)
     if any(not device.text("vendor") for device in made.inventory.of("gpu")):
         message = "the file does not name the vendor of its GPUs; they are taken for NVIDIA's"
-        yield Finding("made-vendor", Severity.NOTE, source, message, "Choose the drivers yourself where that is wrong.")
+        advice = "Where that is wrong, name the drivers: topo:FILE*8@gpu.amd.com,dra.net (make_cluster(..., drivers=))."
+        yield Finding("made-vendor", Severity.NOTE, source, message, advice)
     yield from _not_made(made, rules)
 
 
