@@ -315,7 +315,7 @@ class _Own(Model):
 
     def __init__(self, whole: Model, problem: AllocationProblem) -> None:
         self.problem = problem
-        self.lp, self.subjects = whole.lp, whole.subjects
+        self.lp, self.subjects, self.mark = whole.lp, whole.subjects, whole.mark
         own = len(problem.asks)
         self.take = {key: variable for key, variable in whole.take.items() if key[0] < own}
         self.chosen = {ask: chosen for ask, chosen in whole.chosen.items() if ask < own}
