@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.grouped import pool_of
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, NodeSelector, ObjectMeta, node_matches
 from dra_lab.model.shelf import Change
@@ -105,10 +106,10 @@ def pools_changed(
     """Return the pools of which slices changed, by (driver, name), each with its slices before and now."""
     came = {id(s) for s in change.come}
     found = {}
-    for key in dict.fromkeys(map(_key, (*change.gone, *change.come))):
+    for key in dict.fromkeys(map(pool_of, (*change.gone, *change.come))):
         now = cluster.slices_by_pool.get(key, ())
         stayed = (s for s in now if id(s) not in came)
-        found[key] = (*stayed, *(s for s in change.gone if _key(s) == key)), now
+        found[key] = (*stayed, *(s for s in change.gone if pool_of(s) == key)), now
     return found
 
 
@@ -133,7 +134,6 @@ def _known(cluster: Cluster, gates: tuple[bool, ...]) -> _Seen:
             found = _Seen(now, {name: pools for name, pools in stale.items() if pools and name in cluster.node_by_name})
         # setdefault: two threads that come at once go on with one
         found = cluster.gathered.setdefault(key, found)
-        cluster.gathered.drop_earlier(key)
     return found
 
 
@@ -189,7 +189,7 @@ def _gather(
             slice_, node, counters_everywhere=counters_everywhere
         ):
             continue
-        kept = relevant.setdefault(_key(slice_), [])
+        kept = relevant.setdefault(pool_of(slice_), [])
         if kept and kept[0].spec.pool.generation > slice_.spec.pool.generation:
             continue
         if kept and kept[0].spec.pool.generation < slice_.spec.pool.generation:
@@ -219,12 +219,12 @@ def _counters_elsewhere(cluster: Cluster, node: Node, seen: Sequence[ResourceSli
     if by_pool is None:
         by_pool = {}
         for slice_ in cluster.counter_slices:
-            by_pool.setdefault(_key(slice_), []).append(slice_)
+            by_pool.setdefault(pool_of(slice_), []).append(slice_)
         cluster.gathered[_COUNTERS] = by_pool
     told: frozenset[_Key] | None = cluster.gathered.get(_TOLD)
     if told is None:
         told = cluster.gathered[_TOLD] = _all_told(cluster, by_pool)
-    keys = dict.fromkeys((*map(_key, seen), *told))
+    keys = dict.fromkeys((*map(pool_of, seen), *told))
     return [s for key in keys for s in by_pool.get(key, ()) if s.spec.node_name != node.name]
 
 
@@ -233,7 +233,7 @@ def _all_told(cluster: Cluster, by_pool: Mapping[_Key, list[ResourceSlice]]) -> 
     known: frozenset[_Key] = frozenset()
     look: Iterable[_Key] = by_pool
     if before is not None:
-        changed = {_key(s) for s in (*before[1].gone, *before[1].come)}
+        changed = {pool_of(s) for s in (*before[1].gone, *before[1].come)}
         known, look = before[0] - changed, changed & by_pool.keys()
     return known.union(key for key in look if _is_told(key, by_pool[key], cluster.slices_by_pool[key]))
 
@@ -334,10 +334,6 @@ def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSli
                 if counter not in declared.counters:
                     return f"device {device.name} consumes the unknown counter {use.counter_set}/{counter}"
     return ""
-
-
-def _key(slice_: ResourceSlice) -> _Key:
-    return slice_.spec.driver, slice_.spec.pool.name
 
 
 def _binds(pool: Pool) -> bool:

@@ -1,0 +1,53 @@
+"""Slices by what they have in common; of a cluster that is followed, with the groups that no change touches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from dra_lab.model.slices import ResourceSlice
+
+K = TypeVar("K", bound=Hashable)
+
+
+def node_of(slice_: ResourceSlice) -> str | None:
+    """Return the node that a slice names, or None."""
+    return slice_.spec.node_name or None
+
+
+def pool_of(slice_: ResourceSlice) -> tuple[str, str]:
+    """Return driver and name of a slice's pool."""
+    return slice_.spec.driver, slice_.spec.pool.name
+
+
+def grouped(
+    slices: Iterable[ResourceSlice], key_of: Callable[[ResourceSlice], K | None]
+) -> dict[K, tuple[ResourceSlice, ...]]:
+    """Return the slices by key, each group in their order; those of which the key is None are left out."""
+    found: dict[K, list[ResourceSlice]] = defaultdict(list)
+    for slice_ in slices:
+        key = key_of(slice_)
+        if key is not None:
+            found[key].append(slice_)
+    return {key: tuple(group) for key, group in found.items()}
+
+
+def regrouped(
+    groups: Mapping[K, tuple[ResourceSlice, ...]],
+    before: Sequence[ResourceSlice],
+    after: Sequence[ResourceSlice],
+    key_of: Callable[[ResourceSlice], K | None],
+) -> dict[K, tuple[ResourceSlice, ...]] | None:
+    """Return `grouped` of the slices `after`, told from the groups of those `before`.
+
+    None where one did not change in its place and group: groups stand in the order of their first slices.
+    """
+    if len(before) != len(after):
+        return None
+    pairs = [pair for pair in zip(before, after, strict=True) if pair[0] is not pair[1]]
+    if any(key_of(old) != key_of(new) for old, new in pairs):
+        return None
+    now = {id(old): new for old, new in pairs}
+    keys = {key for old, _ in pairs if (key := key_of(old)) is not None}
+    return {**groups, **{key: tuple([now.get(id(slice_), slice_) for slice_ in groups[key]]) for key in keys}}
