@@ -77,7 +77,6 @@ def catalogue(cluster: Cluster) -> Catalogue:
     found: Catalogue | None = cluster.hardware.get(_MEMO)
     if found is None:
         found = cluster.hardware[_MEMO] = _carried(cluster) or _make(cluster)
-        cluster.hardware.drop_earlier(_MEMO)
     return found
 
 

@@ -56,7 +56,6 @@ def _shelf(cluster: Cluster, added: tuple[str, ...]) -> Shelf:
         same = earlier is not None and earlier[0][0] == added
         shelf = earlier[0][1].after(earlier[1]) if same and earlier is not None else Shelf()
         found = cluster.hardware.setdefault(_MEMO, (added, shelf))
-        cluster.hardware.drop_earlier(_MEMO)
     return found[1]
 
 

@@ -33,7 +33,6 @@ def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
             if published is None:
                 published = _said(cluster, _RULES_OF_HARDWARE)
             cluster.hardware["_check_cluster"] = published
-            cluster.hardware.drop_earlier("_check_cluster")
         found = sort_findings((*published, *_said(cluster, _RULES)))
         cluster.__dict__["_check_cluster"] = found
     return found

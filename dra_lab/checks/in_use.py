@@ -86,7 +86,6 @@ def published_devices(cluster: Cluster) -> Mapping[DeviceID, tuple[Device, Resou
             pools = cluster.slices_by_pool.values()
             found = {same.get(name, name): told for slices in pools for name, told in _of_newest(slices).items()}
         cluster.hardware["_published_devices"] = found
-        cluster.hardware.drop_earlier("_published_devices")
     return found
 
 

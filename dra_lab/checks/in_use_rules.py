@@ -63,7 +63,6 @@ class Held:
             elif invalid := why_invalid(current, current):
                 found[key] = f"invalid ({invalid})"
         self.cluster.hardware["_unusable_pools"] = found
-        self.cluster.hardware.drop_earlier("_unusable_pools")
         return found
 
 

@@ -42,12 +42,24 @@ class Shelf(dict[Hashable, Any]):
     """What was worked out, by key; `earlier` has what stood there before slices or labels of some nodes changed.
 
     Who does not find a key looks there, takes over what holds for the nodes that see no difference, and puts it here.
+    Then what stood there before is let go: of a large cluster it takes as much memory once more.
     """
 
     def __init__(self) -> None:
         """Begin empty, after nothing."""
         super().__init__()
         self._earlier: dict[Hashable, tuple[Any, Change]] = {}
+
+    def __setitem__(self, key: Hashable, value: Any) -> None:
+        """Put something here, and let go of what stood there before."""
+        super().__setitem__(key, value)
+        self._earlier.pop(key, None)
+
+    def setdefault(self, key: Hashable, default: Any = None) -> Any:
+        """Return what stands here, else put it here; of two threads that come at once, both get one."""
+        found = super().setdefault(key, default)
+        self._earlier.pop(key, None)
+        return found
 
     def earlier(self, key: Hashable) -> tuple[Any, Change] | None:
         """Return what stood there before, and what has changed since; None where nothing did."""
@@ -70,10 +82,6 @@ class Shelf(dict[Hashable, Any]):
         # another thread may write meanwhile
         made._earlier.update((key, (value, change)) for key, value in tuple(self.items()))
         return made
-
-    def drop_earlier(self, key: Hashable) -> None:
-        """Let go of what stood there before, once it was taken over."""
-        self._earlier.pop(key, None)
 
 
 def slices_changed(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.pools import nodes_seeing
+from dra_lab.model.shelf import Change
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.views import ClusterViews
@@ -177,6 +178,17 @@ class Remembered:
 _Entry = tuple[ClusterViews, Remembered]
 
 
+class _Entries(list[_Entry]):
+    """What is remembered on a cluster's shelf, and what was before a change, of which each claim takes its own."""
+
+    def __init__(self, earlier: tuple[_Entries, Change] | None) -> None:
+        """Begin empty, after a change or nothing; those before look no further back, else each kept all before it."""
+        super().__init__()
+        self.earlier = earlier
+        if earlier is not None:
+            earlier[0].earlier = None
+
+
 def recall(rules: Rules, views: ClusterViews, *, paired: bool, kept: bool = True) -> Remembered:
     """Return what is remembered for a claim, else something empty; until `remember`, nobody else gets it.
 
@@ -205,7 +217,7 @@ def _taken(shelf: list[_Entry], question: Hashable, wanted: Callable[[ClusterVie
 
 def _carried(cluster: Cluster, views: ClusterViews, question: Hashable) -> _Entry | None:
     """Return what was remembered before a change, without what was found on the nodes that see it."""
-    earlier = cluster.hardware.earlier(_MEMO)
+    earlier = _shelf(cluster).earlier
     nodes = None if earlier is None else nodes_seeing(cluster, earlier[1])
     if earlier is None or nodes is None:
         return None
@@ -224,6 +236,8 @@ def remember(cluster: Cluster, views: ClusterViews, found: Remembered) -> None:
     del shelf[:-_QUESTIONS]
 
 
-def _shelf(cluster: Cluster) -> list[_Entry]:
-    shelf: list[_Entry] = cluster.hardware.setdefault(_MEMO, [])
-    return shelf
+def _shelf(cluster: Cluster) -> _Entries:
+    found: _Entries | None = cluster.hardware.get(_MEMO)
+    if found is None:
+        found = cluster.hardware.setdefault(_MEMO, _Entries(cluster.hardware.earlier(_MEMO)))
+    return found

@@ -312,7 +312,6 @@ def views_of(cluster: Cluster, release: KubernetesRelease) -> ClusterViews:
         bare.__dict__["hardware"] = Shelf()
         found = _carried(cluster, bare, key) or ClusterViews(bare, release)
         cluster.hardware[key] = found
-        cluster.hardware.drop_earlier(key)
     return found
 
 

@@ -66,7 +66,6 @@ def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevic
             cluster.taint_rules, held, before.numbers, before.next_number, states, before.verdicts, before.nodes, most
         )
     cluster.hardware[key] = found
-    cluster.hardware.drop_earlier(key)
     return found
 
 

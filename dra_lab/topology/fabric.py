@@ -182,7 +182,6 @@ def _telling(cluster: Cluster) -> tuple[str, ...]:
             known = set(earlier[0]).difference(look)
         known.update(node for node in look if any(map(_tells, cluster.slices_by_node.get(node, ()))))
         found = cluster.gathered[_TELLING] = tuple(node for node in cluster.slices_by_node if node in known)
-        cluster.gathered.drop_earlier(_TELLING)
     return found
 
 

@@ -167,7 +167,6 @@ def _memo(cluster: Cluster) -> _Memo:
                 found = dataclasses.replace(earlier[0], nodes=nodes, before=before, shared={})
         # setdefault: two threads that come at once go on with one
         found = cluster.located.setdefault(_LOCALITIES, found)
-        cluster.located.drop_earlier(_LOCALITIES)
     if _LOCALITIES not in cluster.__dict__:
         # a node takes some kilobytes, and of a cluster that is followed almost every answer is about another one
         cluster.__dict__[_LOCALITIES] = True
