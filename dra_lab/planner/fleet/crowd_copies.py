@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -36,9 +37,18 @@ class CopiesCrowd:
         """Return the nodes."""
         return self.site.nodes[0]
 
+    @property
+    def variables(self) -> int:
+        """Return about how many variables their model has: what each pod may take."""
+        return _takes_of(self.site, self.counts)
+
     def model(self, lp: Expression, number: int, demand: Sequence[int]) -> CopiesModel:  # noqa: ARG002 - as in Crowd
         """Add the nodes to a model, under a number of their own; `demand` are the replicas of each workload."""
         return CopiesModel(lp, number, self)
+
+    def some(self, demand: Sequence[int], limits: Limits) -> CrowdTaken:  # noqa: ARG002 - as in Crowd
+        """Return a solution that is found quickly: nobody stands there."""
+        return CrowdTaken()
 
     def standing(self, taken: CrowdTaken) -> tuple[Site, Counts, Takes]:
         """Return the site, the numbers of pods, part by part, and what they take."""
@@ -58,10 +68,14 @@ def copies_crowd(site: Site, demand: Sequence[int], order: Sequence[str], limits
     problem = replace(problem, impossible=problem.impossible | never)
     site = replace(site, make=lambda: problem)
     caps = room_of(site, demand).caps
-    takes = [sum(ask in range(*part.asks) for g in site.problem.groups for ask in g.asks) for part in site.parts]
-    if sum(cap * size for cap, size in zip(caps, takes, strict=True)) > MOST_TAKES:
+    if _takes_of(site, caps) > MOST_TAKES:
         return None
     return CopiesCrowd(site, caps, tuple(order))
+
+
+def _takes_of(site: Site, counts: Counts) -> int:
+    each = [sum(ask in range(*part.asks) for g in site.problem.groups for ask in g.asks) for part in site.parts]
+    return sum(count * size for count, size in zip(counts, each, strict=True))
 
 
 class CopiesModel:
@@ -136,8 +150,11 @@ class CopiesModel:
                 counts[copy.part] += 1
                 position[number] = len(position)
         takes = tuple((position[row[0]], *row[1:]) for row in takes_of(self.whole, self.copies) if row[0] in position)
+        pods: Counter[int] = Counter()
+        for part, count in zip(self.crowd.site.parts, counts, strict=True):
+            pods[part.pod] += count
         return CrowdTaken(
-            sum(counts),
+            pods,
             sum(
                 any(counts[at] for at, part in enumerate(self.crowd.site.parts) if part.node == node)
                 for node in self._node

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,11 +12,12 @@ from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.crowds import CrowdTaken
 from dra_lab.planner.fleet.pack import Takes, Values
 from dra_lab.planner.fleet.partition_kinds import Supply, by_kind
+from dra_lab.planner.fleet.share_kinds import moved, shares_by_kind
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
-from dra_lab.planner.states.columns import Array, columns_of
+from dra_lab.planner.states.columns import Array, Columns, columns_of
 from dra_lab.planner.states.copies import JointProblem, Part
 from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock, is_listable
@@ -45,6 +47,11 @@ class WaysCrowd:
         """Return the nodes."""
         return self.site.nodes[0]
 
+    @property
+    def variables(self) -> int:
+        """Return about how many variables their model has: a way each."""
+        return sum(map(len, self.stock.uses))
+
     def values(self, part: int, way: int) -> Values:
         """Return what a way is worth, by the goals of devices."""
         return tuple(self.stock.columns[part].values[way].tolist())
@@ -52,6 +59,38 @@ class WaysCrowd:
     def model(self, lp: Expression, number: int, demand: Sequence[int]) -> WaysModel:
         """Add the nodes to a model, under a number of their own; `demand` are the replicas of each workload."""
         return WaysModel(lp, number, self, demand)
+
+    def some(self, demand: Sequence[int], limits: Limits) -> CrowdTaken:
+        """Return a solution that is found quickly: pods take the first way that fits, node by node."""
+        fed = tuple(_in_turn(len(supply.sets), len(supply.vectors)) for supply in self.supplies)
+        free = self.stock.free[0].copy()
+        for supply, often in zip(self.supplies, fed, strict=True):
+            held = np.array(often) @ np.array(supply.vectors)
+            for kind, count in zip(supply.kinds, held.tolist(), strict=True):
+                free[self.fed()[kind]] = min(free[self.fed()[kind]], count)
+        rest, ways = list(demand), dict[tuple[int, int], int]()
+        for part, uses in enumerate(self.stock.uses):
+            pod = self.site.parts[part].pod
+            while rest[pod] and not limits.reached:
+                fits = np.flatnonzero((uses <= free).all(axis=1))
+                if not len(fits):
+                    break
+                way = int(fits[0])
+                used = uses[way] > 0
+                times = int(min(rest[pod], (free[used] // uses[way][used]).min(initial=rest[pod])))
+                ways[part, way] = ways.get((part, way), 0) + times
+                rest[pod] -= times
+                free = free - times * uses[way]
+        return self.taken(ways, fed)
+
+    def taken(self, ways: Mapping[tuple[int, int], int], fed: tuple[tuple[int, ...], ...]) -> CrowdTaken:
+        """Return what so many ways and feeds are worth."""
+        worth = [np.array(self.values(*one)) * times for one, times in ways.items()]
+        values = tuple(np.sum(worth, axis=0).tolist()) if worth else ()
+        pods: Counter[int] = Counter()
+        for (part, _), times in ways.items():
+            pods[self.site.parts[part].pod] += times
+        return CrowdTaken(pods, len({self.site.parts[part].node for part, _ in ways}), values, ways, fed)
 
     def fed(self) -> dict[int, int]:
         """Return the resources that counters feed, by their group."""
@@ -100,13 +139,16 @@ def ways_crowd(site: Site, order: Sequence[str], limits: Limits) -> WaysCrowd | 
 
     `order` names the goals of devices.
     """
-    problem, supplies = by_kind(site.problem)
+    problem, fed = by_kind(site.problem)
+    problem, held, now_at = shares_by_kind(problem, site.parts)
+    supplies = (*moved(fed, now_at), *held)
     if not is_listable(problem, site.parts):
         return None
-    columns = []
+    columns: list[Columns] = []
+    known: dict[Hashable, Columns] = {}
     ways = 0
     for part in site.parts:
-        found = None if limits.reached else columns_of(_seen_by(problem, part), part, order)
+        found = None if limits.reached else _columns(problem, part, order, known)
         ways += MOST_WAYS if found is None else len(found.takes)
         if found is None or ways > MOST_WAYS:
             return None
@@ -117,11 +159,60 @@ def ways_crowd(site: Site, order: Sequence[str], limits: Limits) -> WaysCrowd | 
     return WaysCrowd(replace(site, make=lambda: problem), stock, supplies)
 
 
-def _seen_by(problem: AllocationProblem, part: Part) -> AllocationProblem:
-    """Return a problem with the groups as the node of a part sees them."""
-    if isinstance(problem, JointProblem):
-        return replace(problem, groups=problem.seen_from(part.node))
-    return problem
+def _columns(
+    problem: AllocationProblem, part: Part, order: Sequence[str], known: dict[Hashable, Columns]
+) -> Columns | None:
+    """Return every way of one part, None where there are too many; parts on equal nodes are looked at once."""
+    alone, numbers = _alone(problem, part)
+    first = part.asks[0]
+    # Names tell parts apart, and nothing else; the asks of a pod are the same on every node.
+    asks = range(len(alone.asks))
+    groups = tuple(replace(group, devices=()) for group in alone.groups)
+    sizes = tuple(group.size for group in alone.groups)
+    links = tuple((link.where, link.how, link.must, alone.covered(at)) for at, link in enumerate(alone.links))
+    key = (alone.requests, links, groups, sizes, alone.impossible, alone.claims, part.pod)
+    if key not in known:
+        mine = Part(part.pod, part.node, (0, len(asks)), (0, len(alone.requests)), (0, len(alone.links)), part.paired)
+        found = columns_of(alone, mine, order)
+        if found is None:
+            return None
+        known[key] = found
+    return replace(known[key], pairs=tuple((first + ask, numbers[group]) for ask, group in known[key].pairs))
+
+
+def _alone(problem: AllocationProblem, part: Part) -> tuple[AllocationProblem, tuple[int, ...]]:
+    """Return the problem of one part as its node sees it, and the numbers that its groups have in the whole."""
+    seen = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
+    mine = range(*part.asks)
+    groups = {
+        number: replace(
+            group,
+            asks=tuple(ask - mine.start for ask in group.asks if ask in mine),
+            places=group.places[slice(*part.links)],
+            uses=tuple((ask - mine.start, uses) for ask, uses in group.uses if ask in mine),
+        )
+        for number, group in enumerate(seen)
+        if any(ask in mine for ask in group.asks)
+    }
+    # On equal nodes they are in one order, whoever saw the shared ones first.
+    numbers = tuple(sorted(groups, key=lambda number: (repr(replace(groups[number], devices=())), groups[number].size)))
+    alone = AllocationProblem(
+        problem.node,
+        problem.asks[mine.start : mine.stop],
+        tuple(tuple(ask - mine.start for ask in row) for row in problem.requests[slice(*part.requests)]),
+        problem.links[slice(*part.links)],
+        tuple(groups[number] for number in numbers),
+        frozenset(ask - mine.start for ask in problem.impossible if ask in mine),
+        part.paired,
+        problem.counters,
+        problem.claims[mine.start : mine.stop],
+    )
+    return alone, numbers
+
+
+def _in_turn(sets: int, vectors: int) -> tuple[int, ...]:
+    """Return how many sets feed each vector, one after the other."""
+    return tuple(sets // vectors + (at < sets % vectors) for at in range(vectors))
 
 
 def _largest(amounts: Array) -> int:
@@ -214,14 +305,7 @@ class WaysModel:
     def read(self) -> CrowdTaken:
         """Return what the variables hold."""
         ways = {one: int(variable.varValue) for one, variable in self.takes.items() if variable.varValue}
-        worth = [np.array(self.crowd.values(*one)) * times for one, times in ways.items()]
-        return CrowdTaken(
-            sum(ways.values()),
-            len({self.crowd.site.parts[part].node for part, _ in ways}),
-            tuple(np.sum(worth, axis=0).tolist()) if worth else (),
-            ways,
-            tuple(tuple(int(v.varValue or 0) for v in feeds) for feeds in self.fed),
-        )
+        return self.crowd.taken(ways, tuple(tuple(int(v.varValue or 0) for v in feeds) for feeds in self.fed))
 
     def start_from(self, taken: CrowdTaken) -> None:
         """Set the variables."""

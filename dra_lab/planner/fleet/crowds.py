@@ -11,6 +11,7 @@ from dra_lab.planner.variables import Expression
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.pack import Takes, Values
     from dra_lab.planner.fleet.sites import Site
+    from dra_lab.planner.progress import Limits
     from dra_lab.planner.states.copies import Part
 
 
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 class CrowdTaken:
     """What a solution takes of nodes that are planned at once.
 
-    `replicas` stand on so many `nodes`, and are worth `values` by the goals of devices. `ways` says how often each way
-    is taken, by (part, way), and `fed` how many sets of each supply feed which vector; or `takes` what the replicas on
-    each part (`counts`) take. `levels` are the values of all variables.
+    `pods` of each workload stand on so many `nodes`, and are worth `values` by the goals of devices. `ways` says how
+    often each way is taken, by (part, way), and `fed` how many sets of each supply feed which vector; or `takes` what
+    the replicas on each part (`counts`) take. `levels` are the values of all variables.
     """
 
-    replicas: int = 0
+    pods: Mapping[int, int] = field(default_factory=dict)
     nodes: int = 0
     values: Values = ()
     ways: Mapping[tuple[int, int], int] = field(default_factory=dict)
@@ -31,6 +32,11 @@ class CrowdTaken:
     counts: tuple[int, ...] = ()
     takes: Takes = ()
     levels: tuple[int, ...] = ()
+
+    @property
+    def replicas(self) -> int:
+        """Return how many replicas of all workloads stand there."""
+        return sum(self.pods.values())
 
 
 class CrowdModel(Protocol):
@@ -68,8 +74,15 @@ class Crowd(Protocol):
     def nodes(self) -> Sequence[str]:
         """Return the nodes."""
 
+    @property
+    def variables(self) -> int:
+        """Return about how many variables their model has."""
+
     def model(self, lp: Expression, number: int, demand: Sequence[int]) -> CrowdModel:
         """Add the nodes to a model, under a number of their own; `demand` are the replicas of each workload."""
+
+    def some(self, demand: Sequence[int], limits: Limits) -> CrowdTaken:
+        """Return a solution that is found quickly, with no more replicas of a workload than `demand`."""
 
     def standing(self, taken: CrowdTaken) -> tuple[Site, tuple[int, ...], Takes]:
         """Return the site with the devices that are given, the numbers of pods, part by part, and what they take."""

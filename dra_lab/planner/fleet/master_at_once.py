@@ -14,6 +14,9 @@ from dra_lab.planner.highs import Outcome
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 
+_STAGE = 0.5
+"""The share of the time that is left for one goal: those after it are to be looked at too."""
+
 
 class MasterAtOnce(Master):
     """The integer model over racks and crowds; its bounds are the solver's, stage by stage."""
@@ -48,7 +51,16 @@ class MasterAtOnce(Master):
     def first(self, known: Chosen | None, limits: Limits, *, all_placed: bool) -> Chosen:  # noqa: ARG002 - as in Master
         """Return the solution that is known, else one in which crowds take nothing."""
         found = known or greedy(self)
-        found.crowds = found.crowds or tuple(CrowdTaken() for _ in self.crowds)
+        left = list(self.demand)
+        for taken in found.patterns:
+            for counts, times in taken.items():
+                left = [have - times * count for have, count in zip(left, counts, strict=True)]
+        if not found.crowds:
+            for crowd in self.crowds:
+                some = crowd.some(left, limits)
+                found.crowds = (*found.crowds, some)
+                for part, count in some.pods.items():
+                    left[part] -= count
         return found
 
     def minimise(self, expression: Expression, limits: Limits) -> Outcome:
@@ -71,10 +83,11 @@ class MasterAtOnce(Master):
             for model in self._models:
                 model.count_nodes()
 
-    def _stage(self, goal: str, *given: object, **named: object) -> object:  # type: ignore[override]
+    def _stage(self, goal: str, limits: Limits, *given: object, **named: object) -> object:  # type: ignore[override]
         if goal == NODES:
             self._count_nodes()
-        return super()._stage(goal, *given, **named)  # type: ignore[arg-type]
+        part = limits if goal == self.order[-1] else limits.part(_STAGE)
+        return super()._stage(goal, part, *given, **named)  # type: ignore[arg-type]
 
     def _bound(self, goal: str, kept: Sequence[tuple[str, int]], limits: Limits) -> int:  # noqa: ARG002 - as in Master
         # No goal is below 0; more is known once the solver has looked at it.

@@ -116,11 +116,11 @@ def _fed(
     left = dict(problem.counters)
     amounts = tuple(left[counter] for counter in counters)
     if (roles, amounts) not in memo:
-        memo[roles, amounts] = _most_fed(roles, amounts, max(kinds) + 1)
+        memo[roles, amounts] = most_fed(roles, amounts, max(kinds) + 1)
     return memo[roles, amounts]
 
 
-def _most_fed(
+def most_fed(
     roles: Sequence[tuple[int, int, tuple[tuple[int, int], ...]]], amounts: tuple[int, ...], kinds: int
 ) -> Mapping[Vector, Vector] | None:
     """Return the most that counters feed, each with the partitions in use; None where there are too many ways."""

@@ -31,9 +31,12 @@ FEW = 60
 """Replicas in all combinations on all node states, up to which all are looked at before anything is chosen."""
 
 SECONDS = 60.0
-"""How long a plan is improved without a time limit where there are more than MANY node states."""
+"""How long a plan is improved without a time limit: with more than MANY node states, or MANY_VARIABLES."""
 
 MANY = 200
+
+MANY_VARIABLES = 3_000
+"""Variables of nodes that are planned at once."""
 
 EACH = 200
 """Numbers of replicas up to which each is decided on a node; of more only those that a bound rests on."""
@@ -90,6 +93,8 @@ def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] |
     closed = not tables and whole and all(table.closed for table in exact)
     closed = closed and not any(isinstance(table, DealtTable) for table in asked)
     tables.extend(asked)
+    if work.limits.deadline is None and sum(crowd.variables for crowd in crowds) > MANY_VARIABLES:
+        work = replace(work, limits=replace(work.limits, deadline=time.monotonic() + SECONDS))
     began = time.monotonic()
     known = _answer(work, tables, crowds, closed=closed)
     work.clock.lap("master")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Callable
 from itertools import count, product
 
 import pytest
@@ -14,16 +15,16 @@ from exhaustive_mixed import TooLarge
 from exhaustive_plans import FABRIC, GPU, NIC, TAG, device_class, random_sketch, selector
 from exhaustive_rooms import SO_MANY, most_pods
 from exhaustive_sharing import sharing_sketch
-from mixed_clusters import TELLS
+from mixed_clusters import CORES, SHARES, TELLS, WIDE
 from mixed_fleets import FleetCase, a_fleet_case
 from mixed_pods import DrawnPod
 from msgspec.structs import replace
 from small_nodes import a_slice, device
 
 from dra_lab.checks.fleets import check_fleet
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Counter, DeviceCounterConsumption
+from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption
 from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import PlanStatus
@@ -31,7 +32,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import CounterSet
 from dra_lab.planner.fleet import at_once, coupled_tables, fullest_together, how_many_more, plan_fleet, search
-from dra_lab.planner.fleet.partition_kinds import _most_fed
+from dra_lab.planner.fleet.partition_kinds import most_fed
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_AT_ONCE", "40"))
 """How many random fleets are compared in each test; more with the environment variable."""
@@ -77,15 +78,15 @@ def a_part(name: str, profile: str, *consumed: DeviceCounterConsumption, **more)
     )
 
 
-def a_rack(nodes: int, nics: int, sets: tuple[CounterSet, ...], parts) -> Cluster:
-    """Make nodes with NICs of their own, and a pool of partitions that all of them see."""
-    far = a_slice(GPU, *parts, node=FABRIC, count=2)
+def a_rack(nodes: int, nics: int, sets: tuple[CounterSet, ...], parts, driver: str = GPU) -> Cluster:
+    """Make nodes with NICs of their own, and a pool of devices that all of them see."""
+    far = a_slice(driver, *parts, node=FABRIC, count=2 if sets else 1)
     far = replace(far, spec=replace(far.spec, node_name=None, all_nodes=True))
-    counters = replace(far.spec, devices=None, shared_counters=sets)
     own = [a_slice(NIC, *(device(f"nic-{at}") for at in range(nics)), node=f"n{number:02}") for number in range(nodes)]
     named = tuple(Node(metadata=ObjectMeta(name=f"n{number:02}")) for number in range(nodes))
-    slices = (*own, far, replace(far, metadata=ObjectMeta(name="counters"), spec=counters))
-    return Cluster(slices, (device_class(GPU), device_class(NIC)), named, name="rack")
+    counters = replace(far.spec, devices=None, shared_counters=sets)
+    declared = [replace(far, metadata=ObjectMeta(name="counters"), spec=counters)] if sets else []
+    return Cluster((*own, far, *declared), tuple(map(device_class, (GPU, NIC, WIDE))), named, name="rack")
 
 
 def a_random_rack(rng: random.Random) -> Cluster:
@@ -136,25 +137,69 @@ def is_brute_force(case: FleetCase, best: tuple[int, ...] | None, seed: str) -> 
     assert check_fleet(case.cluster, plan, case.release) == (), seed
 
 
-def test_partitions_of_a_rack_are_brute_force(crowds):
-    """On partitions that many nodes see every goal has the value of trying everything, proven; plans keep all rules."""
+def compared(crowds, kind: str, draw: Callable[[random.Random], tuple[Cluster, list[ClaimSketch]]]) -> None:
+    """Compare random fleets of a kind, until enough could be tried in which nodes were planned at once."""
     done = drawn = 0
     while done < FLEETS:
         drawn += 1
-        rng = random.Random(f"rack {drawn}")
-        cluster = a_random_rack(rng)
-        pods = tuple(DrawnPod({"claim": a_random_job(rng)}) for _ in range(rng.choice([1, 2, 2])))
-        replicas = tuple(rng.randint(1, 3) for _ in pods)
+        rng = random.Random(f"{kind} {drawn}")
+        cluster, jobs = draw(rng)
+        replicas = tuple(rng.randint(1, 3) for _ in jobs)
         objective = "nodes" if drawn % 3 == 2 else "replicas"
+        pods = tuple(DrawnPod({"claim": job}) for job in jobs)
         case = FleetCase(cluster, pods, replicas, RELEASE, ORDERS[drawn % len(ORDERS)], objective)
         try:
             best = case.best()
         except TooLarge:
             continue
         crowds.clear()
-        is_brute_force(case, best, f"rack {drawn}")
+        is_brute_force(case, best, f"{kind} {drawn}")
         done += any(crowds)
         assert drawn < 10 * FLEETS, "too few fleets that can be tried were drawn"
+
+
+def test_partitions_of_a_rack_are_brute_force(crowds):
+    """On partitions that many nodes see every goal has the value of trying everything, proven; plans keep all rules."""
+    compared(
+        crowds, "rack", lambda rng: (a_random_rack(rng), [a_random_job(rng) for _ in range(rng.choice([1, 2, 2]))])
+    )
+
+
+def a_random_store(rng: random.Random) -> tuple[Cluster, list[ClaimSketch]]:
+    """Make nodes before devices with capacity to be shared, most of them equal, and pods that want shares of them."""
+    sizes = [rng.randint(3, 8)] * rng.randint(1, 3) + [rng.randint(3, 8)] * rng.choice([0, 0, 1])
+    stores = [
+        device(
+            f"store-{at}",
+            {TAG: "a"},
+            capacity={CORES: DeviceCapacity(value=size), **({SHARES: DeviceCapacity(value=2)} if slots else {})},
+            allow_multiple_allocations=True,
+        )
+        for slots in [rng.random() < 0.3]
+        for at, size in enumerate(sizes)
+    ]
+    driver = rng.choice([GPU, WIDE])
+    slots = SHARES in stores[0].capacity
+    jobs = [a_share(rng, driver, slots=slots) for _ in range(rng.choice([1, 2, 2]))]
+    return a_rack(rng.randint(2, 3), rng.randint(1, 2), (), stores, driver), jobs
+
+
+def a_share(rng: random.Random, driver: str, *, slots: bool) -> ClaimSketch:
+    """Draw a claim for one or two shares, and now and then a NIC."""
+    requests = []
+    for at in range(rng.choice([1, 1, 1, 2])):
+        wanted = {CORES: str(rng.randint(1, 5)), **({SHARES: "1"} if slots else {})}
+        amounts = CapacityRequirements(requests=wanted)
+        part = ExactDeviceRequest(device_class_name=driver, count=rng.choice([1, 1, 1, 2]), capacity=amounts)
+        requests.append(DeviceRequest(name=f"share-{at}", exactly=part))
+    if rng.random() < 0.5:
+        requests.append(DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name=NIC, count=1)))
+    return ClaimSketch("claim", tuple(requests), ())
+
+
+def test_shares_of_a_pool_are_brute_force(crowds):
+    """On devices that pods of many nodes share every goal has the value of trying everything, and is proven."""
+    compared(crowds, "store", a_random_store)
 
 
 def test_all_rules_at_once_are_brute_force(crowds):
@@ -228,7 +273,7 @@ def test_the_most_that_counters_feed_is_brute_force():
             for one in every
             if not any(other != one and all(a <= b for a, b in zip(one, other, strict=True)) for other in every)
         }
-        found = _most_fed(roles, amounts, kinds)
+        found = most_fed(roles, amounts, kinds)
         assert found is not None
         assert set(found) == most, seed
 

@@ -1,0 +1,93 @@
+"""Shares of equal devices, told apart only by how much they are: how many of each size one device holds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from dra_lab.planner.fleet.partition_kinds import Supply, most_fed
+from dra_lab.planner.problem import NUMA_KINDS, AllocationProblem, DeviceGroup
+from dra_lab.planner.stages import Tie
+from dra_lab.planner.states.copies import JointProblem, Part
+from dra_lab.planner.states.node_state import common_unit
+
+_Uses = tuple[tuple[str, Fraction], ...]
+
+
+def shares_by_kind(
+    problem: AllocationProblem, parts: Sequence[Part]
+) -> tuple[AllocationProblem, tuple[Supply, ...], Mapping[int, int]]:
+    """Return a problem in which shares of one size are a group that nobody shares, and what feeds these groups.
+
+    The third says where each other group is now. So it is with two and more shareable devices that asks cannot tell
+    apart, which they take one by one, and which draw on no counters; with GPUs, NICs and CPUs where no pod may take
+    several of them, since it counts then whether these are one device.
+    """
+    alike: dict[Hashable, list[int]] = {}
+    for number, group in enumerate(problem.groups):
+        if _is_plain(problem, group, parts):
+            where = problem.wheres[number] if isinstance(problem, JointProblem) else ()
+            alike.setdefault((replace(group, devices=()), where), []).append(number)
+    held = {mine[0]: (mine, _held(problem.groups[mine[0]])) for mine in alike.values() if len(mine) > 1}
+    gone = {number for mine, kinds in held.values() if kinds for number in mine}
+    groups: list[DeviceGroup] = []
+    behind: list[int] = []
+    now_at: dict[int, int] = {}
+    supplies: list[Supply] = []
+    for number, group in enumerate(problem.groups):
+        if number not in gone:
+            now_at[number] = len(groups)
+            groups.append(group)
+            behind.append(number)
+        elif number in held:
+            mine, kinds = held[number]
+            devices = [problem.groups[one].devices[0] for one in mine]
+            start = len(groups)
+            for at, uses in enumerate(kinds):
+                most = max(vector[at] for vector in kinds[uses])
+                asks = tuple(ask for ask, taken in group.uses if taken == uses)
+                own = tuple((ask, uses) for ask in asks)
+                groups.append(
+                    replace(group, devices=tuple(devices * most), asks=asks, uses=own, shareable=False, remaining=())
+                )
+                behind.append(number)
+            vectors = next(iter(kinds.values()))
+            sets = tuple(tuple(tuple((one,) * count for count in vector) for vector in vectors) for one in devices)
+            supplies.append(Supply(tuple(range(start, len(groups))), vectors, sets))
+    whole = replace(problem, groups=tuple(groups))
+    if isinstance(whole, JointProblem):
+        whole = replace(whole, wheres=tuple(whole.wheres[number] for number in behind))
+    return whole, tuple(supplies), now_at
+
+
+def _is_plain(problem: AllocationProblem, group: DeviceGroup, parts: Sequence[Part]) -> bool:
+    asks = [problem.asks[ask] for ask in group.asks]
+    single = all(ask.count == 1 and not (ask.all_devices or ask.admin_access) for ask in asks)
+    if not (group.shareable and single and not group.draws and group.tie is Tie.SELECTOR):
+        return False
+    mine = set(group.asks)
+    each = (sum(bool(mine & set(row)) for row in problem.requests[slice(*part.requests)]) for part in parts)
+    return group.kind not in NUMA_KINDS or max(each, default=0) < 2
+
+
+def _held(group: DeviceGroup) -> Mapping[_Uses, tuple[tuple[int, ...], ...]]:
+    """Return the sizes of shares, each with the most shares of all sizes that a device holds; none where too many."""
+    sizes = list(dict.fromkeys(uses for _, uses in group.uses))
+    left = dict(group.remaining)
+    units = {key: common_unit(amount for uses in sizes for name, amount in uses if name == key) for key in left}
+    keys = [key for key, unit in units.items() if unit]
+    roles = []
+    for kind, uses in enumerate(sizes):
+        amounts = {keys.index(key): int(amount / units[key]) for key, amount in uses if key in keys and amount}
+        most = min((int(left[keys[at]] // (units[keys[at]] * n)) for at, n in amounts.items()), default=None)
+        if most is None or any(key not in left for key, _ in uses):
+            return {}
+        roles.append((kind, max(0, most), tuple(amounts.items())))
+    vectors = most_fed(roles, tuple(max(0, int(left[key] // units[key])) for key in keys), len(sizes))
+    return {} if vectors is None else dict.fromkeys(sizes, tuple(vectors))
+
+
+def moved(supplies: Sequence[Supply], now_at: Mapping[int, int]) -> tuple[Supply, ...]:
+    """Return supplies of groups that are elsewhere now."""
+    return tuple(replace(supply, kinds=tuple(now_at[kind] for kind in supply.kinds)) for supply in supplies)
