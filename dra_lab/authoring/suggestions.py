@@ -40,7 +40,7 @@ def suggest(
     """Return changes to a drawing for every must-link that cannot be written or that no node can keep.
 
     In this order: counts that work for a pairwise link; selectors that place all ends on one NUMA node (only if some
-    node has the devices), with the source of that locality; the same link at a coarser level that some node can keep;
+    node has the devices), with the source of that locality; the same link at another level that some node can keep;
     the link as a preference (only if some node has the devices). Each link is looked at alone: whether the whole
     drawing then fits is for the planner to say. `nodes` are looked at (all where none are named; name one of each class
     of equal nodes in a large cluster).
@@ -64,7 +64,7 @@ def suggest(
         if writable:
             found += _fewer(cluster, sketch, link, ends, looked_at)
         found += _selectors(cluster, sketch, link, ends, looked_at, release)
-        found += _coarser(cluster, sketch, link, ends, looked_at, release)
+        found += _other_level(cluster, sketch, link, ends, looked_at, release)
         if not idle and any(_holds(_on_node(cluster, node, ends), ends.counts) for node in looked_at):
             found.append(_as_preference(sketch, link))
     return tuple(found)
@@ -231,7 +231,7 @@ def _with_selectors(sketch: ClaimSketch, link: Link, selectors: Mapping[str, tup
     return replace(sketch, requests=tuple(changed(request) for request in sketch.requests), links=links)
 
 
-def _coarser(
+def _other_level(
     cluster: Cluster,
     sketch: ClaimSketch,
     link: Link,
@@ -239,17 +239,22 @@ def _coarser(
     nodes: Sequence[str],
     release: KubernetesRelease,
 ) -> Iterator[Suggestion]:
-    """Yield the nearest coarser level that some node can keep."""
+    """Yield the nearest other level that some node can keep.
+
+    Nearer ones first: they are kept where the link's own is not known, as the PCIe root of what shares a switch.
+    """
     if link.where not in LEVELS:
         return
-    for level in LEVELS[LEVELS.index(link.where) + 1 :]:
+    own = LEVELS.index(link.where)
+    for level in (*reversed(LEVELS[:own]), *LEVELS[own + 1 :]):
         keeping = _nodes_that_keep(cluster, level, link.how, ends, nodes)
         if keeping:
             changed = _with_link(sketch, replace(link, where=level))
             choice = attribute_for(cluster, changed, changed.links[sketch.links.index(link)], release)
             told = "" if choice.name else f" kube-scheduler cannot be told this: {choice.reason}."
             detail = f"{keeping} of {len(nodes)} nodes have such devices when idle.{told}"
-            yield Suggestion(f"Relax {link.name!r} to the {LEVEL_WORDS[level]}", detail, sketch=changed)
+            do = "Relax" if level in LEVELS[own:] else "Move"
+            yield Suggestion(f"{do} {link.name!r} to the {LEVEL_WORDS[level]}", detail, sketch=changed)
             return
 
 

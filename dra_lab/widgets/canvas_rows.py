@@ -41,7 +41,8 @@ def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
 def _use(cluster: Cluster, entry: PaletteEntry) -> str:
     from dra_lab.authoring.free_words import free_words
 
-    return free_words(cluster, entry.free, entry.total) if entry.in_cluster else entry.missing
+    words = free_words(cluster, entry.free, entry.total)
+    return words if entry.in_cluster else f"{words}; {entry.missing}"
 
 
 def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> CanvasStatus:

@@ -13,6 +13,7 @@ from dra_lab.authoring.suggestions import suggest
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.overlay import Overlay, OverlayPlace
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link, check_sketch
@@ -110,6 +111,17 @@ def test_suggested_selectors_call_no_more_nodes_free_than_claims_tell(read, told
     """All claims were read, those of some namespaces, or none: then nothing is said of free devices."""
     on = cluster(a_slice(GPU, gpu(0, **{NUMA: 0})), a_slice("dra.net", nic("a", "r0", 0)), **read)
     assert [s.detail for s in suggest(on, pairs(), R136) if f"kube-scheduler obeys selectors: {told}" in s.detail]
+
+
+def test_a_link_where_roots_are_unknown_is_moved_to_the_switch_that_is_known():
+    """What shares a switch shares its root too: that comes before any coarser level."""
+    places = {("gpu.nvidia.com", "gpu-0"): {"switch": OverlayPlace("s", "nccl.xml:3")}}
+    places["dra.net", "a"] = places["gpu.nvidia.com", "gpu-0"]
+    slices = a_slice(GPU, gpu(0, **{NUMA: 0})), a_slice("dra.net", nic("a", numa=0))
+    on = cluster(*slices, overlays={"n1": Overlay("nccl.xml", places)})
+    titles = [s.title for s in suggest(on, pairs(), R136)]
+    assert "Move 'pairs' to the PCIe switch" in titles
+    assert not [title for title in titles if title.startswith("Relax")]
 
 
 def test_a_link_that_no_node_keeps_can_become_a_preference():

@@ -58,6 +58,11 @@ def test_a_number_of_free_devices_is_what_was_read_of_claims(place):
     assert unknown in tell(UNREAD)
 
 
+def test_a_class_that_is_only_documented_has_a_number_of_free_devices_too():
+    """Slices made from a topology file have no classes: how many devices there are is known all the same."""
+    assert "18 of 32 free; class not read" in _palette(replace(READ, classes=()))
+
+
 def test_where_nothing_looks_free_nothing_is_free():
     """Claims that were not read can only take devices away."""
     assert free_words(PART, 0, 32) == "0 of 32 free"

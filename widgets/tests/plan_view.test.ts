@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { PlanViewModel } from "../src/generated/models";
 import { tokens } from "../src/plan/yaml_text";
 import widget from "../src/plan_view";
-import { arrange } from "../src/view/table";
+import { arrange, fitting } from "../src/view/table";
 import { drawn, HOSTILE, mount, press } from "./fake_model";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
@@ -226,6 +226,16 @@ test("goals stand with their proof and what kube-scheduler reaches", async () =>
   model.set("goals", [{ goal: "numa", label: "NUMA nodes", best: 1, bound: 1, proven: true, manifest: "1", plain: "2", better: "1 better than without links" }]);
   await drawn();
   expect([...el.querySelectorAll(".dra-goals tbody :is(th, td):not(.dra-order)")].map((cell) => cell.textContent)).toEqual(["NUMA nodes", "1", "proven", "1", "2", "1 better than without links"]);
+});
+
+test("a column of the devices has room for its longest text, to a limit", () => {
+  const rows = [["a-node.of.a-long.domain.example.org"], ["n"], ["x".repeat(253)]];
+  const width = (count: number) => fitting(["node"], rows.slice(0, count).map((cells) => ({ id: "", cells })))[0] ?? 0;
+  expect(width(1)).toBeGreaterThan(34 * 7);
+  expect(width(2)).toBe(width(1));
+  expect(width(3)).toBe(340);
+  const { el } = plan({ devices: { columns: ["node"], ids: ["d/p/g0"], rows: rows.slice(0, 1), total: 1 }, chosen: {} });
+  expect(el.querySelector<HTMLElement>(".dra-table")!.style.getPropertyValue("--dra-columns")).toContain(`${width(1)}px`);
 });
 
 test("chosen devices come first in the table with the letter of their request", () => {

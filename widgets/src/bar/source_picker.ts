@@ -71,6 +71,7 @@ export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: Fil
     files,
     h("p.dra-hint", {}, "Save one with:"),
     h("div.dra-row", {}, command, copy),
+    h("p.dra-hint", {}, "Of a server without DRA drivers: what nvidia-smi topo -m, lstopo or NCCL wrote."),
     h("h3", {}, "Open now"),
     details,
   );

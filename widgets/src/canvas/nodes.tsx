@@ -38,7 +38,7 @@ export function RequestBox({ data, selected }: NodeProps<BoxNode>) {
         <KindIcon kind={kind} />
         <span>{title}</span>
       </div>
-      <div className="dra-box-text">
+      <div className="dra-box-text" title={error}>
         {error ? (
           <>
             <Icon name="warn" /> {error}

@@ -5,11 +5,6 @@ import type { Sync } from "../view/sync";
 import { Table, type Row } from "../view/table";
 import type { Light } from "../view/light";
 
-/** Least widths in pixels: names of devices and nodes are told apart by how they end, so they have room to their end. */
-const WIDTHS: Readonly<Record<string, number>> = {
-  "chosen for": 96, device: 140, node: 200, kind: 48, model: 150, state: 130, "NUMA node": 88, "PCIe root": 92, address: 108, driver: 110, pool: 200,
-};
-
 export function devicesPanel(sync: Sync<PlanViewModel>, light: Light): { root: HTMLElement; shown: () => void } {
   const caption = h("span.dra-hint");
   const place = h("div.dra-table-place");
@@ -35,7 +30,7 @@ export function devicesPanel(sync: Sync<PlanViewModel>, light: Light): { root: H
     const names = ["chosen for", ...(devices.columns ?? [])];
     if (!table || names.join("\n") !== columns) {
       columns = names.join("\n");
-      table = new Table({ label: "Devices", columns: names, widths: names.map((name) => WIDTHS[name] ?? 96), note: caption, cell: letter, pick: (row) => light.point(row.id), point: (row) => light.point(row?.id ?? "") });
+      table = new Table({ label: "Devices", columns: names, note: caption, cell: letter, pick: (row) => light.point(row.id), point: (row) => light.point(row?.id ?? "") });
       place.replaceChildren(table.root);
     }
     caption.textContent = devices.caption ? `Shown: ${devices.caption}.` : "";

@@ -13,7 +13,10 @@ export interface Row {
 export interface TableOptions {
   readonly label: string;
   readonly columns: readonly string[];
-  /** The least width of each column in pixels; what room is left is shared out in the same proportions. */
+  /**
+   * The least width of each column in pixels; what room is left is shared out in the same proportions.
+   * Without, a column is as wide as the longest text that stands in it.
+   */
   readonly widths?: readonly number[];
   /** What else is said beside the filter. */
   readonly note?: HTMLElement;
@@ -40,6 +43,19 @@ export function arrange(rows: readonly Row[], filter: string, column: number, fa
   if (column < 0) return kept;
   const sign = falling ? -1 : 1;
   return [...kept].sort((a, b) => sign * order.compare(a.cells[column] ?? "", b.cells[column] ?? ""));
+}
+
+const LETTER = 8;
+const AROUND = 22;
+const [LEAST, MOST] = [48, 340];
+
+/** How wide each column has to be for its heading and its texts, in pixels; the longest texts are cut. */
+export function fitting(columns: readonly string[], rows: readonly Row[]): readonly number[] {
+  return columns.map((name, i) => {
+    // the heading is bold, and has a sign where it is sorted
+    const letters = rows.reduce((most, row) => Math.max(most, row.cells[i]?.length ?? 0), name.length + 2);
+    return Math.round(Math.min(MOST, Math.max(LEAST, letters * LETTER + AROUND)));
+  });
 }
 
 /** A virtual table; `root` goes into the page, `fill` gives it other rows, `light` marks rows by their id. */
@@ -73,15 +89,19 @@ export class Table {
     this.pane.addEventListener("pointerover", (event) => this.onRow(event, options.point));
     this.pane.addEventListener("pointerleave", () => options.point?.(null));
     this.root = h("div.dra-table", {}, h("div.dra-tbar", {}, this.filter, this.count, options.note ?? null), this.pane);
-    const widths = options.columns.map((_, i) => options.widths?.[i] ?? 96);
-    this.root.style.setProperty("--dra-columns", widths.map((width) => `minmax(${width}px, ${width}fr)`).join(" "));
-    this.root.style.setProperty("--dra-least", `${widths.reduce((sum, width) => sum + width, 0)}px`);
+    this.widen(options.widths ?? fitting(options.columns, []));
     this.paintHead();
   }
 
   fill(rows: readonly Row[]): void {
     this.rows = rows;
+    if (!this.options.widths) this.widen(fitting(this.options.columns, rows));
     this.arrange();
+  }
+
+  private widen(widths: readonly number[]): void {
+    this.root.style.setProperty("--dra-columns", widths.map((width) => `minmax(${width}px, ${width}fr)`).join(" "));
+    this.root.style.setProperty("--dra-least", `${widths.reduce((sum, width) => sum + width, 0)}px`);
   }
 
   light(ids: ReadonlySet<string>): void {
