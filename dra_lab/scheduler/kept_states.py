@@ -49,7 +49,7 @@ class Kept(Generic[Q]):
 def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevices, gates: Gates) -> Kept[Any]:
     """Return what is known of an earlier snapshot, without the states of nodes on which something changed since."""
     key = _MEMO, str(release)
-    before: Kept[Any] | None = cluster.hardware.get(key) or _carried(cluster, key)
+    before: Kept[Any] | None = cluster.hardware.get(key) or _carried(cluster, key, gates)
     if before is None or before.taint_rules is not cluster.taint_rules or 0 < before.most < len(before.numbers):
         found: Kept[Any] = Kept(cluster.taint_rules, held)
     elif before.held is held:
@@ -69,19 +69,25 @@ def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevic
     return found
 
 
-def _carried(cluster: Cluster, key: tuple[str, str]) -> Kept[Any] | None:
+def _carried(cluster: Cluster, key: tuple[str, str], gates: Gates) -> Kept[Any] | None:
     """Return what was known before a change of some slices or nodes, without the states of those that see it."""
     earlier = cluster.hardware.earlier(key)
-    nodes = None if earlier is None else nodes_seeing(cluster, earlier[1])
-    if earlier is None or nodes is None:
+    seeing = None if earlier is None else nodes_seeing(cluster, earlier[1])
+    if earlier is None or seeing is None:
         return None
     before: Kept[Any] = earlier[0]
     states = {
-        question: {node: state for node, state in known.items() if node not in nodes}
+        question: {node: state for node, state in known.items() if node not in seeing}
         for question, known in tuple(before.states.items())
     }
+    # other sets only of the pools that change: this snapshot and the one before are looked at side by side
+    nodes = {pool: names if names.isdisjoint(seeing) else names - seeing for pool, names in before.nodes.items()}
+    for name in seeing & cluster.node_by_name.keys() if nodes else ():
+        for pool in {pool.name for pool in pools_of(cluster, name, gates)}:
+            nodes[pool] = nodes.get(pool, set()) | {name}
+    nodes = {pool: names for pool, names in nodes.items() if names}
     most = before.most or _MORE * len(before.numbers) + _FEW
-    return replace(before, states=states, nodes={}, most=most)
+    return replace(before, states=states, nodes=nodes, most=most)
 
 
 def _nodes_of(known: dict[str, set[str]], cluster: Cluster, gates: Gates, pools: set[str]) -> set[str]:
