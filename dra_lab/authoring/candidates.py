@@ -19,7 +19,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.shelf import Change
+from dra_lab.model.shelf import Change, Earlier
 from dra_lab.model.sketch import Ask, ClaimSketch, asks, covers
 
 __all__ = [
@@ -197,12 +197,10 @@ class _Matched:
 
 
 def _memo(cluster: Cluster) -> _Matched:
-    found: _Matched | None = cluster.hardware.get(_MATCHED)
-    if found is None:
-        earlier = cluster.hardware.earlier(_MATCHED)
-        made = _Matched() if earlier is None else _Matched(before=dict(earlier[0].now), change=earlier[1])
-        found = cluster.hardware.setdefault(_MATCHED, made)
-    return found
+    def make(earlier: Earlier[_Matched] | None) -> _Matched:
+        return _Matched() if earlier is None else _Matched(before=dict(earlier[0].now), change=earlier[1])
+
+    return cluster.hardware.find(_MATCHED, make)
 
 
 def _sharing(found: Candidates, memo: _Matched) -> Candidates:

@@ -14,6 +14,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device, DeviceAttribute
 from dra_lab.model.names import DeviceID, full_name
 from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
+from dra_lab.model.shelf import Earlier
 
 _MEMO = "_authoring_catalogue"
 RDMA = full_name("rdma", "dra.net")
@@ -74,10 +75,7 @@ class Catalogue:
 def catalogue(cluster: Cluster) -> Catalogue:
     """Return the catalogue of a cluster, worked out once and remembered as long as its hardware stays."""
     cluster = with_documented_classes(cluster)
-    found: Catalogue | None = cluster.hardware.get(_MEMO)
-    if found is None:
-        found = cluster.hardware[_MEMO] = _carried(cluster) or _make(cluster)
-    return found
+    return cluster.hardware.find(_MEMO, lambda earlier: _carried(cluster, earlier) or _make(cluster))
 
 
 def lookup_of(driver: str, device: Device) -> Lookup:
@@ -132,13 +130,12 @@ def _make(cluster: Cluster) -> Catalogue:
     return Catalogue(tuple(seen.values()), {device_id: look(item) for device_id, item in seen.items()}, look)
 
 
-def _carried(cluster: Cluster) -> Catalogue | None:
+def _carried(cluster: Cluster, earlier: Earlier[Catalogue] | None) -> Catalogue | None:
     """Return the catalogue of before a change with what some nodes see now, None where all is to be looked at."""
-    earlier = cluster.hardware.earlier(_MEMO)
     if earlier is None or len(earlier[0].look.known) > _MOST_SHAPES:
         return None
-    before: Catalogue = earlier[0]
-    fresh = Fresh.since(cluster, earlier[1])
+    before, change = earlier
+    fresh = Fresh.since(cluster, change)
     if fresh is None:
         return None
     devices, gone = fresh.spliced(before.devices)

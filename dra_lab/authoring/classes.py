@@ -12,7 +12,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.shelf import Shelf
+from dra_lab.model.shelf import Earlier, Shelf
 from dra_lab.model.sketch import ClaimSketch, asks
 
 _MEMO = "_with_documented_classes"
@@ -50,13 +50,12 @@ def with_documented_classes(cluster: Cluster) -> Cluster:
 
 def _shelf(cluster: Cluster, added: tuple[str, ...]) -> Shelf:
     """Return where what depends on the added classes too is remembered; it knows of the one before a change."""
-    found: tuple[tuple[str, ...], Shelf] | None = cluster.hardware.get(_MEMO)
-    if found is None:
-        earlier = cluster.hardware.earlier(_MEMO)
+
+    def make(earlier: Earlier[tuple[tuple[str, ...], Shelf]] | None) -> tuple[tuple[str, ...], Shelf]:
         same = earlier is not None and earlier[0][0] == added
-        shelf = earlier[0][1].after(earlier[1]) if same and earlier is not None else Shelf()
-        found = cluster.hardware.setdefault(_MEMO, (added, shelf))
-    return found[1]
+        return added, earlier[0][1].after(earlier[1]) if same and earlier is not None else Shelf()
+
+    return cluster.hardware.find(_MEMO, make)[1]
 
 
 def device_class_of(documented: DocumentedClass) -> DeviceClass:

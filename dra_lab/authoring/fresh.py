@@ -24,7 +24,14 @@ class Fresh:
 
     @classmethod
     def since(cls, cluster: Cluster, change: Change) -> Fresh | None:
-        """Return what is different in a cluster since a change; None where one node's devices are seen by others."""
+        """Return what is different in a cluster since a change; None where one node's devices are seen by others.
+
+        Worked out once: the catalogue asks, and every request and offer.
+        """
+        return change.find("devices", lambda: cls._since(cluster, change))
+
+    @classmethod
+    def _since(cls, cluster: Cluster, change: Change) -> Fresh | None:
         seeing = nodes_seeing(cluster, change)
         if seeing is None or cluster.network_slices or not all(map(_own, (*cluster.counter_slices, *change.gone))):
             return None

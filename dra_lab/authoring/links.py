@@ -11,6 +11,7 @@ from dra_lab.drivers import level_attributes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.pools import nodes_seeing
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.shelf import Earlier
 from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link
 from dra_lab.topology.locality import is_place_known, level_value, localities, shared_value
 
@@ -99,16 +100,15 @@ def _knows_any(cluster: Cluster, level: str, how: How, found: Candidates) -> boo
 
 def _driver_knows(cluster: Cluster, level: str, driver: str) -> bool:
     """Say whether a link could hold at a level for any device of a driver; remembered as long as the hardware stays."""
-    key = _KNOWN, level, driver
-    found: bool | None = cluster.hardware.get(key)
-    if found is None:
+
+    def make(earlier: Earlier[bool] | None) -> bool:
         nodes: Iterable[str] = cluster.node_names
-        earlier = cluster.hardware.earlier(key)
         if earlier is not None and not earlier[0]:
             seeing = nodes_seeing(cluster, earlier[1])
             nodes = nodes if seeing is None else seeing & cluster.node_by_name.keys()
-        found = cluster.hardware[key] = is_place_known(cluster, nodes, driver, level)
-    return found
+        return is_place_known(cluster, nodes, driver, level)
+
+    return cluster.hardware.find((_KNOWN, level, driver), make)
 
 
 def _ends(cluster: Cluster, sketch: ClaimSketch, link: Link, release: KubernetesRelease) -> Ends:

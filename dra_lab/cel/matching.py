@@ -12,6 +12,7 @@ from dra_lab.model.claims import expressions
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.model.shelf import Earlier
 from dra_lab.model.sketch import Ask
 
 MATCH = "match"
@@ -60,13 +61,12 @@ def knows_lists(release: KubernetesRelease) -> bool:
 
 def publishes_lists(cluster: Cluster) -> bool:
     """Say whether any device publishes a list; looked up once for as long as the cluster lives."""
-    found: bool | None = cluster.gathered.get(_LISTS)
-    if found is None:
-        earlier = cluster.gathered.earlier(_LISTS)
+
+    def make(earlier: Earlier[bool] | None) -> bool:
         slices = earlier[1].come if earlier is not None and not earlier[0] else cluster.slices
-        devices = (device for slice_ in slices for device in slice_.spec.devices or ())
-        found = cluster.gathered[_LISTS] = any(map(has_lists, devices))
-    return found
+        return any(has_lists(device) for slice_ in slices for device in slice_.spec.devices or ())
+
+    return cluster.gathered.find(_LISTS, make)
 
 
 def _constant(answer: Match) -> _Driver:

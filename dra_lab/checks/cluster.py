@@ -14,6 +14,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import PCIE_ROOT, DeviceID, full_name
 from dra_lab.model.pools import pools_changed, why_invalid
+from dra_lab.model.shelf import Earlier
 from dra_lab.model.slices import ResourceSlice
 
 _SHOWN = 5
@@ -27,28 +28,21 @@ def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
     """
     found: tuple[Finding, ...] | None = cluster.__dict__.get("_check_cluster")
     if found is None:
-        published = cluster.hardware.get("_check_cluster")
-        if published is None:
-            published = _as_before(cluster)
-            if published is None:
-                published = _said(cluster, _RULES_OF_HARDWARE)
-            cluster.hardware["_check_cluster"] = published
+        published = cluster.hardware.find("_check_cluster", lambda earlier: _published(cluster, earlier))
         found = sort_findings((*published, *_said(cluster, _RULES)))
         cluster.__dict__["_check_cluster"] = found
     return found
 
 
-def _as_before(cluster: Cluster) -> tuple[Finding, ...] | None:
-    """Return what was said of the hardware before a change, where neither what went nor what came is worth a word."""
-    earlier = cluster.hardware.earlier("_check_cluster")
+def _published(cluster: Cluster, earlier: Earlier[tuple[Finding, ...]] | None) -> tuple[Finding, ...]:
+    """Return what is to be said of the hardware: that of before, where nothing that went or came is worth a word."""
     if earlier is None:
-        return None
+        return _said(cluster, _RULES_OF_HARDWARE)
     for slices in zip(*pools_changed(cluster, earlier[1]).values(), strict=True):
         part = Cluster(slices=tuple(s for of_pool in slices for s in of_pool), classes=cluster.classes)
         if _said(part, _RULES_OF_HARDWARE):
-            return None
-    found: tuple[Finding, ...] = earlier[0]
-    return found
+            return _said(cluster, _RULES_OF_HARDWARE)
+    return earlier[0]
 
 
 def _said(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ...]:

@@ -15,6 +15,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import ids_known, pools_changed
 from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.shelf import Earlier
 from dra_lab.model.slices import ResourceSlice
 
 _MEMO = "_devices_in_use"
@@ -67,29 +68,31 @@ class CounterInUse:
     amount: Amount
 
 
+_Published = dict[DeviceID, tuple[Device, ResourceSlice]]
+
+
 def published_devices(cluster: Cluster) -> Mapping[DeviceID, tuple[Device, ResourceSlice]]:
     """Return every device of the newest generation of its pool, with its slice; remembered with the hardware."""
-    found: dict[DeviceID, tuple[Device, ResourceSlice]] | None = cluster.hardware.get("_published_devices")
-    if found is None:
-        earlier = cluster.hardware.earlier("_published_devices")
-        if earlier is not None:
-            found = dict(earlier[0])
-            for before, now in pools_changed(cluster, earlier[1]).values():
-                new = _of_newest(now)
-                for name in _of_newest(before).keys() - new.keys():
-                    found.pop(name, None)
-                # in place, so that the names that are there stay
-                found.update(new)
-        else:
-            # of 90,000 devices the names take megabytes: those that are there already are used again
-            same = {device_id: device_id for device_id in ids_known(cluster)}
-            pools = cluster.slices_by_pool.values()
-            found = {same.get(name, name): told for slices in pools for name, told in _of_newest(slices).items()}
-        cluster.hardware["_published_devices"] = found
+    return cluster.hardware.find("_published_devices", lambda earlier: _published(cluster, earlier))
+
+
+def _published(cluster: Cluster, earlier: Earlier[_Published] | None) -> _Published:
+    if earlier is None:
+        # of 90,000 devices the names take megabytes: those that are there already are used again
+        same = {device_id: device_id for device_id in ids_known(cluster)}
+        pools = cluster.slices_by_pool.values()
+        return {same.get(name, name): told for slices in pools for name, told in _of_newest(slices).items()}
+    found = dict(earlier[0])
+    for before, now in pools_changed(cluster, earlier[1]).values():
+        new = _of_newest(now)
+        for name in _of_newest(before).keys() - new.keys():
+            found.pop(name, None)
+        # in place, so that the names that are there stay
+        found.update(new)
     return found
 
 
-def _of_newest(slices: Sequence[ResourceSlice]) -> dict[DeviceID, tuple[Device, ResourceSlice]]:
+def _of_newest(slices: Sequence[ResourceSlice]) -> _Published:
     """Return the devices of the newest generation of a pool."""
     newest = max((item.spec.pool.generation for item in slices), default=0)
     return {

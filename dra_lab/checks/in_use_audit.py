@@ -100,10 +100,10 @@ def _carried(cluster: Cluster) -> _Audited:
     before: _Audited = earlier[0]
     changed, nodes = pools_changed(cluster, earlier[1]), earlier[1].nodes
     known = {
-        key: (claim, rows)
-        for key, (claim, rows) in before.known.items()
-        if not any((result.driver, result.pool) in changed for result in results_of(claim))
-        and not (nodes and _is_about(claim, nodes))
+        key: known
+        for key, known in before.known.items()
+        if not any((result.driver, result.pool) in changed for result in results_of(known[0]))
+        and not (nodes and _is_about(known[0], nodes))
     }
     return replace(before, known=known)
 

@@ -18,6 +18,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import pools_changed, why_invalid
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.shelf import Earlier
 from dra_lab.model.sketch import Ask
 
 Reason = tuple[str, str, str]
@@ -44,12 +45,11 @@ class Held:
     @cached_property
     def unusable(self) -> Mapping[tuple[str, str], str]:
         """Return why kube-scheduler skips a pool, by (driver, pool); remembered with the hardware."""
-        found: dict[tuple[str, str], str] | None = self.cluster.hardware.get("_unusable_pools")
-        if found is not None:
-            return found
-        found = {}
+        return self.cluster.hardware.find("_unusable_pools", self._unusable)
+
+    def _unusable(self, earlier: Earlier[dict[tuple[str, str], str]] | None) -> dict[tuple[str, str], str]:
+        found: dict[tuple[str, str], str] = {}
         look = self.cluster.slices_by_pool.items()
-        earlier = self.cluster.hardware.earlier("_unusable_pools")
         if earlier is not None:
             changed = pools_changed(self.cluster, earlier[1])
             found = {key: why for key, why in earlier[0].items() if key not in changed}
@@ -62,7 +62,6 @@ class Held:
                 found[key] = f"incomplete ({len(current)} of {wanted} ResourceSlices)"
             elif invalid := why_invalid(current, current):
                 found[key] = f"invalid ({invalid})"
-        self.cluster.hardware["_unusable_pools"] = found
         return found
 
 

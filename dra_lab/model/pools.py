@@ -13,7 +13,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.grouped import pool_of
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, NodeSelector, ObjectMeta, node_matches
-from dra_lab.model.shelf import Change
+from dra_lab.model.shelf import Change, Earlier
 from dra_lab.model.slices import CounterSet, ResourceSlice
 
 _SEEN = "_pools_by_node"
@@ -95,9 +95,7 @@ def nodes_seeing(cluster: Cluster, change: Change) -> frozenset[str] | None:
     Those that came, went or were labelled anew; those of every slice of the pools that changed (a pool is complete or
     not by all its slices, G6 to G9). None stands for all nodes: `allNodes`, or counters that every node is told of.
     """
-    if not change.seeing:
-        change.seeing.append(_seeing(cluster, change))
-    return change.seeing[0]
+    return change.find("nodes", lambda: _seeing(cluster, change))
 
 
 def pools_changed(
@@ -123,18 +121,17 @@ class _Seen:
 
 def _known(cluster: Cluster, gates: tuple[bool, ...]) -> _Seen:
     """Return what is known of all nodes, in one piece: a node of which nobody asked for a while is known on too."""
-    key = (_SEEN, *gates)
-    found: _Seen | None = cluster.gathered.get(key)
-    if found is None:
-        found, earlier = _Seen(), cluster.gathered.earlier(key)
+
+    def make(earlier: Earlier[_Seen] | None) -> _Seen:
         seeing = None if earlier is None else nodes_seeing(cluster, earlier[1])
-        if earlier is not None and seeing is not None:
-            now = {name: pools for name, pools in tuple(earlier[0].now.items()) if name not in seeing}
-            stale = {**earlier[0].before, **{name: earlier[0].now.get(name) for name in seeing}}
-            found = _Seen(now, {name: pools for name, pools in stale.items() if pools and name in cluster.node_by_name})
-        # setdefault: two threads that come at once go on with one
-        found = cluster.gathered.setdefault(key, found)
-    return found
+        if earlier is None or seeing is None:
+            return _Seen()
+        known = earlier[0]
+        now = {name: pools for name, pools in tuple(known.now.items()) if name not in seeing}
+        stale = {**known.before, **{name: known.now.get(name) for name in seeing}}
+        return _Seen(now, {name: pools for name, pools in stale.items() if pools and name in cluster.node_by_name})
+
+    return cluster.gathered.find((_SEEN, *gates), make)
 
 
 def _as_before(pool: Pool, before: Sequence[Pool]) -> Pool:

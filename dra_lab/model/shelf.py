@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from dra_lab.model.slices import ResourceSlice
+
+T = TypeVar("T")
+Earlier = tuple[T, "Change"]
+"""What was worked out before a change, and the change."""
 
 _MOST_STEPS = 3
 """Snapshots for which something stays on the shelf that nobody asks for: a node that went is never asked for again."""
@@ -17,14 +21,15 @@ class Change:
     """What is different between two snapshots of a cluster that is followed, as far as devices and places go.
 
     `gone` and `come` are ResourceSlices (one that is published anew is in both, as it was and as it is); `nodes` are
-    the names of nodes that came, went, or have other labels or another overlay. `seeing` is where `model.pools`
-    remembers which nodes see a difference; `steps` is how many snapshots it is about.
+    the names of nodes that came, went, or have other labels or another overlay. `known` is where rooms remember what it
+    comes to in the cluster that it ends in (which nodes see it, what they see now); `steps` is how many snapshots it is
+    about.
     """
 
     gone: tuple[ResourceSlice, ...] = ()
     come: tuple[ResourceSlice, ...] = ()
     nodes: frozenset[str] = frozenset()
-    seeing: list[frozenset[str] | None] = field(default_factory=list)
+    known: dict[str, Any] = field(default_factory=dict)
     steps: int = 1
 
     def then(self, later: Change) -> Change:
@@ -37,12 +42,19 @@ class Change:
             steps=self.steps + later.steps,
         )
 
+    def find(self, key: str, make: Callable[[], T]) -> T:
+        """Return what is known of it, else what `make` makes."""
+        if key not in self.known:
+            self.known[key] = make()
+        found: T = self.known[key]
+        return found
+
 
 class Shelf(dict[Hashable, Any]):
     """What was worked out, by key; `earlier` has what stood there before slices or labels of some nodes changed.
 
-    Who does not find a key looks there, takes over what holds for the nodes that see no difference, and puts it here.
-    Then what stood there before is let go: of a large cluster it takes as much memory once more.
+    Who does not `find` a key takes over what holds for the nodes that see no difference. As soon as anything is put,
+    what stood there before is let go: of a large cluster it takes as much memory once more.
     """
 
     def __init__(self) -> None:
@@ -60,6 +72,11 @@ class Shelf(dict[Hashable, Any]):
         found = super().setdefault(key, default)
         self._earlier.pop(key, None)
         return found
+
+    def find(self, key: Hashable, make: Callable[[tuple[Any, Change] | None], T]) -> T:
+        """Return what stands here, else put what `make` makes of `earlier`; two threads that come at once get one."""
+        found: T | None = self.get(key)
+        return self.setdefault(key, make(self.earlier(key))) if found is None else found
 
     def earlier(self, key: Hashable) -> tuple[Any, Change] | None:
         """Return what stood there before, and what has changed since; None where nothing did."""

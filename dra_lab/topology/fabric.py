@@ -10,6 +10,7 @@ from itertools import pairwise
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_qualified
+from dra_lab.model.shelf import Earlier
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.topology.fabric_labels import ATTRIBUTES, LEVEL_WORDS, FabricLabel, fabric_label
 from dra_lab.topology.fabric_named import given_label, in_order, named_levels
@@ -172,17 +173,17 @@ def _of_attributes(cluster: Cluster, labels: Values, findings: list[Finding]) ->
 
 def _telling(cluster: Cluster) -> tuple[str, ...]:
     """Return the nodes of which a device publishes anything of ATTRIBUTES, remembered as long as the slices stay."""
-    found: tuple[str, ...] | None = cluster.gathered.get(_TELLING)
-    if found is None:
-        earlier = cluster.gathered.earlier(_TELLING)
+
+    def make(earlier: Earlier[tuple[str, ...]] | None) -> tuple[str, ...]:
         known: set[str] = set()
         look: Iterable[str] = cluster.slices_by_node
         if earlier is not None:
             look = {s.spec.node_name for s in (*earlier[1].gone, *earlier[1].come) if s.spec.node_name}
             known = set(earlier[0]).difference(look)
         known.update(node for node in look if any(map(_tells, cluster.slices_by_node.get(node, ()))))
-        found = cluster.gathered[_TELLING] = tuple(node for node in cluster.slices_by_node if node in known)
-    return found
+        return tuple(node for node in cluster.slices_by_node if node in known)
+
+    return cluster.gathered.find(_TELLING, make)
 
 
 def _tells(slice_: ResourceSlice) -> bool:

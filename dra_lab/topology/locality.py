@@ -29,6 +29,7 @@ from dra_lab.model.device import AttributeValue, Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.overlay import Overlay, OverlayPlace
 from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools, nodes_seeing
+from dra_lab.model.shelf import Earlier
 from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_value, shared_place, shared_value
 
 __all__ = [
@@ -153,25 +154,23 @@ class _Memo:
 
 
 def _memo(cluster: Cluster) -> _Memo:
-    found: _Memo | None = cluster.located.get(_LOCALITIES)
-    if found is None:
-        found = _Memo()
-        earlier = cluster.located.earlier(_LOCALITIES)
-        if earlier is not None:
-            seeing = nodes_seeing(cluster, earlier[1])
-            if seeing is not None and len(earlier[0].devices) <= _MOST_DEVICES:
-                nodes, before = (
-                    {name: places for name, places in tuple(known.items()) if name not in seeing}
-                    for known in (earlier[0].nodes, earlier[0].before)
-                )
-                found = dataclasses.replace(earlier[0], nodes=nodes, before=before, shared={})
-        # setdefault: two threads that come at once go on with one
-        found = cluster.located.setdefault(_LOCALITIES, found)
+    found = cluster.located.find(_LOCALITIES, lambda earlier: _carried(cluster, earlier))
     if _LOCALITIES not in cluster.__dict__:
         # a node takes some kilobytes, and of a cluster that is followed almost every answer is about another one
         cluster.__dict__[_LOCALITIES] = True
         found.before, found.nodes = found.nodes, {}
     return found
+
+
+def _carried(cluster: Cluster, earlier: Earlier[_Memo] | None) -> _Memo:
+    seeing = None if earlier is None else nodes_seeing(cluster, earlier[1])
+    if earlier is None or seeing is None or len(earlier[0].devices) > _MOST_DEVICES:
+        return _Memo()
+    nodes, before = (
+        {name: places for name, places in tuple(known.items()) if name not in seeing}
+        for known in (earlier[0].nodes, earlier[0].before)
+    )
+    return dataclasses.replace(earlier[0], nodes=nodes, before=before, shared={})
 
 
 def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Locality]:

@@ -23,6 +23,23 @@ def test_what_is_put_takes_the_place_of_what_stood_there_before(act):
     assert before["key"] == "before"
 
 
+def test_what_is_found_is_made_of_what_stood_there_before():
+    """Once; who asks again gets the same."""
+    before, change, made = Shelf(), Change(), []
+    before.find("key", lambda earlier: [earlier])
+    shelf = before.after(change)
+    for _ in range(2):
+        shelf.find("key", lambda earlier: made.append(earlier) or "now")
+    assert (before["key"], shelf["key"], made) == ([None], "now", [([None], change)])
+
+
+def test_what_a_change_comes_to_is_worked_out_once():
+    """Also where it comes to nothing."""
+    change, asked = Change(), []
+    found = [change.find("nodes", lambda: asked.append(1)) for _ in range(3)]
+    assert (found, asked) == ([None, None, None], [1])
+
+
 def test_what_nobody_asks_for_is_let_go_after_three_snapshots():
     """A node that went is never asked for again."""
     shelf = Shelf()
