@@ -51,10 +51,11 @@ def plan_fleet(
     `preferences`; `damage`, which is about one claim, is passed over. `held` replaces what the cluster says is in use.
     `release` is that of the cluster where none is given.
     At the end of `time_limit` (seconds), or when `cancel` is set, the best plan so far comes back with the bounds that
-    were reached, STOPPED when there is none. Without a limit, a fleet with many different node states is improved for
-    `search.SECONDS` and then told as it is. `progress` is called from this thread; without it a cell of a notebook
-    has a bar, and without `cancel` interrupting it gives the best plan so far. Raises InputError, SketchError,
-    CelCompileError, SolverError, and UnsupportedFeature for a rule of DRA that is not known here.
+    were reached, STOPPED when there is none. Without a limit, a fleet with many different node states, or many ways on
+    nodes that share devices, is improved for `search.SECONDS` and then told as it is. `progress` is called from this
+    thread; without it a cell of a notebook has a bar, and without `cancel` interrupting it gives the best plan so far.
+    Raises InputError, SketchError, CelCompileError, SolverError, and UnsupportedFeature for a rule of DRA that is not
+    known here.
     """
     began = time.monotonic()
     release = release_of(release, cluster.default_release)

@@ -12,8 +12,12 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
 from dra_lab.planner.fleet.together import deal
 from dra_lab.planner.fleet.usage import Asked
+from dra_lab.planner.fleet.usage_at_once import used_at_once
 from dra_lab.planner.fleet.usage_listed import UsedOn
 from dra_lab.planner.progress import Limits
+
+_AT_ONCE = 0.7
+"""The share of the time for all nodes that share devices at once."""
 
 _ALONE, _TOGETHER = (150, 32), (40, 16)
 """Numbers of pods that are tried, and pods that are modelled at once, at most: on one node, and on several together."""
@@ -73,11 +77,20 @@ def _alone(fleet: Fleet, site: Site, kind: str, free: int, solver: str, limits: 
 def most_used_together(fleet: Fleet, site: Site, free: Mapping[str, int], solver: str, limits: Limits) -> Used:
     """Return what pods use at most of each kind on nodes that share devices, of which so much is `free` in all.
 
-    What each node uses of the devices that are dealt to it can be used; more than each would use if nobody else took
-    any cannot. Few nodes are also looked at as one.
+    One model says it for all of them. Where that would be too large, or time does not reach, what each node uses of the
+    devices that are dealt to it can be used; more than each node would use if nobody else took any cannot. Few nodes
+    are also looked at as one.
     """
+    found = used_at_once(fleet, site, free, solver, limits.part(_AT_ONCE))
+    left = {kind: n for kind, n in free.items() if kind not in found or found[kind][0] < found[kind][1]}
+    for kind, (least, most) in _one_by_one(fleet, site, left, solver, limits).items():
+        found[kind] = _narrowed(found.get(kind, (0, most)), (least, most))
+    return {kind: found[kind] for kind in free}
+
+
+def _one_by_one(fleet: Fleet, site: Site, free: Mapping[str, int], solver: str, limits: Limits) -> Used:
     nodes = site.all_nodes
-    dealt = deal(fleet, nodes)
+    dealt = deal(fleet, nodes) if free else {}
     found: Used = {}
     for kind, amount in free.items():
         least = most = 0

@@ -125,7 +125,7 @@ def _stranded(seed, cluster, draw, release, *, sharing, coupled):
             usable = min(kind.free, tried.most[kind.kind])
             assert kind.free == tried.free[kind.kind], f"seed {seed} {row} {kind}"
             assert kind.usable <= usable <= kind.bound, f"seed {seed} {row} {kind} {usable}"
-            assert kind.usable == kind.bound or row.together, f"seed {seed} {row} {kind} {usable}"
+            assert kind.usable == kind.bound or (row.together and sharing), f"seed {seed} {row} {kind} {usable}"
     return True
 
 
