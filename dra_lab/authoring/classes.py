@@ -101,7 +101,8 @@ def class_findings(sketch: ClaimSketch, cluster: Cluster) -> tuple[Finding, ...]
             message = "this DeviceClass is not in the cluster and not documented by any known driver"
             findings.append(Finding("class-unknown", Severity.ERROR, name, message, advice))
         else:
-            message = "this DeviceClass is not in what was read; the documented one is used and exported with the claim"
+            used = "the documented one" if documented_class(name) else "one that selects all devices of its driver"
+            message = f"this DeviceClass is not in what was read; {used} is used and exported with the claim"
             advice = f"Source: {known.source}."
             findings.append(Finding("class-not-in-cluster", Severity.WARNING, name, message, advice))
     return tuple(findings)
@@ -112,7 +113,7 @@ def _stand_ins(driver: str) -> Iterator[DocumentedClass]:
     yield from known.classes
     if not known.known:
         # JSON's escapes are a part of CEL's
-        source = f"nothing is documented here for the driver {driver}; this class selects all its devices"
+        source = f"nothing is documented here for the driver {driver}"
         yield DocumentedClass(driver, (f"device.driver == {json.dumps(driver)}",), source=source)
 
 

@@ -33,7 +33,7 @@ def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
         return printable(" ".join(_misfit(plan)))
     parts = [
         _where(plan, cluster),
-        f"Best on {plan.node}: {', '.join(_values(plan, plan.goals, cluster))}, {_proof(plan)}.",
+        f"Best on {plan.node}: {', '.join((*_values(plan, plan.goals, cluster), _proof(plan)))}.",
     ]
     parts += _kube_scheduler(plan, cluster)
     return printable(" ".join(parts))
@@ -116,7 +116,8 @@ def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None, *
         yield f"alternatives' ranks {value['alternatives']}"
     if value.get("preferences"):
         yield f"{counted(value['preferences'], 'preference')} broken"
-    if "numa" in value:
+    # none of GPUs, NICs and CPUs, of which places are counted: nothing to say
+    if value.get("numa") or (only and "numa" in value):
         yield counted(value["numa"], "NUMA node")
     if value.get("roots"):
         yield counted(value["roots"], "root")

@@ -16,6 +16,7 @@ from dra_lab.authoring.palette import palette, request_of
 from dra_lab.cel.selector import admit_selector
 from dra_lab.checks.cluster import check_cluster
 from dra_lab.drivers import KINDS, device_kind, device_label, known_drivers, level_attributes, profile, published
+from dra_lab.exports.sentences import answer_sentence
 from dra_lab.findings import Severity
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
@@ -147,6 +148,19 @@ def test_an_unknown_driver_is_in_the_palette_under_its_name():
     world = Cluster(slices=(ResourceSlice(metadata=ObjectMeta(name="s"), spec=spec),), name="new")
     entries = palette(world, KubernetesRelease("1.36"))
     assert [(entry.driver, entry.device_class) for entry in entries] == [("fpga.example.org", "fpga.example.org")]
+
+
+def test_an_unknown_driver_is_planned_and_nothing_is_said_that_is_not_known_of_it():
+    """No class of it is called documented, and no NUMA nodes of devices are counted that have no place."""
+    pool = ResourcePool(name="n1", generation=1, resource_slice_count=1)
+    spec = ResourceSliceSpec(driver="fpga.example.org", pool=pool, node_name="n1", devices=documented()["dra.nvme"])
+    world = Cluster(slices=(ResourceSlice(metadata=ObjectMeta(name="s"), spec=spec),), name="new")
+    exactly = ExactDeviceRequest(device_class_name="fpga.example.org")
+    plan = make_plan(world, ClaimSketch(requests=(DeviceRequest(name="fpga", exactly=exactly),)))
+    (finding,) = (finding for finding in plan.findings if finding.rule == "class-not-in-cluster")
+    assert "documented one" not in str(finding)
+    assert "one that selects all devices of its driver is used" in finding.message
+    assert answer_sentence(plan, world).startswith("Fits on 1 of 1 node now. Best on n1: proven.")
 
 
 def test_an_unknown_driver_is_linked_by_what_it_shares():
