@@ -49,7 +49,7 @@ class MasterAtOnce(Master):
             sums[NODES].update(dict.fromkeys(model.used, 1))
 
     def first(self, known: Chosen | None, limits: Limits, *, all_placed: bool) -> Chosen:  # noqa: ARG002 - as in Master
-        """Return the solution that is known, else one in which crowds take nothing."""
+        """Return the solution that is known, else one that is found quickly."""
         found = known or greedy(self)
         left = list(self.demand)
         for taken in found.patterns:
