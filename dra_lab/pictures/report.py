@@ -22,6 +22,7 @@ from dra_lab.pictures.report_reasons import (
     in_the_way,
     regrets,
     relaxations,
+    said,
 )
 from dra_lab.pictures.states import over_each_other
 from dra_lab.pictures.words import first_fit_words, proof_words
@@ -213,7 +214,7 @@ def _reasons(plan: Plan) -> str:
     rows = []
     for shortfall in plan.shortfalls:
         counts = f" ({shortfall.available} of {shortfall.needed})" if shortfall.needed else ""
-        where = f"{shortfall.node}: " if shortfall.node else ""
+        where = f"{shortfall.node}: " if shortfall.node and shortfall.node not in shortfall.message else ""
         rows.append(_item(f"{where}{shortfall.message}{counts}", shortfall.advice))
     return html_list("Reasons", rows)
 
@@ -238,5 +239,5 @@ def _findings(findings: Iterable[Finding]) -> str:
 
 
 def _item(words: str, advice: str) -> str:
-    more = f' <span class="advice">{escape(clean(advice))}</span>' if advice else ""
-    return escape(clean(words)) + more
+    more = f' <span class="advice">{said(advice)}</span>' if advice else ""
+    return said(words) + more

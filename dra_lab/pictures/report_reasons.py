@@ -48,7 +48,7 @@ def html_list(heading: str, rows: Iterable[str]) -> str:
 
 def in_the_way(plan: Plan) -> str:
     """Return whether devices are short or scattered, and which parts of the drawing cannot hold together."""
-    return html_list("What is in the way", (_said(line) for line in (*scarcity_lines(plan), *conflict_lines(plan))))
+    return html_list("What is in the way", (said(line) for line in (*scarcity_lines(plan), *conflict_lines(plan))))
 
 
 def counts(plan: Plan) -> str:
@@ -59,7 +59,7 @@ def counts(plan: Plan) -> str:
 
 def _counted(table: FunnelTable) -> str:
     needed = f"{table.needed} needed" if table.needed else "all that match"
-    legend = "".join(f"<li>{_said(f'{head}: {text}', stop='')}</li>" for head, text in table.legend)
+    legend = "".join(f"<li>{said(f'{head}: {text}', stop='')}</li>" for head, text in table.legend)
     rows = ([escape(clean(cell)) for cell in row] for row in table.rows)
     head = f"<summary>{escape(clean(table.request))} ({needed})</summary>"
     return f"<details open>{head}<ul>{legend}</ul>{html_table(table.columns, rows)}</details>"
@@ -93,7 +93,7 @@ def regrets(plan: Plan) -> str:
         "What is left of the bandwidth that a GPU and its NIC reach at one PCIe root, for large transfers, as a range."
     )
     facts = f'<p class="facts">{told}</p>' if with_paths else ""
-    sources = "".join(f'<p class="facts">{_said(line)}</p>' for line in source_lines(with_paths))
+    sources = "".join(f'<p class="facts">{said(line)}</p>' for line in source_lines(with_paths))
     head = ("allocation", "goals that differ", "GPUs to their NICs" if with_paths else "")
     cut = 3 if with_paths else 2
     return f"<h2>Regret</h2>{facts}{html_table(head[:cut], [row[:cut] for row in rows])}{sources}"
@@ -119,6 +119,7 @@ def _range(share: PathShare) -> str:
     return f'<span class="range" aria-hidden="true"><i style="{style}"></i></span>'
 
 
-def _said(text: str, stop: str = ".") -> str:
+def said(text: str, stop: str = ".") -> str:
+    """Return a text escaped, with a full stop where it has no end."""
     whole = clean(text)
     return escape(whole if whole.endswith((".", "!", "?")) else f"{whole}{stop}")

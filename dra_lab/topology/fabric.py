@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -126,9 +126,16 @@ def fabric_rows(tree: FabricTree) -> tuple[FabricRow, ...]:
 
 
 def fabric_words(tree: FabricTree) -> str:
-    """Return `2 zones · 4 blocks · 16 racks of 8 to 9 nodes`, "" where nothing is known."""
+    """Return `2 zones · 4 blocks · 16 racks of 8 to 9 nodes`, "" where nothing is known.
+
+    Levels of one name that different programs wrote say whose they are: `1 block (GKE) · 1 block (Kueue)`.
+    """
     rows = fabric_rows(tree)
-    parts = [f"{row.places:,} {row.level}{'' if row.places == 1 else _plural(row.level)}" for row in rows]
+    names = Counter(row.level for row in rows)
+    writers = {row.label: f" ({row.writer})" if names[row.level] > 1 else "" for row in rows}
+    parts = [
+        f"{row.places:,} {row.level}{'' if row.places == 1 else _plural(row.level)}{writers[row.label]}" for row in rows
+    ]
     if not rows:
         return ""
     last = rows[-1]

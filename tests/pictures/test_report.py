@@ -9,6 +9,7 @@ import pytest
 from pages import Page
 from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import PlanStatus, Shortfall
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Scarcity
@@ -37,6 +38,17 @@ def test_it_holds_answer_pictures_goals_findings_and_yaml(page: str):
     for part in ("Fits on 2 of 3 nodes", "NUMA nodes spanned", "One NIC has no RDMA.", "kind: ResourceClaim", "1 (+1)"):
         assert part in words
     assert page.count('class="dra-hw"') == 3
+
+
+def test_every_line_of_a_list_is_sentences_that_name_a_node_once():
+    """What is the matter ends before what to do about it begins, also where colours are not seen."""
+    finding = Finding("r", Severity.WARNING, "nic", "one has no RDMA", "Look at it")
+    reasons = (Shortfall("link", "nic", "none is free (node n1)", advice="Ask for less.", node="n1"),)
+    plan = a_plan(status=PlanStatus.INFEASIBLE, node="", placements=(), findings=(finding,), shortfalls=reasons)
+    words = " ".join(" ".join(Page(report_page(busy_cluster(), plan)).words).split())
+    assert "nic: one has no RDMA. Look at it." in words
+    assert "none is free (node n1). Ask for less." in words
+    assert "n1: none" not in words
 
 
 def test_a_page_without_a_sentence_has_its_title_once():

@@ -157,6 +157,14 @@ def test_words():
     assert fabric_words(fabric_tree(labelled(*rows))) == "1 zone · 2 blocks · 4 racks of 1 to 2 nodes"
 
 
+def test_levels_of_one_name_say_whose_they_are():
+    """Node pools of GKE beside nodes that carry Kueue's labels have blocks of two writers."""
+    theirs = [{"cloud.google.com/gce-topology-block": "b", "cloud.google.com/gce-topology-host": f"h{n}"} for n in "12"]
+    own = [{"cloud.provider.com/topology-block": "B"}]
+    told = fabric_words(fabric_tree(labelled(*theirs, *own)))
+    assert told == "1 block (GKE) · 1 block (Kueue) · 2 hosts of 1 node"
+
+
 def test_every_node_is_in_the_tree_once():
     """Whatever labels are missing or cross, every node is there exactly once, with its own values on the way."""
     names = [ZONE, BLOCK, RACK, CLIQUE, f"{TIER}0", f"{TIER}1"]
