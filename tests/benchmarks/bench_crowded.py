@@ -10,7 +10,7 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.fleet import how_many_more, plan_fleet
-from tests.benchmarks.crowded_cluster import partitioned, profiles, shared, shares
+from tests.benchmarks.crowded_cluster import before_chassis, partitioned, profiles, shared, shares, with_nic
 from tests.benchmarks.mixed_cluster import cpu_request, mixed_cluster, workloads
 
 LIMIT = 30.0
@@ -38,10 +38,13 @@ def main() -> None:
     """Print what is placed, and what of it is proven; no targets."""
     _fleet("one MIG partition a pod, 20 nodes with 8 A100", partitioned(20), profiles(20))
     _more("MIG 1g.5gb on 20 nodes with 8 A100", partitioned(20), profiles(20)[0])
+    fleet = [with_nic(workload) for workload in profiles(4)]
+    _fleet("one MIG partition and a NIC a pod, 50 nodes before 4 chassis of 8 A100", before_chassis(50, 4), fleet)
+    _more("MIG 1g.5gb and a NIC on 50 nodes before 4 chassis of 8 A100", before_chassis(50, 4), fleet[0])
     _fleet("a share of GPU memory a pod, 200 nodes with 8 GPUs", shared(200), shares(200))
     small = ClaimSketch("cpu", (cpu_request(4),))
-    fleet = (*workloads((250, 500, 500), must=False), Workload("cpu-only", (small,), 2500))
-    _fleet("GPUs, NICs and CPUs beside 4 CPUs a pod, 500 mixed nodes", mixed_cluster(500), fleet)
+    busy = (*workloads((250, 500, 500), must=False), Workload("cpu-only", (small,), 2500))
+    _fleet("GPUs, NICs and CPUs beside 4 CPUs a pod, 500 mixed nodes", mixed_cluster(500), busy)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 from msgspec.structs import replace
@@ -33,7 +34,7 @@ from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 GPUS, BUSY = 8, 0.3
 """GPUs of a node, and the share of them of which something is in use."""
 
-SHARED = "gpu.example.com"
+SHARED, NETWORK = "gpu.example.com", "nic.example.com"
 _A_SLICE = 64
 
 
@@ -59,6 +60,27 @@ def partitioned(nodes: int) -> Cluster:
                 own = [device.name for device in devices if device.name.startswith(f"gpu-{gpu}-mig-")]
                 claims.append(_holder(node, "gpu.nvidia.com", chance.choice(own)))
     return Cluster(name=f"partitioned {nodes}", slices=tuple(slices), classes=sample.classes, claims=tuple(claims))
+
+
+def before_chassis(nodes: int, chassis: int) -> Cluster:
+    """Return nodes with two NICs each that all see the GPUs of some chassis: eight partitionable A100 in each."""
+    far = partitioned(chassis)
+    pools = [replace(found, spec=replace(found.spec, node_name=None, all_nodes=True)) for found in far.slices]
+    own = [
+        _slice(f"host-{number:03d}", NETWORK, 0, 1, devices=tuple(Device(name=f"nic-{at}") for at in range(2)))
+        for number in range(nodes)
+    ]
+    selector = DeviceSelector(cel=CELDeviceSelector(expression=f"device.driver == '{NETWORK}'"))
+    kind = DeviceClass(metadata=ObjectMeta(name="nic"), spec=DeviceClassSpec(selectors=(selector,)))
+    name = f"{nodes} before {chassis}"
+    return Cluster(name=name, slices=(*pools, *own), classes=(*far.classes, kind), claims=far.claims)
+
+
+def with_nic(workload: Workload) -> Workload:
+    """Return a workload whose pods take a NIC too."""
+    claim = workload.claims[0]
+    nic = DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name="nic"))
+    return dataclasses.replace(workload, claims=(replace(claim, requests=(*claim.requests, nic)),))
 
 
 def shared(nodes: int) -> Cluster:
