@@ -12,6 +12,7 @@ from dra_lab.checks.unused_claims import check_unused
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.grouped import newest
 from dra_lab.model.names import PCIE_ROOT, DeviceID, full_name
 from dra_lab.model.pools import pools_changed, why_invalid
 from dra_lab.model.shelf import Earlier
@@ -52,17 +53,17 @@ def _said(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ...]:
 def check_pools(cluster: Cluster) -> Iterator[Finding]:
     """Yield pools that kube-scheduler skips, and old generations (dra-semantics 3.2, G5 to G9)."""
     for (driver, name), slices in cluster.slices_by_pool.items():
-        newest = max(s.spec.pool.generation for s in slices)
-        current = [s for s in slices if s.spec.pool.generation == newest]
+        current = newest(slices)
+        generation = current[0].spec.pool.generation
         pool = f"{driver}/{name}"
         if len(current) < len(slices):
             old = len(slices) - len(current)
-            message = f"{old} ResourceSlices of older generations are still there beside generation {newest}"
+            message = f"{old} ResourceSlices of older generations are still there beside generation {generation}"
             advice = "kube-scheduler uses the newest generation; the driver should remove the old slices."
             yield Finding("pool-stale", Severity.NOTE, pool, message, advice)
         wanted = current[0].spec.pool.resource_slice_count
         if len(current) != wanted:
-            message = f"the pool is incomplete: {len(current)} of {wanted} ResourceSlices of generation {newest}"
+            message = f"the pool is incomplete: {len(current)} of {wanted} ResourceSlices of generation {generation}"
             advice = "kube-scheduler does not use its devices, and a request with allocationMode All gives up the pod."
             yield Finding("pool-incomplete", Severity.ERROR, pool, message, advice)
         elif invalid := why_invalid(current, current):
@@ -137,11 +138,9 @@ def check_classes(cluster: Cluster) -> Iterator[Finding]:
 
 def _devices(cluster: Cluster) -> Iterator[tuple[ResourceSlice, Device]]:
     for slices in cluster.slices_by_pool.values():
-        newest = max(s.spec.pool.generation for s in slices)
-        for slice_ in slices:
-            if slice_.spec.pool.generation == newest:
-                for device in slice_.spec.devices or ():
-                    yield slice_, device
+        for slice_ in newest(slices):
+            for device in slice_.spec.devices or ():
+                yield slice_, device
 
 
 def _count(devices: list[str]) -> str:

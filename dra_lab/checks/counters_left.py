@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dra_lab.checks.in_use import Amount, counters_in_use
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.grouped import newest
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.slices import ResourceSlice
@@ -46,10 +47,8 @@ def _pool(cluster: Cluster, pool: tuple[str, str], book: _Book) -> Iterator[tupl
 
 
 def _devices(slices: tuple[ResourceSlice, ...]) -> Iterator[Device]:
-    newest = max(item.spec.pool.generation for item in slices)
-    for item in slices:
-        if item.spec.pool.generation == newest:
-            yield from item.spec.devices or ()
+    for item in newest(slices):
+        yield from item.spec.devices or ()
 
 
 def _lacks(device: Device, book: _Book) -> str:

@@ -12,6 +12,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.grouped import newest
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import ids_known, pools_changed
 from dra_lab.model.quantity import parse_quantity
@@ -94,11 +95,9 @@ def _published(cluster: Cluster, earlier: Earlier[_Published] | None) -> _Publis
 
 def _of_newest(slices: Sequence[ResourceSlice]) -> _Published:
     """Return the devices of the newest generation of a pool."""
-    newest = max((item.spec.pool.generation for item in slices), default=0)
     return {
         DeviceID(item.spec.driver, item.spec.pool.name, device.name): (device, item)
-        for item in slices
-        if item.spec.pool.generation == newest
+        for item in newest(slices)
         for device in item.spec.devices or ()
     }
 
@@ -199,12 +198,10 @@ def _counter_totals(cluster: Cluster) -> tuple[_Total, ...]:
 
 
 def _counters(slices: tuple[ResourceSlice, ...]) -> Iterator[tuple[tuple[str, str], Fraction]]:
-    newest = max(item.spec.pool.generation for item in slices)
-    for item in slices:
-        if item.spec.pool.generation == newest:
-            for counter_set in item.spec.shared_counters or ():
-                for name, counter in counter_set.counters.items():
-                    yield (counter_set.name, name), parse_quantity(counter.value)
+    for item in newest(slices):
+        for counter_set in item.spec.shared_counters or ():
+            for name, counter in counter_set.counters.items():
+                yield (counter_set.name, name), parse_quantity(counter.value)
 
 
 def claim_name(claim: ResourceClaim) -> str:

@@ -14,6 +14,7 @@ from dra_lab.model.allocation import DeviceRequestAllocationResult
 from dra_lab.model.claims import DeviceConstraint, DeviceToleration, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceTaint
+from dra_lab.model.grouped import newest
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import pools_changed, why_invalid
 from dra_lab.model.quantity import format_quantity, parse_quantity
@@ -55,8 +56,7 @@ class Held:
             found = {key: why for key, why in earlier[0].items() if key not in changed}
             look = {key: now for key, (_, now) in changed.items() if now}.items()
         for key, slices in look:
-            newest = max(item.spec.pool.generation for item in slices)
-            current = [item for item in slices if item.spec.pool.generation == newest]
+            current = newest(slices)
             wanted = current[0].spec.pool.resource_slice_count
             if len(current) != wanted:
                 found[key] = f"incomplete ({len(current)} of {wanted} ResourceSlices)"

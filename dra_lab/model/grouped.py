@@ -21,6 +21,12 @@ def pool_of(slice_: ResourceSlice) -> tuple[str, str]:
     return slice_.spec.driver, slice_.spec.pool.name
 
 
+def newest(slices: Sequence[ResourceSlice]) -> list[ResourceSlice]:
+    """Return the slices of the newest generation among those of one pool, in their order; none of none."""
+    latest = max((slice_.spec.pool.generation for slice_ in slices), default=0)
+    return [slice_ for slice_ in slices if slice_.spec.pool.generation == latest]
+
+
 def grouped(
     slices: Iterable[ResourceSlice], key_of: Callable[[ResourceSlice], K | None]
 ) -> dict[K, tuple[ResourceSlice, ...]]:

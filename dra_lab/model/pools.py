@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.grouped import pool_of
+from dra_lab.model.grouped import newest, pool_of
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, NodeSelector, ObjectMeta, node_matches
 from dra_lab.model.shelf import Change, Earlier
@@ -240,8 +240,7 @@ def _is_told(key: _Key, counters: Sequence[ResourceSlice], everywhere: Sequence[
     counters = [s for s in counters if s.spec.shared_counters is not None]
     if not counters:
         return False
-    newest = max(s.spec.pool.generation for s in counters)
-    pool = _build(everywhere, key, [s for s in counters if s.spec.pool.generation == newest], _NOBODY, {})
+    pool = _build(everywhere, key, newest(counters), _NOBODY, {})
     return pool is not None and (bool(pool.devices) or bool(pool.invalid) or not pool.complete)
 
 

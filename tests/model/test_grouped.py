@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.grouped import newest
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 
@@ -43,3 +44,16 @@ def test_a_slice_published_anew_leaves_the_other_groups_what_they_are():
     assert {key: after.slices_by_pool[key] is group for key, group in before.items()} == {
         key: key != mine for key in before
     }
+
+
+def test_the_newest_generation_is_the_slices_that_count():
+    """In their order; of no slices there are none."""
+    slices = [
+        ResourceSlice(
+            metadata=ObjectMeta(name=f"s-{number}"),
+            spec=ResourceSliceSpec(driver="d", pool=ResourcePool(name="p", generation=generation)),
+        )
+        for number, generation in enumerate((1, 3, 2, 3))
+    ]
+    assert [slice_.name for slice_ in newest(slices)] == ["s-1", "s-3"]
+    assert newest([]) == []
