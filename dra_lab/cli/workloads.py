@@ -72,6 +72,7 @@ def run_fleet(options: argparse.Namespace) -> int:
 
     Raises InputError for --node and --output, which are for one claim.
     """
+    from dra_lab.authoring.free_words import unread_words
     from dra_lab.checks.cluster import check_cluster
     from dra_lab.exports.fleet_text import fleet_text
     from dra_lab.findings import sort_findings
@@ -101,7 +102,7 @@ def run_fleet(options: argparse.Namespace) -> int:
         print(json.dumps(_json(plan, rooms, jobs, lost), indent=2, ensure_ascii=False))
     else:
         # findings go to standard error, as those of one claim do
-        print(fleet_text(replace(plan, findings=()), rooms, lost, jobs), end="")
+        print(fleet_text(replace(plan, findings=()), rooms, lost, jobs, unread_words(cluster)), end="")
         if not plan.replicas and plan.status is PlanStatus.INFEASIBLE:
             print(_reasons(cluster, workloads, release))
     for finding in sort_findings(dict.fromkeys((*told, *cluster.findings, *check_cluster(cluster), *plan.findings))):

@@ -79,13 +79,16 @@ def fleet_text(
     rooms: Sequence[Room] = (),
     lost: Stranded | None = None,
     jobs: Sequence[LargestJob] = (),
+    unread: str = "",
 ) -> str:
     """Return the answer for people: sentence, workloads, goals with proof, nodes, what more fits, what is stranded.
 
     `rooms`, `lost` and `jobs` are answers for after the plan. Of more than MANY nodes, those that hold the same stand
-    in one row, under the names of the first two and the number of the others; JSON names every one.
+    in one row, under the names of the first two and the number of the others; JSON names every one. `unread` is what
+    was not read of claims (`free_words.unread_words`).
     """
-    parts = [fleet_sentence(plan), *_sections(plan)]
+    caution = [sentence(unread[0].upper() + unread[1:])] if unread else []
+    parts = [fleet_sentence(plan), *caution, *_sections(plan)]
     if rooms:
         parts.append(_section("How many more fit after this, each workload by itself", map(room_sentence, rooms)))
     if jobs:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.authoring.free_words import unread_words
 from dra_lab.checks.documents import check_text
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity, sort_findings
@@ -26,6 +27,7 @@ from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, short_version, text
 from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.sources.what_if import when_idle
 
 _CLAIMS = frozenset((CLAIM, TEMPLATE))
 _NOT_PLANNED = frozenset(("ResourcePoolStatusRequest",))
@@ -58,7 +60,7 @@ def check_manifests(
     open is told as not decided. Raises Cancelled once `cancel` is set.
     """
     target = release or KubernetesRelease(cluster.default_release)
-    read = with_classes(cluster if now else replace(cluster, claims=(), claims_known=True), manifests)
+    read = with_classes(cluster if now else replace(when_idle(cluster), name=cluster.name), manifests)
     complete, deadline = with_documented_classes(read), time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]
     findings += [*_version_findings(manifests), *renamed_findings(manifests)]
@@ -97,6 +99,7 @@ def check_manifests(
         together,
         sort_findings(findings),
         tuple(manifests.texts),
+        unread_words(read),
     )
 
 

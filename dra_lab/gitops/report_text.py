@@ -18,7 +18,7 @@ def review_text(review: Review) -> str:
 
 def _lines(review: Review) -> Iterator[str]:
     when = f", read {review.read_at}" if review.read_at else ""
-    use = "devices in use counted" if review.in_use else "nothing in use"
+    use = (review.unread or "devices in use counted") if review.in_use else "nothing in use"
     yield f"{counted(len(review.files), 'file')} against {review.cluster}{when}, Kubernetes {review.release}, {use}"
     for item in review.reviewed:
         yield ""

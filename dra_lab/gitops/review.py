@@ -43,7 +43,7 @@ class Review:
     """The answer of `dra-lab check`.
 
     `together` is the plan of all workloads at once, where there are several; `in_use` says whether devices in use were
-    counted; `findings` are sorted, errors first.
+    counted, `unread` what is not known of them (`free_words.unread_words`); `findings` are sorted, errors first.
     """
 
     cluster: str
@@ -54,6 +54,7 @@ class Review:
     together: FleetPlan | None = None
     findings: tuple[Finding, ...] = ()
     files: tuple[str, ...] = ()
+    unread: str = ""
 
     @property
     def errors(self) -> tuple[Finding, ...]:

@@ -64,9 +64,11 @@ def without_nodes(cluster: Cluster, nodes: Collection[str]) -> Cluster:
 
 
 def when_idle(cluster: Cluster) -> Cluster:
-    """Return the cluster as if no claim held a device."""
+    """Return the cluster as if no claim held a device; that some were not read is no matter then, and not told."""
     claims = tuple(claim for claim in cluster.claims if claim.status.allocation is None)
-    return dataclasses.replace(cluster, claims=claims, claims_known=True, name=f"{cluster.name}, nothing in use")
+    findings = tuple(finding for finding in cluster.findings if not finding.rule.startswith("claims-"))
+    name = f"{cluster.name}, nothing in use"
+    return dataclasses.replace(cluster, claims=claims, claims_known=True, findings=findings, name=name)
 
 
 def _known(cluster: Cluster, nodes: Collection[str]) -> None:

@@ -18,6 +18,7 @@ from dra_lab.gitops.check import check_manifests
 from dra_lab.gitops.fits import together_findings
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.report_json import review_junit, review_sarif
+from dra_lab.gitops.report_text import review_text
 from dra_lab.gitops.review import Fit
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import GoalValue, PlanStatus
@@ -65,6 +66,27 @@ def test_devices_in_use_count_only_when_asked(tmp_path):
     idle = check(tmp_path, claim=TEMPLATE, work=DEPLOYMENT)
     now = check(tmp_path, now=True, claim=TEMPLATE, work=DEPLOYMENT)
     assert now.reviewed[0].times < idle.reviewed[0].times
+
+
+PARTLY = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "only those of team-a were read")
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        ({}, "devices in use counted"),
+        ({"findings": (PARTLY,)}, "not all claims were read: what looks free may be in use"),
+        ({"claims": (), "claims_known": False}, "no claims were read: which devices are in use is not known"),
+    ],
+)
+def test_what_was_not_read_of_claims_is_said_where_devices_in_use_count(tmp_path, read, said):
+    """With `now` the first line says it; without, nothing counts as in use, and what was read does not matter."""
+    cluster = replace(CLUSTER, **read)
+    now = review_text(check(tmp_path, cluster, now=True, claim=TEMPLATE, work=DEPLOYMENT))
+    idle = review_text(check(tmp_path, cluster, claim=TEMPLATE, work=DEPLOYMENT))
+    assert now.splitlines()[0].endswith(said)
+    assert idle.splitlines()[0].endswith("nothing in use")
+    assert "claims were read" not in idle
 
 
 def test_too_many_replicas_are_an_error_at_the_workload(tmp_path):

@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 
 from dra_lab import load_cluster
-from dra_lab.authoring.free_words import free_words
+from dra_lab.authoring.free_words import free_words, unread_words
+from dra_lab.exports.fleet_text import fleet_text
 from dra_lab.exports.text import answer_sentence
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pictures.charts import devices_chart, utilisation_chart
 from dra_lab.pictures.hardware import hardware_svg
@@ -31,6 +34,10 @@ def _palette(cluster: Cluster) -> str:
     return "\n".join(row.use for row in palette_rows(cluster))
 
 
+def _fleet(cluster: Cluster) -> str:
+    return fleet_text(FleetPlan(PlanStatus.STOPPED, ()), unread=unread_words(cluster))
+
+
 def _report(cluster: Cluster) -> str:
     plan = make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
     return report_page(cluster, plan, sentence=answer_sentence(plan, cluster))
@@ -46,6 +53,7 @@ PICTURES = {
     "devices": lambda c: str(devices_chart(c, c.node_names[0])),
     "utilisation": lambda c: str(utilisation_chart(c)),
     "report": _report,
+    "fleet": _fleet,
 }
 
 
