@@ -21,6 +21,13 @@ def free_words(cluster: Cluster, free: int, total: int | None = None) -> str:
     return f"{free_count(cluster, free)}{of_all} free"
 
 
+def doubt_words(cluster: Cluster) -> str:
+    """Return what is said of a device that no claim holds which was read, "" where that means that it is free."""
+    if not cluster.claims_known:
+        return "use unknown"
+    return "free as far as claims were read" if cluster.claims_in_part else ""
+
+
 def unread_words(cluster: Cluster) -> str:
     """Return what stands beside a picture of devices in use, without its full stop; "" where all claims were read."""
     if not cluster.claims_known:

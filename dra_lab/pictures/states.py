@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dra_lab.authoring.device_use import is_used_up, keeps_away
+from dra_lab.authoring.free_words import doubt_words
 from dra_lab.checks.counters_left import without_counters
 from dra_lab.checks.health import UNHEALTHY, device_health
 from dra_lab.checks.in_use import in_use_of
@@ -161,7 +162,11 @@ def _basic(
         return State.IN_USE, tuple(why)
     if device_id in unfit:
         return State.INELIGIBLE, tuple(why)
-    return (State.SHARED if sharers else State.FREE), tuple(why)
+    if sharers:
+        return State.SHARED, tuple(why)
+    if free_so_far := doubt_words(cluster):
+        why.append(free_so_far)
+    return State.FREE, tuple(why)
 
 
 def _left(cluster: Cluster, device_id: DeviceID) -> str:

@@ -22,6 +22,7 @@ from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.session.summary import summary
 from dra_lab.widgets.canvas_rows import palette_rows
+from dra_lab.widgets.device_rows import device_table
 from dra_lab.widgets.displays import cluster_words
 
 PARTLY = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "only those of team-a were read")
@@ -69,6 +70,18 @@ def test_a_number_of_free_devices_is_what_was_read_of_claims(place):
 def test_a_class_that_is_only_documented_has_a_number_of_free_devices_too():
     """Slices made from a topology file have no classes: how many devices there are is known all the same."""
     assert "18 of 32 free; class not read" in _palette(replace(READ, classes=()))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "said"), [(READ, "free"), (PART, "free as far as claims were read"), (UNREAD, "use unknown")]
+)
+def test_no_device_is_called_free_by_itself_that_a_claim_may_hold(cluster, said):
+    """In the table of devices, and in what the picture says of each."""
+    table = device_table(cluster)
+    state = table.columns.index("state")
+    free = {row[state] for row in table.rows if not row[state].startswith(("in use", "tainted"))}
+    assert free == {said}
+    assert f": {said}. NUMA" in hardware_svg(cluster, cluster.node_names[0])
 
 
 def test_where_nothing_looks_free_nothing_is_free():
