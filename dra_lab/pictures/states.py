@@ -119,10 +119,12 @@ def device_states(
     unfit = _ineligible(cluster, seen, sketch, request, target) if sketch is not None else {}
     unfit |= {skipped.id: skipped.reason for skipped in skipped_devices(cluster, node_name)}
     seen += [(skipped.id, skipped.device) for skipped in skipped_devices(cluster, node_name)]
-    rules = target.enabled("DRADeviceTaintRules")
+    rules, doubt = target.enabled("DRADeviceTaintRules"), doubt_words(cluster)
     states = {}
     for device_id, device in seen:
         state, why = _basic(cluster, device_id, device, unfit, rules=rules)
+        if doubt and state is State.FREE:
+            why = (*why, doubt)
         chosen, scheduler = on_top.filled.get(device_id, ""), on_top.scheduler.get(device_id, "")
         unhealthy = device_health(cluster).get(device_id) == UNHEALTHY
         states[device_id] = DeviceState(state, chosen, scheduler, why, unhealthy)
@@ -162,11 +164,7 @@ def _basic(
         return State.IN_USE, tuple(why)
     if device_id in unfit:
         return State.INELIGIBLE, tuple(why)
-    if sharers:
-        return State.SHARED, tuple(why)
-    if free_so_far := doubt_words(cluster):
-        why.append(free_so_far)
-    return State.FREE, tuple(why)
+    return (State.SHARED if sharers else State.FREE), tuple(why)
 
 
 def _left(cluster: Cluster, device_id: DeviceID) -> str:
