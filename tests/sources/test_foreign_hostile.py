@@ -124,11 +124,11 @@ def test_hwloc_that_lies_names_line_and_element(change, words):
 @pytest.mark.parametrize(
     ("change", "rule", "words"),
     [
-        ((b'type="NUMANode"', b'type="NUMANodf"'), "topology-unknown-object", "a.xml:6, NUMANodf 0: a.xml: objects of"),
+        ((b'type="NUMANode"', b'type="NUMANodf"'), "topology-unknown-object", "a.xml:6, NUMANodf 0: objects of"),
         (
             (b'name="nvml1"', b'name="nvml3"'),
             "topology-numbers-missing",
-            "a.xml:28, OSDev nvml3, name: a.xml: there is nvml3 and no nvml1:",
+            "a.xml:28, OSDev nvml3, name: there is nvml3 and no nvml1:",
         ),
         ((b'type="NUMANode"', b'type="NUMANodf"'), "topology-nodes-missing", "nodeset names the NUMA nodes 0, which"),
     ],
