@@ -14,7 +14,7 @@ const HINT = "Choose devices on the picture: click them, or move with the arrows
 export function choosing(sync: Sync<HardwareViewModel>, place: HTMLElement): Choosing {
   const picked = new Set<string>();
   let on = false;
-  const button = h("button.dra-button", { type: "button", "aria-pressed": "false", title: "Choose devices and get the claim that asks for such devices", onclick: () => turn(!on) }, icon("check"), "By example");
+  const button = h("button.dra-button", { type: "button", "aria-pressed": "false", "aria-label": "By example", title: "Choose devices and get the claim that asks for such devices", onclick: () => turn(!on) }, icon("check"), h("span.dra-last-word", {}, "By example"));
   const words = h("p.dra-hint", { role: "status" });
   const rows = h("ol.dra-examples");
   const panel = h("section.dra-by-example", { "aria-label": "Claim by example", hidden: true }, words, rows);
