@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import time
+import weakref
 
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.shelf import Shelf
 
 LARGE = 300
 """ResourceSlices above which it matters: of fewer, a collection takes some hundredths of a second."""
@@ -25,7 +27,8 @@ class Collector:
 
     def __init__(self) -> None:
         """Set nothing aside yet."""
-        self._hardware: object = None
+        # not the shelf itself: what was worked out of these slices goes with them, and is some tens of megabytes
+        self._hardware: weakref.ref[Shelf] | None = None
         self._next = 0.0
 
     def settle(self, cluster: Cluster) -> None:
@@ -33,10 +36,11 @@ class Collector:
         if len(cluster.slices) <= LARGE:
             return
         due = time.monotonic() >= self._next
-        if self._hardware is not cluster.hardware and (due or self._hardware is None):
+        known = None if self._hardware is None else self._hardware()
+        if known is not cluster.hardware and (due or self._hardware is None):
             if self._hardware is not None:
                 gc.unfreeze()
-            self._hardware = cluster.hardware
+            self._hardware = weakref.ref(cluster.hardware)
         if not gc.get_freeze_count() and due:
             self._next = time.monotonic() + PAUSE
             gc.collect()

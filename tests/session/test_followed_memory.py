@@ -185,6 +185,18 @@ def test_a_large_cluster_is_set_aside_from_collections_until_the_following_ends(
     assert (aside, gc.get_freeze_count()) == ([True, True, True], 0)
 
 
+def test_a_large_cluster_that_is_set_aside_is_not_kept():
+    """Of its slices alone is remembered for which that was done; what was worked out of them goes with the snapshot."""
+    collector, cluster = Collector(), large()
+    gone = weakref.ref(cluster.hardware)
+    try:
+        collector.settle(cluster)
+        del cluster
+        assert gone() is None
+    finally:
+        collector.release()
+
+
 def test_what_became_garbage_in_a_cycle_is_freed_when_slices_change(monkeypatch):
     """At most once in PAUSE seconds, which are over here."""
     monkeypatch.setattr("dra_lab.session.collector.PAUSE", 0.0)
