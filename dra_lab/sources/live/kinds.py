@@ -54,7 +54,7 @@ KINDS = (
         "DeviceTaintRule",
         DeviceTaintRule,
         "devicetaintrules",
-        "taints that rules put on devices are not taken in account",
+        "taints that rules put on devices are not taken into account",
     ),
     Kind(
         "Pod",
