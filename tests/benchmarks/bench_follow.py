@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -43,6 +44,7 @@ class Watcher:
         self.computed = array("d", self.waits)
         self.beats = 0
         self.memory: list[tuple[float, float]] = []
+        self.blocks: list[tuple[float, int]] = []
         self.answers: list[tuple[dict[str, int], float]] = []
         lab.session.on("plan", self._answered)
 
@@ -63,6 +65,7 @@ class Watcher:
             if now - seen > 1:
                 seen = now
                 self.memory.append((now - begin, self.process.memory_info().rss / 1e6))
+                self.blocks.append((now - begin, sys.getallocatedblocks()))
 
 
 def delays(answers: list[tuple[int, float]], changes: list[tuple[int, float]]) -> list[float]:
@@ -122,6 +125,9 @@ def _tell(watcher: Watcher, computed: float, found: dict[str, list[float]], left
     begun = next((size for at, size in memory if at >= _BEGUN), memory[0][1])
     sizes = f"{begun:.0f} MB after {_BEGUN:g} s, {half[0][1]:.0f} MB half-way, {memory[-1][1]:.0f} MB at the end"
     print(f"  memory: {sizes}: {memory[-1][1] / begun - 1:+.1%}   (target: no more than noise, 2 %)")
+    tenth = max(1, len(watcher.blocks) // 10)
+    blocks = [median(n for _, n in watcher.blocks[at : at + tenth]) for at in range(0, len(watcher.blocks), tenth)]
+    print(f"  blocks in use, in tenths of the time: {', '.join(f'{n / 1e6:.2f}' for n in blocks)} million")
     told = ", ".join(f"{size:.0f}" for _, size in memory[:: max(1, len(memory) // 10)])
     print(f"  in tenths of the time: {told} MB")
     print(f"  growth in the second half: {growth:.2f} +- {error:.2f} MB a minute; threads left: {len(left)}")
