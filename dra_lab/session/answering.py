@@ -49,6 +49,7 @@ class Answering:
         self.status: Mapping[str, Any] = {}
         self.progress: Any = None
         self.searching = False  # whether the answer's manifest is being searched, where that may take seconds
+        self.checking = False  # whether the findings of the cluster that was answered are being worked out
         self.number = 0
         self.answered = 0
         self._given = 0
@@ -143,9 +144,14 @@ class Answering:
             refusal = error
         except Exception as error:  # noqa: BLE001  a defect of ours must be seen in the planner and not end the thread
             refusal = DraLabError(f"this is a defect of dra_lab: {type(error).__name__}: {error}")
+        # before the answer is there: who waits for it must not take the next cluster while this one is checked
+        self.checking = not is_checked(cluster)
         self._finish(number, plan, refusal)
-        if not is_checked(cluster):
-            check(cluster)
+        if self.checking:
+            try:
+                check(cluster)
+            finally:
+                self.checking = False
             self.events.emit("findings")
         # Edits come in bursts, and one search after them is enough; a cluster that goes on is another matter.
         asked = drawing.sketch, KubernetesRelease(drawing.release or cluster.default_release)

@@ -57,7 +57,7 @@ class Session(Answering):
         self.file = DrawingFile(Path(file)) if file else None
         self.ask: Mapping[str, Any] = {}
         self.highlight = ""
-        self._live = LiveCluster(self._take_live, lambda: self.stale, lambda: self.events.emit("following"))
+        self._live = LiveCluster(self._take_live, self._is_busy, lambda: self.events.emit("following"))
         kept = self.file.read() if self.file else None
         drawing, self.example = first_drawing(kept, cluster, sketch, release, node, goals)
         self.history: History[ClaimSketch] = History(drawing.sketch)
@@ -180,6 +180,9 @@ class Session(Answering):
     def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after each event of that name (see EVENTS); returns a function that ends it."""
         return self.events.on(event, callback)
+
+    def _is_busy(self) -> bool:
+        return self.stale or self.checking
 
     def _take_live(self, cluster: Cluster) -> None:
         prepare(cluster, KubernetesRelease(self.drawing.release or cluster.default_release))
