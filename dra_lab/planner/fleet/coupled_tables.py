@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dra_lab.model.fleet import NODES
-from dra_lab.planner.fleet.at_once import crowd_of, seen_together
+from dra_lab.planner.fleet.at_once import SHARE, crowd_of, seen_together
 from dra_lab.planner.fleet.counting import Counts, Room, room_of
 from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals
@@ -20,10 +20,6 @@ from dra_lab.planner.progress import Limits
 MOST_VECTORS = 600
 MOST_PARTS = 16
 """Combinations of replicas on nodes that share devices, and kinds of pods times nodes, that are told apart at most."""
-
-
-_AT_ONCE = 0.7
-"""The share of the time for a look at nodes that are to be planned at once, before their devices are dealt to them."""
 
 
 def coupled_room(site: Site, demand: Sequence[int]) -> Room:
@@ -185,7 +181,7 @@ def tables_for(
             exact.append(inner)
             asked.append(CoupledTable(inner, len(fleet.demand), order))
             continue
-        looking = limits.part(_AT_ONCE)
+        looking = limits.part(SHARE)
         seen = seen_together(fleet, site, looking)
         crowd = None if seen is None else crowd_of(seen, fleet.demand, device, looking)
         if crowd is not None:

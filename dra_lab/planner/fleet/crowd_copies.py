@@ -74,7 +74,8 @@ def copies_crowd(site: Site, demand: Sequence[int], order: Sequence[str], limits
 
 
 def _takes_of(site: Site, counts: Counts) -> int:
-    each = [sum(ask in range(*part.asks) for g in site.problem.groups for ask in g.asks) for part in site.parts]
+    groups_of = Counter(ask for group in site.problem.groups for ask in group.asks)
+    each = [sum(groups_of[ask] for ask in range(*part.asks)) for part in site.parts]
     return sum(count * size for count, size in zip(counts, each, strict=True))
 
 

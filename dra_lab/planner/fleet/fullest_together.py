@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.engine import minimise
-from dra_lab.planner.fleet.at_once import seen_together
+from dra_lab.planner.fleet.at_once import SHARE, seen_together
 from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.coupled_tables import MOST_PARTS, MOST_VECTORS
 from dra_lab.planner.fleet.crowd_copies import copies_crowd
@@ -23,9 +23,6 @@ from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression, total
 
-_AT_ONCE = 0.7
-"""The share of the time for all nodes at once."""
-
 _COPIES = (16, 200)
 """Pods on a node in one model, where their ways cannot be listed."""
 
@@ -37,7 +34,7 @@ def fullest_together(fleet: Fleet, site: Site, solver: str, limits: Limits) -> t
     the devices that are dealt to it is held; more than each would hold if nobody else took any, or than the devices of
     all last for, is not. Between the two, numbers on each node are tried where they are few enough to be listed.
     """
-    known = _at_once(fleet, site, solver, limits.part(_AT_ONCE))
+    known = _at_once(fleet, site, solver, limits.part(SHARE))
     if known is not None and known[0] == known[1]:
         return known
     least, most = _one_by_one(fleet, site, solver, limits)

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dra_lab.planner.fleet.partition_kinds import Supply, most_fed
+from dra_lab.planner.fleet.partition_kinds import Supply, Vector, most_fed
 from dra_lab.planner.problem import NUMA_KINDS, AllocationProblem, DeviceGroup
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.copies import JointProblem, Part
@@ -30,7 +30,7 @@ def shares_by_kind(
             where = problem.wheres[number] if isinstance(problem, JointProblem) else ()
             alike.setdefault((replace(group, devices=()), where), []).append(number)
     held = {mine[0]: (mine, _held(problem.groups[mine[0]])) for mine in alike.values() if len(mine) > 1}
-    gone = {number for mine, kinds in held.values() if kinds for number in mine}
+    gone = {number for mine, found in held.values() if found is not None for number in mine}
     groups: list[DeviceGroup] = []
     behind: list[int] = []
     now_at: dict[int, int] = {}
@@ -40,21 +40,20 @@ def shares_by_kind(
             now_at[number] = len(groups)
             groups.append(group)
             behind.append(number)
-        elif number in held:
-            mine, kinds = held[number]
-            devices = [problem.groups[one].devices[0] for one in mine]
-            start = len(groups)
-            for at, uses in enumerate(kinds):
-                most = max(vector[at] for vector in kinds[uses])
-                asks = tuple(ask for ask, taken in group.uses if taken == uses)
-                own = tuple((ask, uses) for ask in asks)
+        elif (found := held[number][1] if number in held else None) is not None:
+            sizes, vectors = found
+            devices = [problem.groups[one].devices[0] for one in held[number][0]]
+            kinds = tuple(range(len(groups), len(groups) + len(sizes)))
+            for at, uses in enumerate(sizes):
+                most = max(vector[at] for vector in vectors)
+                own = tuple(row for row in group.uses if row[1] == uses)
+                asks = tuple(ask for ask, _ in own)
                 groups.append(
                     replace(group, devices=tuple(devices * most), asks=asks, uses=own, shareable=False, remaining=())
                 )
                 behind.append(number)
-            vectors = next(iter(kinds.values()))
             sets = tuple(tuple(tuple((one,) * count for count in vector) for vector in vectors) for one in devices)
-            supplies.append(Supply(tuple(range(start, len(groups))), vectors, sets))
+            supplies.append(Supply(kinds, vectors, sets))
     whole = replace(problem, groups=tuple(groups))
     if isinstance(whole, JointProblem):
         whole = replace(whole, wheres=tuple(whole.wheres[number] for number in behind))
@@ -71,21 +70,21 @@ def _is_plain(problem: AllocationProblem, group: DeviceGroup, parts: Sequence[Pa
     return group.kind not in NUMA_KINDS or max(each, default=0) < 2
 
 
-def _held(group: DeviceGroup) -> Mapping[_Uses, tuple[tuple[int, ...], ...]]:
-    """Return the sizes of shares, each with the most shares of all sizes that a device holds; none where too many."""
-    sizes = list(dict.fromkeys(uses for _, uses in group.uses))
+def _held(group: DeviceGroup) -> tuple[tuple[_Uses, ...], tuple[Vector, ...]] | None:
+    """Return the sizes of shares, and the most shares of each size that a device holds at once; None where too many."""
+    sizes = tuple(dict.fromkeys(uses for _, uses in group.uses))
     left = dict(group.remaining)
     units = {key: common_unit(amount for uses in sizes for name, amount in uses if name == key) for key in left}
     keys = [key for key, unit in units.items() if unit]
     roles = []
     for kind, uses in enumerate(sizes):
         amounts = {keys.index(key): int(amount / units[key]) for key, amount in uses if key in keys and amount}
-        most = min((int(left[keys[at]] // (units[keys[at]] * n)) for at, n in amounts.items()), default=None)
-        if most is None or any(key not in left for key, _ in uses):
-            return {}
-        roles.append((kind, max(0, most), tuple(amounts.items())))
-    vectors = most_fed(roles, tuple(max(0, int(left[key] // units[key])) for key in keys), len(sizes))
-    return {} if vectors is None else dict.fromkeys(sizes, tuple(vectors))
+        most = min((int(left[keys[at]] // (units[keys[at]] * n)) for at, n in amounts.items()), default=0)
+        if most < 1 or any(key not in left for key, _ in uses):
+            return None
+        roles.append((kind, most, tuple(amounts.items())))
+    vectors = most_fed(roles, tuple(int(left[key] // units[key]) for key in keys), len(sizes))
+    return None if vectors is None else (sizes, tuple(vectors))
 
 
 def moved(supplies: Sequence[Supply], now_at: Mapping[int, int]) -> tuple[Supply, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from dra_lab.planner.fleet.at_once import SHARE
 from dra_lab.planner.fleet.coupled_tables import MOST_PARTS
 from dra_lab.planner.fleet.fullest import in_turn
 from dra_lab.planner.fleet.fullest_site import table_of
@@ -15,9 +16,6 @@ from dra_lab.planner.fleet.usage import Asked
 from dra_lab.planner.fleet.usage_at_once import used_at_once
 from dra_lab.planner.fleet.usage_listed import UsedOn
 from dra_lab.planner.progress import Limits
-
-_AT_ONCE = 0.7
-"""The share of the time for all nodes that share devices at once."""
 
 _ALONE, _TOGETHER = (150, 32), (40, 16)
 """Numbers of pods that are tried, and pods that are modelled at once, at most: on one node, and on several together."""
@@ -81,7 +79,7 @@ def most_used_together(fleet: Fleet, site: Site, free: Mapping[str, int], solver
     devices that are dealt to it can be used; more than each node would use if nobody else took any cannot. Few nodes
     are also looked at as one.
     """
-    found = used_at_once(fleet, site, free, solver, limits.part(_AT_ONCE))
+    found = used_at_once(fleet, site, free, solver, limits.part(SHARE))
     left = {kind: n for kind, n in free.items() if kind not in found or found[kind][0] < found[kind][1]}
     for kind, (least, most) in _one_by_one(fleet, site, left, solver, limits).items():
         found[kind] = _narrowed(found.get(kind, (0, most)), (least, most))
