@@ -1,20 +1,23 @@
-"""One door to the solvers that may be chosen: minimise an integer expression, get an honest outcome."""
+"""The one way to the solvers: minimise an integer expression, and accept only what has been shown (`outcome`)."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dra_lab.errors import SolverError
-from dra_lab.planner.highs import Highs, Outcome
+from dra_lab.planner.highs import Highs
 from dra_lab.planner.modelling import pulp
+from dra_lab.planner.outcome import Claim, Outcome, Rows, judged
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 
-SOLVERS = ("HiGHS", "CBC")
-"""HiGHS is the default: it tells its bound and can be cancelled; CBC is another engine to compare with."""
+_UNPRESOLVED = ["presolve off", "preprocess off"]
 
 
 def minimise(
@@ -35,11 +38,21 @@ def minimise(
     if limits.reached:
         return Outcome(None, None, stopped=True)
     lp.setObjective(pulp.LpAffineExpression(_not_empty(lp, expression)))
-    if solver == "CBC":
-        return _cbc(lp, limits)
-    engine = Highs(limits, on_improvement, options)
-    lp.solve(engine)
-    return engine.outcome
+    rows = Rows.of(lp)
+    began = time.perf_counter()
+    claim = SOLVERS[solver](lp, rows, limits, on_improvement, options)
+    outcome, values = judged(rows, claim)
+    if claim.presolved and (claim.optimal or claim.infeasible) and not limits.reached:
+        # Only a solve without presolve confirms it. It starts from what was found.
+        known = rows if values is None else replace(rows, start=values)
+        outcome, second = judged(known, _highs(lp, known, limits))
+        values = second if second is not None else values
+        outcome = outcome if values is None else replace(outcome, value=rows.value_of(values))
+    outcome = replace(outcome, seconds=time.perf_counter() - began)
+    for index, variable in enumerate(lp.variables()):
+        variable.varValue = None if values is None else int(values[index])
+    lp.assignStatus(*_status(outcome))
+    return outcome
 
 
 def _not_empty(lp: Any, expression: Expression) -> Expression:
@@ -49,24 +62,54 @@ def _not_empty(lp: Any, expression: Expression) -> Expression:
     return expression
 
 
-def _cbc(lp: Any, limits: Limits) -> Outcome:
-    began = time.perf_counter()
+def _status(outcome: Outcome) -> tuple[int, int]:
+    """Return the status of a model and of its solution, as PuLP names them."""
+    if outcome.proven:
+        return pulp.LpStatusOptimal, pulp.LpSolutionOptimal
+    if outcome.infeasible:
+        return pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible
+    found = outcome.value is not None
+    return pulp.LpStatusNotSolved, pulp.LpSolutionIntegerFeasible if found else pulp.LpSolutionNoSolutionFound
+
+
+def _highs(
+    lp: Any,
+    rows: Rows,
+    limits: Limits,
+    on_improvement: Callable[[int, int | None], None] | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Claim:
+    """Return what HiGHS says of a model."""
+    engine = Highs(rows, limits, on_improvement, options)
+    lp.solve(engine)
+    return engine.claim
+
+
+def _cbc(lp: Any, _rows: Rows, limits: Limits, *_: object) -> Claim:
+    """Return what CBC says of a model; without its presolve, CBC 2.10 crashes on some models that have no solution."""
     try:
-        with warnings.catch_warnings():
-            # PuLP 3 announces that 4 will not bring CBC along; the version is pinned.
-            warnings.simplefilter("ignore")
-            lp.solve(pulp.PULP_CBC_CMD(msg=0, threads=1, timeLimit=limits.left))
+        return _cbc_with(lp, limits, _UNPRESOLVED, presolved=False)
+    except pulp.PulpSolverError:
+        pass
+    try:
+        return _cbc_with(lp, limits, [], presolved=True)
     except pulp.PulpSolverError as error:
         raise SolverError(f"CBC failed ({error}); use the solver HiGHS") from error
-    seconds = time.perf_counter() - began
-    if lp.status == pulp.LpStatusInfeasible:
-        return Outcome(None, None, infeasible=True, seconds=seconds)
-    if lp.sol_status not in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):
-        for variable in lp.variables():
-            variable.varValue = None
-        return Outcome(None, None, stopped=True, seconds=seconds)
-    for variable in lp.variables():
-        variable.varValue = round(variable.varValue or 0)
-    value = round(pulp.value(lp.objective))
-    proven = lp.sol_status == pulp.LpSolutionOptimal
-    return Outcome(value, value if proven else None, stopped=not proven, seconds=seconds)
+
+
+def _cbc_with(lp: Any, limits: Limits, options: list[str], *, presolved: bool) -> Claim:
+    with warnings.catch_warnings():
+        # PuLP 3 announces that 4 will not bring CBC along; the version is pinned.
+        warnings.simplefilter("ignore")
+        lp.solve(pulp.PULP_CBC_CMD(msg=0, threads=1, timeLimit=limits.left, options=options))
+    infeasible = lp.status == pulp.LpStatusInfeasible
+    optimal = lp.sol_status == pulp.LpSolutionOptimal
+    if infeasible or not (optimal or lp.sol_status == pulp.LpSolutionIntegerFeasible):
+        return Claim(infeasible=infeasible, presolved=presolved)
+    values = np.array([variable.varValue or 0 for variable in lp.variables()], dtype=float)
+    bound = float(pulp.value(lp.objective)) if optimal else None
+    return Claim(values=values, bound=bound, optimal=optimal, presolved=presolved)
+
+
+SOLVERS: dict[str, Callable[..., Claim]] = {"HiGHS": _highs, "CBC": _cbc}
+"""HiGHS is the default, because it reports its bound and can be cancelled. CBC is another engine to compare with."""

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dra_lab.errors import SolverError
 from dra_lab.model.plan import DAMAGE, GOALS, GoalValue
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.constraints import build_model
-from dra_lab.planner.highs import Outcome
 from dra_lab.planner.objectives import Objective, objectives
+from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import Taken, minimise_exactly, read_taken
@@ -178,8 +177,6 @@ def _stage(run: _Run, position: int, objective: Objective) -> bool:
     bound: int | None = floor
     if value > floor:
         outcome = _minimise(run, objective.expression, value)
-        if outcome.infeasible:
-            raise SolverError(f"the solver lost its own solution at goal {objective.goal!r}; try the solver CBC")
         bound = max(floor, outcome.bound) if outcome.bound is not None else floor
         value = min(value, _values(run)[objective.goal])
     proven = _conclude(run, objective.goal, value, bound)

@@ -16,7 +16,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import make_plan
 from dra_lab.planner.engine import minimise
-from dra_lab.planner.highs import integer_bound
+from dra_lab.planner.outcome import integer_bound
 from dra_lab.planner.progress import Limits, Progress
 
 RELEASE = KubernetesRelease("1.36")

@@ -13,8 +13,8 @@ from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, fewer_hom
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import Relaxation
 from dra_lab.planner.fleet.starts import best_start, greedy
-from dra_lab.planner.highs import Outcome
 from dra_lab.planner.modelling import pulp
+from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 

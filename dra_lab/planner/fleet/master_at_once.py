@@ -10,7 +10,7 @@ from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.starts import greedy
-from dra_lab.planner.highs import Outcome
+from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 

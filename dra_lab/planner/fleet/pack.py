@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.objectives import objectives
@@ -103,20 +102,7 @@ def _model(copies: Copies, order: Sequence[str], limits: Limits, solver: str) ->
         for at, goal in enumerate(objectives(one, order)):
             goals[at] = goals[at] + goal.expression
             floors[at] += goal.floor
-    _break_symmetry(model, copies)
     return _Stage(model, tuple(ones), tuple(order), tuple(goals), tuple(floors), solver, limits)
-
-
-def _break_symmetry(model: Model, copies: Copies) -> None:
-    """Replicas of one part are interchangeable: the weighted sums of the groups they take are put in order."""
-    before: dict[int, Expression] = {}
-    for copy in copies.copies:
-        part = copies.parts[copy.part]
-        mine = range(copy.first, copy.first + part.asks[1] - part.asks[0])
-        weight = total((group + 1) * variable for (ask, group), variable in model.take.items() if ask in mine)
-        if copy.part in before and not isinstance(weight, int):
-            model.require(before[copy.part] <= weight, "order", str(copy.first))
-        before[copy.part] = weight
 
 
 def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
@@ -129,8 +115,6 @@ def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
         bound: int | None = floor
         if value > floor:
             outcome = minimise_exactly(stage.model, goal, stage.solver, stage.limits, value)
-            if outcome.infeasible:
-                raise SolverError("the solver lost its own solution while packing a node; try the solver CBC")
             bound = max(floor, outcome.bound) if outcome.bound is not None else floor
             value = min(value, _values(stage)[at])
         if bound is None or bound < value:

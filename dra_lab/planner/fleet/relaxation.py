@@ -14,7 +14,7 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Homes, Rack, Together
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.highs import integer_bound
+from dra_lab.planner.outcome import integer_bound
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array
 

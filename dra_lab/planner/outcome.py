@@ -1,0 +1,164 @@
+"""What a solver claims about an integer model, recounted: an outcome contains only what has been shown.
+
+Solvers err. HiGHS with presolve calls feasible models infeasible (docs/upstream/highs-presolve.md), stock PuLP calls an
+answer at the time limit "Optimal", and a solution may keep a row only within a tolerance. Therefore a solver returns a
+`Claim`, and `judged` is the only function that turns a claim into an `Outcome`:
+
+- Values count if they keep every row. Their objective is counted here.
+- "Infeasible" and a bound are proofs only if they come from a solve without presolve.
+- "Infeasible" is no proof if a solution is known, and a bound is none if a solution below it is known.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dra_lab.planner.modelling import pulp
+from dra_lab.planner.states.columns import Array
+
+_ABSOLUTE, _RELATIVE = 1e-6, 1e-9
+_ROUNDING = 1e-6
+"""How far a row may be off, relative to its terms. Amounts that large are recounted exactly by `recount.overbooked`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a solve ended with; the objective is integer and minimised.
+
+    `value` is the incumbent's objective (None: no solution was found), `bound` the smallest integer that one
+    may still have (None: unknown), `infeasible` a proof that there is no solution, `stopped` that the solve ended
+    without a proof that it accepts.
+    """
+
+    value: int | None
+    bound: int | None
+    infeasible: bool = False
+    stopped: bool = False
+    seconds: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        """Return whether no better integer value can exist; the solver's own "optimal" does not count."""
+        return self.value is not None and self.bound is not None and self.bound >= self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a solver says about a model: values, a bound of the objective, and how the solve ended.
+
+    `presolved` says that the solver changed the model before it looked at it.
+    """
+
+    values: Array | None = None
+    bound: float | None = None
+    optimal: bool = False
+    infeasible: bool = False
+    presolved: bool = True
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A PuLP model as arrays: `factor` of `column` for each entry, by rows that begin at `begin`.
+
+    `start` are the values that the variables have before the solve, None if some variable has none.
+    """
+
+    cost: Array
+    offset: float
+    least: Array
+    most: Array
+    begin: Array
+    column: Array
+    factor: Array
+    lower: Array
+    upper: Array
+    start: Array | None
+
+    @classmethod
+    def of(cls, lp: Any) -> Rows:
+        """Return the arrays of a PuLP model whose variables are all integers with finite bounds."""
+        variables = lp.variables()
+        place = {variable: index for index, variable in enumerate(variables)}
+        cost = np.zeros(len(variables))
+        for variable, factor in lp.objective.items():
+            cost[place[variable]] = factor
+        column: list[int] = []
+        factors: list[float] = []
+        begin, lower, upper = [0], [], []
+        for row in lp.constraints():
+            for variable, factor in row.items():
+                if factor:
+                    column.append(place[variable])
+                    factors.append(factor)
+            begin.append(len(column))
+            side = -row.constant
+            lower.append(-math.inf if row.sense == pulp.LpConstraintLE else side)
+            upper.append(math.inf if row.sense == pulp.LpConstraintGE else side)
+        known = all(variable.varValue is not None for variable in variables)
+        return cls(
+            cost=cost,
+            offset=lp.objective.constant,
+            least=np.array([variable.lowBound for variable in variables], dtype=float),
+            most=np.array([variable.upBound for variable in variables], dtype=float),
+            begin=np.array(begin, dtype=np.int32),
+            column=np.array(column, dtype=np.int32),
+            factor=np.array(factors, dtype=float),
+            lower=np.array(lower, dtype=float),
+            upper=np.array(upper, dtype=float),
+            start=np.array([variable.varValue for variable in variables], dtype=float) if known else None,
+        )
+
+    @cached_property
+    def _row(self) -> Array:
+        return np.repeat(np.arange(len(self.lower)), np.diff(self.begin))
+
+    def are_kept_by(self, values: Array) -> bool:
+        """Return whether whole values are within their bounds and keep every row."""
+        if ((values < self.least) | (values > self.most)).any():
+            return False
+        terms = self.factor * values[self.column]
+        sums = np.bincount(self._row, terms, len(self.lower))
+        slack = _ROUNDING * np.bincount(self._row, np.abs(terms), len(self.lower))
+        return bool(((sums >= self.lower - slack) & (sums <= self.upper + slack)).all())
+
+    def value_of(self, values: Array) -> int:
+        """Return the objective of whole values."""
+        return round(float(self.cost @ values) + self.offset)
+
+
+def integer_bound(bound: float) -> int | None:
+    """Return the smallest integer that is not below a solver's bound, None for no bound at all."""
+    return math.ceil(bound - max(_ABSOLUTE, _RELATIVE * abs(bound))) if math.isfinite(bound) else None
+
+
+def judged(rows: Rows, claim: Claim) -> tuple[Outcome, Array | None]:
+    """Return what has been shown by a claim, with the whole values of its solution.
+
+    Args:
+        rows: The model, with the values that its variables had before the solve.
+        claim: What the solver said.
+
+    Returns:
+        The outcome, and the values of the variables, None if the claim contains no solution of the model.
+    """
+    values = None if claim.values is None else np.round(claim.values)
+    wrong = values is not None and not rows.are_kept_by(values)
+    if wrong:
+        values = None
+    value = None if values is None else rows.value_of(values)
+    started = rows.start is not None and rows.are_kept_by(rows.start)
+    possible = [found for found in (value, rows.value_of(rows.start) if started else None) if found is not None]
+    trusted = not (claim.presolved or wrong)
+    if claim.infeasible:
+        shown = trusted and not possible
+        return Outcome(value, None, infeasible=shown, stopped=not shown), values
+    bound = integer_bound(claim.bound) if trusted and claim.bound is not None else None
+    if bound is not None and min(possible, default=bound) < bound:
+        bound = None
+    stopped = not claim.optimal or bound is None or value is None
+    return Outcome(value, bound, stopped=stopped), values
