@@ -23,8 +23,8 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
     """HiGHS in this process, for pure integer models that minimise; what it says of the model is in `claim`.
 
     PuLP's own interface adds rows one by one and calls a time-limited answer "Optimal". This one passes the model at
-    once and takes the start of the rows. HiGHS runs without presolve, because presolve (also that of a restart) calls
-    feasible models infeasible (docs/upstream/highs-presolve.md).
+    once and takes the start of the rows. HiGHS runs without presolve, also at restarts, because presolve calls feasible
+    models infeasible (docs/upstream/highs-presolve.md).
     """
 
     name = "dra_lab_highs"
@@ -78,7 +78,6 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
             "mip_rel_gap": 0.0,
             "mip_abs_gap": _GAP,
             "presolve": "off",
-            "mip_allow_restart": False,
             # On models of this size it takes three quarters of the time and finds nothing that the rest does not.
             "mip_heuristic_run_feasibility_jump": False,
         }

@@ -81,7 +81,7 @@ def cost_of_proofs(run: Callable[[], object]) -> tuple[int, float, float]:
 
     def both(lp: object, rows: object, limits: Limits, told: object = None, options: object = None) -> object:
         began = time.perf_counter()
-        plain(lp, rows, limits, None, {**(options or {}), "presolve": "on", "mip_allow_restart": True})
+        plain(lp, rows, limits, None, {**(options or {}), "presolve": "on"})
         between = time.perf_counter()
         claim = plain(lp, rows, limits, told, options)
         times.append((between - began, time.perf_counter() - between))

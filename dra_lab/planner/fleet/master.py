@@ -18,7 +18,7 @@ from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 
-_OPTIONS = {"presolve": "off", "mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
+_OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 """Several times faster on this model, which is all columns: each stage then begins from the one before."""
 
 
