@@ -12,12 +12,13 @@ say     = @printf '\n== %s\n' "$(1)"
 FRONT_END := $(filter-out %.py,$(wildcard widgets/*.* widgets/src/* widgets/src/*/* widgets/labextension/*.json widgets/labextension/src/* widgets/labextension/style/*))
 SET_UP    := pyproject.toml hatch_build.py widgets/front_end.py widgets/package-lock.json
 
-.PHONY: help lab test quick bench clean lint types contracts unit typescript notebooks browser packaging installed front-end
+.PHONY: help lab test test-long quick bench clean lint types contracts unit typescript notebooks browser packaging installed front-end
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make lab     set up and open the planner in JupyterLab"
 	@echo "make test    set up and run everything: lint, types, contracts, tests, TypeScript, notebooks, browser, packaging"
+	@echo "make test-long   run the tests with thousands of cases; DRA_LAB_SEEDS=1000:3000 chooses other cases"
 	@echo "make quick   lint, types, contracts and unit tests (4 to 5 minutes on two cores)"
 	@echo "make bench   measure the speeds of the README and print them beside their targets"
 	@echo "make clean   remove what was built and installed here; your plans stay"
@@ -57,6 +58,11 @@ lab: $(VENV)/.ready-to-plan
 test: quick typescript notebooks installed
 	$(call say,everything passed)
 
+# Thousands of random cases, and every real file: what takes too long for each change.
+test-long: front-end
+	$(call say,tests with thousands of cases: pytest -m long   [30 to 60 minutes on two cores])
+	@$(BIN)/python -m pytest -q -n auto -m long
+
 quick: lint types contracts unit
 
 bench: front-end
@@ -80,7 +86,7 @@ contracts: $(VENV)/.ready-to-test
 
 unit: front-end
 	$(call say,unit tests: pytest   [4 minutes on two cores])
-	@$(BIN)/python -m pytest -q -n auto -m "not browser and not slow"
+	@$(BIN)/python -m pytest -q -n auto -m "not browser and not slow and not long"
 
 typescript: front-end
 	$(call say,TypeScript: tsc and vitest   [10 s])
