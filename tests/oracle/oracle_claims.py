@@ -1,0 +1,467 @@
+"""Claims whose best packing can be counted: how many fit on a node, and what they are worth at least; no solver.
+
+Every class has `sketch` (the drawing), `most` (replicas that a node holds), `costs` (the least values of the first
+goals for some replicas on a node: NUMA nodes, GPUs without a NIC, PCIe roots) and `times` (the claim multiplied).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate
+
+from exhaustive_plans import CPU, GPU, NIC, selector
+from oracle_clusters import CORES, PROFILES, Free, fits_beside
+
+from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
+from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link
+
+ROOTS, NUMAS, NODE = "pcieRoot", "numaNode", ""
+"""Levels of a link from near to far; NODE is no link."""
+
+Places = list[list[tuple[int, int]]]
+"""(GPUs, NICs) of each PCIe root, place by place."""
+
+
+def places(free: Free, level: str) -> Places:
+    """Return the free devices of each root, grouped by the places of a level."""
+    if level == ROOTS:
+        return [[(gpus, nics)] for _, gpus, nics in free.roots]
+    on_numa = [rows for _, _, rows, _ in free.on_numa()]
+    return on_numa if level == NUMAS else [[row for rows in on_numa for row in rows]]
+
+
+def request(name: str, driver: str, count: int = 1, profile: str = "", cores: int = 0) -> DeviceRequest:
+    """Return a request for devices of a driver, partitions of a profile, or cores."""
+    asked = ExactDeviceRequest(
+        device_class_name=driver,
+        count=count,
+        selectors=(selector(f'device.attributes["{GPU}"].profile == "{profile}"'),) if profile else (),
+        capacity=CapacityRequirements(requests={CORES: cores}) if cores else None,
+    )
+    return DeviceRequest(name=name, exactly=asked)
+
+
+def link(where: str, *names: str, how: How = How.TOGETHER) -> Link:
+    """Return a must-link between requests."""
+    return Link(name=f"{how}-{where.lower()}-{len(names)}", requests=names, where=where, how=how)
+
+
+def pairs_of(count: int, ends: int, k: int, m: int) -> int:
+    """Return how often k of some and m of others can be taken."""
+    return min(have // each for have, each in ((count, k), (ends, m)) if each)
+
+
+@dataclass(frozen=True)
+class Together:
+    """k GPUs and m NICs on one place of a level; either may be 0."""
+
+    k: int
+    m: int
+    level: str
+
+    @property
+    def devices(self) -> int:
+        """Return the devices of a replica."""
+        return self.k + self.m
+
+    @property
+    def uses(self) -> dict[str, int]:
+        """Return what a replica uses of each kind."""
+        return {kind: count for kind, count in (("gpu", self.k), ("nic", self.m)) if count}
+
+    def sketch(self) -> ClaimSketch:
+        """Return the drawing."""
+        asked = [request("gpu", GPU, self.k)] * bool(self.k) + [request("nic", NIC, self.m)] * bool(self.m)
+        links = (link(self.level, *(r.name for r in asked)),) if self.level else ()
+        return ClaimSketch(requests=tuple(asked), links=links)
+
+    def in_place(self, rows: Sequence[tuple[int, int]]) -> int:
+        """Return how many replicas the roots of one place hold."""
+        return pairs_of(sum(g for g, _ in rows), sum(n for _, n in rows), self.k, self.m)
+
+    def most(self, free: Free) -> int:
+        """Add up the places."""
+        return sum(map(self.in_place, places(free, self.level)))
+
+    def costs(self, free: Free, count: int) -> tuple[int, ...]:
+        """Everything is known on one root, or of one GPU and one NIC; else only the NUMA nodes of a NUMA link are."""
+        alone = max(0, self.k - self.m) if self.k and self.m else 0
+        if self.level == ROOTS or self.devices == 1:
+            return (count, count * alone, count)
+        if (self.k, self.m) != (1, 1):
+            return (count,) if self.level == NUMAS else ()
+        near = replace(self, level=NUMAS).most(free)
+        unpaired = max(0, count - replace(self, level=ROOTS).most(free))
+        return (count + max(0, count - near), unpaired, count + unpaired)
+
+    def times(self, scale: int) -> Together:
+        """Multiply the counts."""
+        return replace(self, k=self.k * scale, m=self.m * scale)
+
+
+@dataclass(frozen=True)
+class OneToOne:
+    """k NICs and k times j GPUs one to one at one PCIe root each; all on one NUMA node, if asked."""
+
+    k: int
+    j: int = 1
+    near: bool = False
+    level: str = ROOTS
+
+    @property
+    def devices(self) -> int:
+        """Return the devices of a replica."""
+        return self.k * (self.j + 1)
+
+    @property
+    def uses(self) -> dict[str, int]:
+        """Return what a replica uses of each kind."""
+        return {"gpu": self.k * self.j, "nic": self.k}
+
+    def sketch(self) -> ClaimSketch:
+        """Return the drawing."""
+        links = [link(self.level, "gpu", "nic", how=How.PAIRWISE)] + [link(NUMAS, "gpu", "nic")] * self.near
+        return ClaimSketch(
+            requests=(request("gpu", GPU, self.k * self.j), request("nic", NIC, self.k)), links=tuple(links)
+        )
+
+    def groups(self, free: Free) -> list[int]:
+        """Return how many groups of j GPUs and a NIC each NUMA node holds."""
+        group = Together(self.j, 1, self.level)
+        return [
+            sum(group.in_place([row]) for row in rows) if self.level == ROOTS else group.in_place(rows)
+            for rows in places(free, NUMAS)
+        ]
+
+    def most(self, free: Free) -> int:
+        """A replica takes any k groups, or k of one NUMA node."""
+        found = self.groups(free)
+        return sum(groups // self.k for groups in found) if self.near else sum(found) // self.k
+
+    def costs(self, free: Free, count: int) -> tuple[int, ...]:
+        """Between two NUMA nodes only what the whole replicas of each leave over is spanned."""
+        found, unpaired = self.groups(free), count * self.k * (self.j - 1)
+        rest = (unpaired,) if self.level == ROOTS else ()
+        if self.near:
+            return (count, *rest)
+        if len(found) > 2:
+            return ()
+        return (count + max(0, count - sum(groups // self.k for groups in found)), *rest)
+
+    def times(self, scale: int) -> OneToOne:
+        """Multiply the counts."""
+        return replace(self, k=self.k * scale)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """k GPUs, no two of them on one place of a level; with `nics` each has a NIC of its own at its root."""
+
+    k: int
+    level: str = ROOTS
+    nics: bool = False
+
+    @property
+    def devices(self) -> int:
+        """Return the devices of a replica."""
+        return self.k * (2 if self.nics else 1)
+
+    @property
+    def uses(self) -> dict[str, int]:
+        """Return what a replica uses of each kind."""
+        return {"gpu": self.k} | ({"nic": self.k} if self.nics else {})
+
+    def sketch(self) -> ClaimSketch:
+        """Return the drawing."""
+        asked = (request("gpu", GPU, self.k), *[request("nic", NIC, self.k)] * self.nics)
+        pairs = [link(ROOTS, "gpu", "nic", how=How.PAIRWISE)] * self.nics
+        return ClaimSketch(requests=asked, links=(link(self.level, "gpu", how=How.APART), *pairs))
+
+    def most(self, free: Free) -> int:
+        """A replica takes one of a place at most, so that n replicas take n of a place at most (Gale and Ryser)."""
+        own = [sum(min(row) if self.nics else row[0] for row in rows) for rows in places(free, self.level)]
+        count = sum(own) // self.k
+        while sum(min(there, count) for there in own) < self.k * count:
+            count -= 1
+        return count
+
+    def costs(self, free: Free, count: int) -> tuple[int, ...]:
+        """Devices on k NUMA nodes are on k roots."""
+        return (self.k * count, 0, self.k * count) if self.level == NUMAS else ()
+
+    def times(self, scale: int) -> Apart:
+        """Multiply the counts."""
+        return replace(self, k=self.k * scale)
+
+
+@dataclass(frozen=True)
+class WithCores:
+    """k GPUs and m NICs at one PCIe root, and cores of one CPU device on their NUMA node."""
+
+    k: int
+    m: int
+    cores: int
+    parts: int = 1
+
+    @property
+    def devices(self) -> int:
+        """Return the devices of a replica."""
+        return self.k + self.m + self.parts
+
+    @property
+    def uses(self) -> dict[str, int]:
+        """Return what a replica uses of each kind."""
+        return {**Together(self.k, self.m, ROOTS).uses, "cpu": self.cores}
+
+    def sketch(self) -> ClaimSketch:
+        """Return the drawing."""
+        near = Together(self.k, self.m, ROOTS).sketch()
+        first = near.requests[0].name
+        asked = (*near.requests, request("cpu", CPU, cores=self.cores))
+        return ClaimSketch(requests=asked, links=(*near.links, link(NUMAS, first, "cpu")))
+
+    def most(self, free: Free) -> int:
+        """On each NUMA node, as many as both the roots and the cores are enough for."""
+        here = Together(self.k, self.m, ROOTS)
+        return sum(
+            min(sum(here.in_place([row]) for row in rows), sum(left // self.cores for left in cores) // self.parts)
+            for _, _, rows, cores in free.on_numa()
+        )
+
+    def costs(self, free: Free, count: int) -> tuple[int, ...]:
+        """A replica is on one root and one NUMA node."""
+        return Together(self.k, self.m, ROOTS).costs(free, count)
+
+    def times(self, scale: int) -> WithCores:
+        """Multiply the counts and the cores."""
+        return WithCores(self.k * scale, self.m * scale, self.cores * scale)
+
+
+@dataclass(frozen=True)
+class Cores:
+    """Cores of one CPU device that pods share; where none has as many, of several in equal parts."""
+
+    cores: int
+    parts: int = 1
+
+    @property
+    def devices(self) -> int:
+        """Return the devices of a replica."""
+        return self.parts
+
+    @property
+    def uses(self) -> dict[str, int]:
+        """Return what a replica uses of each kind."""
+        return {"cpu": self.cores}
+
+    def sketch(self) -> ClaimSketch:
+        """Return the drawing."""
+        return ClaimSketch(requests=(request("cpu", CPU, cores=self.cores),))
+
+    def most(self, free: Free) -> int:
+        """Add up the CPU devices."""
+        return sum(left // self.cores for _, left in free.cores) // self.parts
+
+    def costs(self, free: Free, count: int) -> tuple[int, ...]:
+        """A replica is on one NUMA node."""
+        return (count, 0, 0)
+
+    def times(self, scale: int) -> Cores:
+        """Multiply the cores."""
+        return Cores(self.cores * scale)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition of a GPU; with `nic`, at one PCIe root with a NIC."""
+
+    profile: str
+    nic: bool = False
+
+    @property
+    def devices(self) -> int:
+        """Return the devices of a replica."""
+        return 1 + self.nic
+
+    @property
+    def uses(self) -> dict[str, int]:
+        """Return what a replica uses of each kind that is counted here."""
+        return {"nic": 1} if self.nic else {}
+
+    def sketch(self) -> ClaimSketch:
+        """Return the drawing."""
+        asked = (request("gpu", GPU, profile=self.profile), *[request("nic", NIC)] * self.nic)
+        return ClaimSketch(requests=asked, links=(link(ROOTS, "gpu", "nic"),) if self.nic else ())
+
+    def most(self, free: Free) -> int:
+        """Add up the GPUs; each is at a root of its own."""
+        found = 0
+        for root, used in free.split.values():
+            fits = len(partitions(tuple(sorted(used)), self.profile, self.profile)) - 1
+            found += min(fits, free.nics[root]) if self.nic else fits
+        return found
+
+    def costs(self, free: Free, count: int) -> tuple[int, ...]:
+        """A replica is on one NUMA node."""
+        return (count,)
+
+    def times(self, scale: int) -> None:
+        """Partitions are not multiplied: it is not known here how many of them fit one pod."""
+
+
+def in_parts(claim: Claim, largest: int) -> Claim:
+    """Return a claim with cores in as few equal whole parts as the largest CPU device demands (`expand`)."""
+    if not isinstance(claim, Cores | WithCores) or claim.cores <= largest:
+        return claim
+    counts = (count for count in range(2, MAX_DEVICES + 1) if not claim.cores % count)
+    parts = next((count for count in counts if claim.cores // count <= largest), None)
+    return claim if parts is None else replace(claim, cores=claim.cores // parts, parts=parts)
+
+
+@cache
+def partitions(used: tuple[tuple[str, int], ...], first: str, second: str) -> tuple[int, ...]:
+    """Return the most partitions of the second profile on a GPU for each number of the first, by trying all.
+
+    For equal profiles the numbers of the first alone count.
+    """
+    best: dict[int, int] = {}
+
+    def extend(taken: list[tuple[str, int]], counts: tuple[int, int], after: int) -> None:
+        best[counts[0]] = max(best.get(counts[0], 0), counts[1])
+        for at in range(after, len(every)):
+            if fits_beside(taken, *every[at]):
+                is_first = every[at][0] == first
+                extend([*taken, every[at]], (counts[0] + is_first, counts[1] + (not is_first)), at + 1)
+
+    every = [(profile, at) for profile in dict.fromkeys((first, second)) for at in range(len(PROFILES[profile][1]))]
+    extend(list(used), (0, 0), 0)
+    # What fits beside more of the first fits beside fewer of them too.
+    return tuple(accumulate((best[count] for count in sorted(best, reverse=True)), max))[::-1]
+
+
+Claim = Together | OneToOne | Apart | WithCores | Cores | Partition
+
+
+# ---------------------------------------------------------------- two workloads
+
+
+def frontier(free: Free, claims: Sequence[Claim]) -> list[int]:
+    """Return for each number of the first claim's replicas on a node the most of the second's beside them."""
+    if len(claims) == 1:
+        return [0] * (claims[0].most(free) + 1)
+    found = [0]
+    for part in _units(free, *claims):
+        found = joined(found, part)
+    return found
+
+
+def joined(one: Sequence[int], other: Sequence[int], cap: int | None = None) -> list[int]:
+    """Return the frontier of two places together, up to `cap` of the first."""
+    last = len(one) + len(other) - 2
+    found = [0] * (min(last, cap) + 1 if cap is not None else last + 1)
+    for a, b in enumerate(one):
+        for c, d in enumerate(other[: max(0, len(found) - a)]):
+            found[a + c] = max(found[a + c], b + d)
+    return found
+
+
+def _units(free: Free, first: Claim, second: Claim) -> Iterator[list[int]]:
+    """Yield the frontiers of places that do not share devices."""
+    if isinstance(first, Partition) and isinstance(second, Partition):
+        yield from (
+            list(partitions(tuple(sorted(used)), first.profile, second.profile)) for _, used in free.split.values()
+        )
+    elif isinstance(first, Cores) and isinstance(second, Cores):
+        yield from (
+            [(left - n * first.cores) // second.cores for n in range(left // first.cores + 1)] for _, left in free.cores
+        )
+    elif isinstance(first, Together) and isinstance(second, Together):
+        near, far = (first, second) if _width(first) <= _width(second) else (second, first)
+        for rows in places(free, far.level):
+            found = list(_beside(rows, near, far))
+            yield found if near is first else _turned(found)
+    else:
+        raise NotImplementedError
+
+
+def _width(claim: Together) -> int:
+    return (ROOTS, NUMAS, NODE).index(claim.level)
+
+
+def _beside(rows: Sequence[tuple[int, int]], near: Together, far: Together) -> Iterator[int]:
+    """Yield the most of the wider claim in a place for each number of the narrower one."""
+    inner = [near.in_place([row]) for row in rows] if near.level == ROOTS != far.level else [near.in_place(rows)]
+    gpus, nics = sum(g for g, _ in rows), sum(n for _, n in rows)
+    for count in range(sum(inner) + 1):
+        yield pairs_of(gpus - count * near.k, nics - count * near.m, far.k, far.m)
+
+
+def _turned(found: Sequence[int]) -> list[int]:
+    """Exchange the two claims of a frontier."""
+    return [max(a for a, most in enumerate(found) if most >= b) for b in range(max(found) + 1)]
+
+
+# ---------------------------------------------------------------- families
+
+
+def random_claims(rng: random.Random, family: str) -> tuple[Claim, ...]:
+    """Draw the claims of one or two workloads."""
+    small, cores = rng.choice([1, 1, 2, 3, 4]), rng.choice([1, 2, 3, 5, 8])
+    first, second = rng.sample(list(PROFILES), 2)
+    drawn: dict[str, tuple[Claim, ...]] = {
+        "pairs on a root": (Together(1, 1, ROOTS),),
+        "pairs on a NUMA node": (Together(1, 1, NUMAS),),
+        "pairs anywhere": (Together(1, 1, NODE),),
+        "GPUs and NICs together": (Together(small, rng.choice([1, 2, 3]), rng.choice([ROOTS, NUMAS])),),
+        "GPUs and one NIC": (Together(rng.choice([2, 3, 4]), 1, rng.choice([ROOTS, NUMAS])),),
+        "one to one on roots": (OneToOne(rng.choice([2, 3, 4, 8])),),
+        "one to one on NUMA nodes": (OneToOne(rng.choice([2, 3, 4]), level=NUMAS),),
+        "one to one on roots of one NUMA node": (OneToOne(rng.choice([2, 3, 4]), near=True),),
+        "two GPUs to one NIC": (OneToOne(rng.choice([1, 2, 3]), j=2),),
+        "apart on roots": (Apart(rng.choice([2, 3, 4])),),
+        "apart on NUMA nodes": (Apart(2, NUMAS),),
+        "pairs apart on roots": (Apart(rng.choice([2, 3]), nics=True),),
+        "GPU, NIC and CPUs": (WithCores(rng.choice([1, 1, 2]), 1, cores),),
+        "shares": (Cores(cores),),
+        "two shares": (Cores(cores), Cores(rng.choice([4, 6, 7, 12]))),
+        "partitions": (Partition(first),),
+        "partitions with a NIC": (Partition(first, nic=True),),
+        "two sizes of partitions": (Partition(first), Partition(second)),
+        "two workloads on roots": (Together(1, 1, ROOTS), Together(rng.choice([1, 2]), rng.choice([0, 1, 2]), ROOTS)),
+        "two workloads on NUMA nodes": (Together(1, 1, NUMAS), Together(rng.choice([2, 3]), rng.choice([0, 1]), NUMAS)),
+        "pairs and GPUs": (Together(1, 1, ROOTS), Together(small, 0, rng.choice([NUMAS, NODE]))),
+        "near and far": (
+            Together(rng.choice([1, 2]), 1, ROOTS),
+            Together(rng.choice([1, 2]), 1, rng.choice([NUMAS, NODE])),
+        ),
+    }
+    return drawn[family]
+
+
+FAMILIES = (
+    "pairs on a root",
+    "pairs on a NUMA node",
+    "pairs anywhere",
+    "GPUs and NICs together",
+    "GPUs and one NIC",
+    "one to one on roots",
+    "one to one on NUMA nodes",
+    "one to one on roots of one NUMA node",
+    "two GPUs to one NIC",
+    "apart on roots",
+    "apart on NUMA nodes",
+    "pairs apart on roots",
+    "GPU, NIC and CPUs",
+    "shares",
+    "two shares",
+    "partitions",
+    "partitions with a NIC",
+    "two sizes of partitions",
+    "two workloads on roots",
+    "two workloads on NUMA nodes",
+    "pairs and GPUs",
+    "near and far",
+)

@@ -1,0 +1,30 @@
+"""Fleets of real size whose optimum is counted: no value, bound or proof of the planner disagrees with the count."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from oracle_cases import run, seeds
+
+AT_ONCE = 25
+"""Cases of one test of `make test-long`."""
+
+MANY = seeds(1_000, 5_000)
+
+
+@pytest.mark.parametrize("seed", seeds(0, 200))
+def test_no_answer_disagrees_with_the_count(seed, record_property):
+    """A found value is at most the optimum, a bound at least, a proven value equal; no answer excludes another."""
+    case = run(seed)
+    record_property("oracle", case.asked)
+    assert case.wrong == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", MANY[::AT_ONCE])
+def test_no_answer_disagrees_with_the_count_in_thousands_of_cases(first, record_property):
+    """Every question is asked of every case."""
+    cases = [run(seed, everything=True) for seed in range(first, min(first + AT_ONCE, MANY.stop))]
+    record_property("oracle", sum((case.asked for case in cases), Counter()))
+    assert [sentence for case in cases for sentence in case.wrong] == []
