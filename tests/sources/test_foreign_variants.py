@@ -142,3 +142,25 @@ def test_a_file_of_several_hosts_is_refused():
     two = one.replace(b"</system>", b'  <cpu host_hash="0x2" numaid="0"/>\n</system>')
     with pytest.raises(SourceError, match=r"a\.xml:15.* 2 hosts"):
         decode_inventory(two, "a.xml")
+
+
+def test_bridges_of_rccl_may_repeat_an_address():
+    """RCCL writes the functions of one switch with one address: two bridges are read, and a Finding reports it."""
+    card = '<pci busid="0000:c5:00.0" class="0x060400"><pci busid="0000:{}:00.0" class="0x038000"/></pci>'
+    text = "<system><cpu numaid='0' affinity='ff'>\n" + card.format("cf") + "\n" + card.format("d0") + "</cpu></system>"
+    found = decode_inventory(text.encode(), "a.xml")
+    assert len({device.text("rootGroup") for device in found.of("gpu")}) == 2
+    assert [finding.rule for finding in found.findings] == ["topology-repeated-bridge"]
+
+
+def test_a_nic_may_have_the_address_of_a_bridge():
+    """RCCL's own models have a NIC at the address of a bridge; both are read."""
+    text = '<system><cpu numaid="0" affinity="ff"><pci busid="0000:a1:00.0" class="0x060400">{}</pci></cpu></system>'
+    nic = '<pci busid="0000:a1:00.0" class="0x020700"/>'
+    assert len(decode_inventory(text.format(nic).encode(), "a.xml").of("nic")) == 1
+
+
+def test_the_graphs_of_nccl_are_named_as_such():
+    """NCCL's file of graphs has no hardware in it: the refusal names its outermost element."""
+    with pytest.raises(SourceError, match="<graphs>"):
+        decode_inventory(b'<graphs version="1"><graph id="0"/></graphs>', "graph.xml")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -39,6 +40,8 @@ class _Walk:
     bare: list[tuple[Element, Fact | None]] = field(default_factory=list)
     nics: list[Element] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
+    bridges: dict[str, int] = field(default_factory=dict)
+    repeated: list[Element] = field(default_factory=list)
     nets: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def origin(self, element: Element, path: str = "") -> Origin:
@@ -55,8 +58,11 @@ def read_nccl(root: Element, source: str) -> Inventory:
     """Return the inventory of a topology file of NCCL or RCCL.
 
     Devices below one bridge share a PCIe root, whose name is not in the file (`rootGroup`); switches that a cloud's
-    file invents (domain ffff) tell what is near, but nothing of PCIe roots. Raises SourceError with line and element
-    for a file that is none, for broken addresses and for an address that is there twice.
+    file invents (domain ffff) tell what is near, but nothing of PCIe roots. A GPU's vendor is its PCI vendor id;
+    without one, RCCL's `gcn=` and <xgmi> mean AMD, NCCL's <nvlink> and an `sm=` without `gcn=` mean NVIDIA. One library
+    wrote the whole file, so a GPU without any of these has the vendor of the others.
+    Raises SourceError with line and element for a file that is none, for broken addresses and for an address that is
+    there twice.
     """
     if root.tag != "system":
         raise SourceError(
@@ -84,6 +90,7 @@ def read_nccl(root: Element, source: str) -> Inventory:
         )
     switches = nearest_switches([(address, ("", *bridges)) for _, address, _, bridges in walk.found])
     devices = [_device(walk, *found, switches.get(found[1], "")) for found in walk.found]
+    devices = _with_vendors(devices)
     named = {device.text("rdmaDevice") for device in devices}
     devices += [nic for found in walk.bare for nic in _bare(walk, *found) if nic.name not in named]
     return Inventory(source, FORMAT, tuple(devices), tuple(nodes), tuple(_findings(walk, source)))
@@ -111,6 +118,16 @@ def _findings(walk: _Walk, source: str) -> Iterator[Finding]:
             "its switches have addresses in the domain ffff: the file's author invented them, drivers do not see them",
             "They serve as switches that kube-scheduler cannot be told about; PCIe roots are not known.",
             walk.origin(invented[0]),
+        )
+    if walk.repeated:
+        first = walk.repeated[0]
+        yield Finding(
+            "topology-repeated-bridge",
+            Severity.NOTE,
+            source,
+            f"the bridge {first.get('busid')[:40]} is there twice; both are read as different bridges",
+            "If they are one switch, write the file again with the environment variable NCCL_TOPO_DUMP_FILE set.",
+            walk.origin(first),
         )
     empty = [nic for nic in walk.nics if next(nic.named("net"), None) is None]
     if empty:
@@ -148,20 +165,33 @@ def _visit(walk: _Walk, element: Element, numa: Fact | None, bridges: tuple[str,
     address = pci_address(element.get("busid"))
     if not address:
         walk.refuse(f"busid is {element.get('busid')[:40]!r}, expected dddd:bb:dd.f", element)
-    if address in walk.seen:
-        walk.refuse(f"the address {address} is there twice (first on line {walk.seen[address]})", element)
-    walk.seen[address] = element.line
-    if len(walk.seen) > MAX_DEVICES:
+    code = _class(element)
+    own = _own_address(walk, element, address, code)
+    if len(walk.seen) + len(walk.bridges) + len(walk.repeated) > MAX_DEVICES:
         walk.refuse(f"there are more than {MAX_DEVICES} PCI devices, which is the limit", element)
     if not element.get("class") and not element.children:
         walk.refuse("it has no class, which says whether it is a GPU or a NIC", element)
-    code = _class(element)
     if code == _BRIDGE or any(child.tag == "pci" for child in element.children):
         for child in element.children:
-            _visit(walk, child, numa, (*bridges, address))
+            _visit(walk, child, numa, (*bridges, own))
     walk.nics += element.named("nic")
     if code != _BRIDGE:
         walk.found.append((element, address, numa, bridges))
+
+
+def _own_address(walk: _Walk, element: Element, address: str, code: str) -> str:
+    """Return a text that no other bridge has; refuse a device's address that is there twice.
+
+    RCCL writes the functions of one switch with one address, so a bridge may repeat it: they are different bridges.
+    """
+    if code != _BRIDGE:
+        if address in walk.seen:
+            walk.refuse(f"the address {address} is there twice (first on line {walk.seen[address]})", element)
+        walk.seen[address] = element.line
+    elif walk.bridges.setdefault(address, element.line) != element.line:
+        walk.repeated.append(element)
+        return f"{address} of line {element.line}"
+    return address
 
 
 def _class(element: Element) -> str:
@@ -173,8 +203,13 @@ def _kind(element: Element) -> str:
         return "gpu"
     if next(element.named("nic"), None) is not None:
         return "nic"
-    vendor, device = (element.get(key).lower().removeprefix("0x") for key in ("vendor", "device"))
-    return kind_of_pci(_class(element), vendor, device)
+    return kind_of_pci(_class(element), _pci_id(element, "vendor"), _pci_id(element, "device"))
+
+
+def _pci_id(element: Element, key: str) -> str:
+    """Return a vendor or device id in four hex digits, "" for none and for 0000 and ffff, which stand for none."""
+    text = element.get(key).lower().removeprefix("0x")
+    return text if re.fullmatch(r"[0-9a-f]{4}", text) and text not in ("0000", "ffff") else ""
 
 
 def _device(
@@ -182,9 +217,11 @@ def _device(
 ) -> InventoryDevice:
     facts = {"address": Fact(address, walk.origin(element, "busid"))}
     for key in ("vendor", "device"):
-        text = element.get(key).lower().removeprefix("0x")
-        if re.fullmatch(r"[0-9a-f]{4}", text) and text not in ("0000", "ffff"):
+        if text := _pci_id(element, key):
             facts[key] = Fact(text, walk.origin(element, key))
+    kind = _kind(element)
+    if kind == "gpu" and "vendor" not in facts:
+        facts |= _vendor(walk, element)
     if _class(element) in INFINIBAND:
         facts["infiniBand"] = Fact(value=True, origin=walk.origin(element, "class"))
     if numa is not None:
@@ -200,7 +237,27 @@ def _device(
     if nets:
         facts["rdmaDevice"] = Fact(nets[0].get("name"), walk.origin(nets[0], "name"))
     name = str(facts["rdmaDevice"].value) if nets else address
-    return InventoryDevice(_kind(element), name, walk.origin(element), facts)
+    return InventoryDevice(kind, name, walk.origin(element), facts)
+
+
+def _vendor(walk: _Walk, element: Element) -> dict[str, Fact]:
+    """Return the vendor of a GPU without a vendor id, by what only one of both libraries writes, else its PCI class."""
+    gpu = next(element.named("gpu"), None)
+    for vendor, attribute, link in (("1002", "gcn", "xgmi"), ("10de", "sm", "nvlink")):
+        if gpu is not None and gpu.get(attribute):
+            return {"vendor": Fact(vendor, walk.origin(gpu, attribute))}
+        if gpu is not None and (joined := next(gpu.named(link), None)) is not None:
+            return {"vendor": Fact(vendor, walk.origin(joined))}
+    return {"pciClass": Fact(_class(element), walk.origin(element, "class"))} if element.get("class") else {}
+
+
+def _with_vendors(devices: Sequence[InventoryDevice]) -> list[InventoryDevice]:
+    """Return the devices; GPUs of unknown vendor get that of the other GPUs if those agree."""
+    known = {fact.value: fact for d in devices if d.kind == "gpu" and (fact := d.facts.get("vendor")) is not None}
+    if len(known) != 1:
+        return list(devices)
+    (fact,) = known.values()
+    return [dataclasses.replace(d, facts={"vendor": fact, **d.facts}) if d.kind == "gpu" else d for d in devices]
 
 
 def _bare(walk: _Walk, net: Element, numa: Fact | None) -> Iterator[InventoryDevice]:

@@ -57,7 +57,8 @@ def is_topology(data: bytes) -> bool:
 
 def is_xml(data: bytes) -> bool:
     """Say whether a file begins as XML does."""
-    return data[:256].removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"<?xml", b"<!", b"<topology", b"<system"))
+    begins = (b"<?xml", b"<!", b"<topology", b"<system", b"<graphs")
+    return data[:256].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(begins)
 
 
 def _bytes(path: Path) -> bytes:

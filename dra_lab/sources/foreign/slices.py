@@ -17,12 +17,14 @@ from dra_lab.model.overlay import LEVELS, Overlay, OverlayPlace
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.sources.foreign.inventory import CpuNode, Fact, Inventory, InventoryDevice
 from dra_lab.sources.foreign.templates import Known, Words, in_packs, made_device, made_name
+from dra_lab.sources.foreign.vendors import Vendors, drivers_of, vendor_findings, vendor_title, vendors
 
 MAX_NODES = 20_000
 MADE_FROM = "dra-lab/made-from"
 """The annotation of every made slice and node; no driver writes it."""
 
 _DEVICES_A_SLICE = 128
+_MOST_NAMED = 8
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]{0,200}[a-z0-9])?")
 
 
@@ -31,6 +33,7 @@ class _Made:
     """The devices of one node while they are made."""
 
     inventory: Inventory
+    vendors: Vendors = field(default_factory=Vendors)
     devices: dict[str, dict[str, Device]] = field(default_factory=dict)
     places: dict[tuple[str, str], dict[str, OverlayPlace]] = field(default_factory=dict)
     origins: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
@@ -43,18 +46,20 @@ def make_cluster(
     """Return `count` equal nodes (`node-1`, ...) with the slices that drivers would publish for an inventory.
 
     `drivers` are those to plan for; without any: NVIDIA's, AMD's or Intel's by the vendor of the GPUs, dra.net for the
-    NICs, dra.cpu for the CPUs (`cpu_mode` "grouped" or "individual"). What each would publish stands in its data file;
-    what an inventory knows beyond that is the nodes' overlay, which a plan uses and kube-scheduler never sees. The
-    cluster's name and findings say that nothing of it was read from a cluster. Classes are left out: the documented
-    ones stand in for them and are exported with a claim.
+    NICs, dra.cpu for the CPUs (`cpu_mode` "grouped" or "individual"). If the file does not name the vendor of a GPU, it
+    is that of the GPU driver in `drivers`, else the usual one of its PCI class, else NVIDIA; a Finding reports it. What
+    each driver would publish stands in its data file; what an inventory knows beyond that is the nodes' overlay, which
+    a plan uses and kube-scheduler never sees. The cluster's name and findings say that nothing of it was read from a
+    cluster. Classes are left out: the documented ones stand in for them and are exported with a claim.
     Raises InputError for an unknown driver, mode, count or name, and where no device is left.
     """
-    rules = list(_rules(_chosen(inventory, drivers), cpu_mode))
+    found = vendors(inventory, drivers)
+    rules = list(_rules(_chosen(inventory, drivers, found), cpu_mode))
     if not 1 <= count <= MAX_NODES:
         raise InputError(f"count is {count}; give 1 to {MAX_NODES:,} nodes")
     if not _SUBDOMAIN.fullmatch(node):
         raise InputError(f"{node!r} cannot begin the name of a node; use small letters, digits and -")
-    made = _Made(inventory)
+    made = _Made(inventory, found)
     _make_devices(made, rules)
     _make_cpus(made, rules)
     if not any(made.devices.values()):
@@ -72,15 +77,14 @@ def make_cluster(
     return Cluster(slices, (), nodes, name=title, findings=findings, overlays=dict.fromkeys(names, overlay))
 
 
-def _chosen(inventory: Inventory, drivers: Sequence[str]) -> tuple[str, ...]:
+def _chosen(inventory: Inventory, drivers: Sequence[str], found: Vendors) -> tuple[str, ...]:
     can = tuple(driver for driver in known_drivers() if profile(driver).made)
     unknown = [driver for driver in drivers if driver not in can]
     if unknown:
         raise InputError(f"no slices can be made for the driver {unknown[0]!r}; it is known for: {', '.join(can)}")
     if drivers:
         return tuple(dict.fromkeys(drivers))
-    vendors = {device.text("vendor") or "10de" for device in inventory.of("gpu")}
-    gpu_drivers = [driver for driver in can for rule in profile(driver).made if vendors & set(rule.vendors)]
+    gpu_drivers = [driver for device in inventory.of("gpu") for driver in drivers_of(found.of(device))]
     rest = [name for name, present in (("dra.net", inventory.of("nic")), ("dra.cpu", inventory.cpu_nodes)) if present]
     return tuple(dict.fromkeys([*gpu_drivers, *rest]))
 
@@ -102,7 +106,7 @@ def _make_devices(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> None:
     for device in sorted(found, key=lambda device: (device.kind != "gpu", device.text("address"))):
         words = _words(device, counted.setdefault(device.kind, 0))
         counted[device.kind] += 1
-        wanted = [(d, r) for d, r in rules if r.of == device.kind and _made_by(device, r)]
+        wanted = [(d, r) for d, r in rules if r.of == device.kind and _made_by(made, device, r)]
         if device.value("management") or not wanted:
             made.unused.append(device)
             continue
@@ -110,9 +114,8 @@ def _make_devices(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> None:
             _add(made, driver, rule, words, device.facts)
 
 
-def _made_by(device: InventoryDevice, rule: MadeDevice) -> bool:
-    # a file of NCCL may leave the vendor out; NCCL drives no GPU but NVIDIA's
-    return not rule.vendors or (device.text("vendor") or "10de") in rule.vendors
+def _made_by(made: _Made, device: InventoryDevice, rule: MadeDevice) -> bool:
+    return not rule.vendors or made.vendors.of(device) in rule.vendors
 
 
 def _words(device: InventoryDevice, number: int) -> Words:
@@ -223,24 +226,36 @@ def _findings(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[
         message = "the names of PCIe roots (root-...) are made up: the file tells which devices share one, not its name"
         advice = "Do not write them into selectors; give an hwloc XML beside it."
         yield Finding("made-root-names", Severity.WARNING, source, message, advice, invented[0].origin)
-    if any(not device.text("vendor") for device in made.inventory.of("gpu")):
-        message = "the file does not name the vendor of its GPUs; they are taken for NVIDIA's"
-        advice = "Where that is wrong, name the drivers: topo:FILE*8@gpu.amd.com,dra.net (make_cluster(..., drivers=))."
-        yield Finding("made-vendor", Severity.NOTE, source, message, advice)
+    yield from vendor_findings(made.inventory, made.vendors)
     yield from _not_made(made, rules)
 
 
 def _not_made(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[Finding]:
+    left_out: dict[tuple[str, str], list[InventoryDevice]] = {}
     for device in made.unused:
         if device.value("management"):
             message = "it manages the NVSwitches and is no network; it is left out, but DRANET may publish it"
             advice = "A selector for RDMA alone would match it: ask for the model, or for the PCIe root of a GPU."
             yield Finding("made-management-nic", Severity.WARNING, device.name, message, advice, device.origin)
             continue
-        message = f"none of the chosen drivers ({_listed(rules)}) publishes this {device.kind.upper()}; it is left out"
-        yield Finding("made-left-out", Severity.NOTE, device.name, message, "", device.origin)
+        left_out.setdefault((device.kind, made.vendors.of(device) if device.kind == "gpu" else ""), []).append(device)
+    for (kind, vendor), devices in left_out.items():
+        yield _left_out(kind, vendor, devices, _listed(rules))
     chosen = {driver for driver, _ in rules}
     for node in made.inventory.cpu_nodes:
         if node.cpus is None and "dra.cpu" in chosen:
             message = "its CPUs are not known from the file, so no CPU device is made"
             yield Finding("made-without-cpus", Severity.NOTE, f"NUMA node {node.numa_node}", message, "", node.origin)
+
+
+def _left_out(kind: str, vendor: str, devices: Sequence[InventoryDevice], chosen: str) -> Finding:
+    """Return one Finding for all devices of a kind and vendor that no chosen driver publishes."""
+    whose = f" of {vendor_title(vendor)}" if vendor else ""
+    what = f"this {kind.upper()}{whose}" if len(devices) == 1 else f"these {len(devices)} {kind.upper()}s{whose}"
+    are = "it is" if len(devices) == 1 else "they are"
+    names = [device.name for device in devices[:_MOST_NAMED]]
+    subject = ", ".join([*names, "..."] if len(devices) > _MOST_NAMED else names)
+    publishing = drivers_of(vendor) if kind == "gpu" else ("dra.net",)
+    advice = f"To plan for {what}, choose {' or '.join(publishing)} too." if publishing else ""
+    message = f"the chosen drivers ({chosen}) do not publish {what}; {are} left out"
+    return Finding("made-left-out", Severity.NOTE, subject, message, advice, devices[0].origin)
