@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
@@ -22,6 +22,8 @@ from dra_lab.sources.foreign.topo_matrix import (
 FORMAT = "nvidia-smi topo -m"
 
 _GPU = re.compile(r"GPU\d+")
+_NODES_OF_A_GPU = 8
+"""NUMA nodes that NVIDIA's driver makes of one GPU's memory: one, and one for each of seven MIG instances."""
 
 
 def read_topo(text: str, source: str) -> Inventory:
@@ -29,8 +31,9 @@ def read_topo(text: str, source: str) -> Inventory:
 
     PIX, PXB and PHB say that two devices share a root, PIX that they share the nearest switch; the root's name is not
     in the text (`rootGroup`). A NIC whose row lacks its NUMA node has that of the devices to which it is tied so, or by
-    NODE. NVLink letters hide how two GPUs are tied by PCIe. A list of CPUs that the tool cut is
-    not used, and a NUMA affinity of several nodes is unknown, unless all but one are the memory of GPUs (GB200).
+    NODE. NVLink letters hide how two GPUs are tied by PCIe. A list of CPUs that the tool cut is not used. A NUMA
+    affinity may list the memory of GPUs too (GB200, GH200): only the node with CPUs counts (`_node_with_cpus`). If
+    several nodes may have CPUs, the NUMA node is unknown, and a Finding reports it.
     Raises SourceError with the line where the matrix is incomplete or contradicts itself.
     """
     if len(text) > MAX_BYTES:
@@ -39,8 +42,8 @@ def read_topo(text: str, source: str) -> Inventory:
     check_matrix(matrix)
     roots, switches = _groups(matrix, SAME_ROOT), _groups(matrix, SAME_SWITCH)
     findings: list[Finding] = []
-    gpu_memory = _gpu_memory_nodes(matrix)
-    facts_of = {name: _facts(matrix, name, gpu_memory) for name in matrix.names}
+    with_cpus = _nodes_with_cpus(matrix)
+    facts_of = {name: _facts(matrix, name, with_cpus[name]) for name in matrix.names}
     numa_of = {name: facts.get("numaNode") for name, facts in facts_of.items()}
     for name, facts in facts_of.items():
         for key, groups in (("rootGroup", roots), ("switch", switches)):
@@ -51,6 +54,7 @@ def read_topo(text: str, source: str) -> Inventory:
         if near is not None:
             facts["numaNode"] = near
     devices = [InventoryDevice(_kind(name), name, matrix.origin(name), facts) for name, facts in facts_of.items()]
+    _tell_several_nodes(matrix, with_cpus, findings)
     _check_numa(matrix, roots, numa_of, findings)
     _tell_hidden(matrix, roots, findings)
     return Inventory(source, FORMAT, tuple(devices), _cpu_nodes(matrix, numa_of, findings), tuple(findings))
@@ -81,10 +85,61 @@ def _groups(matrix: Matrix, letters: Sequence[str]) -> dict[str, tuple[str, str]
     return {name: (first[id(group[name])], other) for name, other in tied.items()}
 
 
-def _gpu_memory_nodes(matrix: Matrix) -> int | None:
-    """Return the lowest NUMA id that is a GPU's memory (GB200, GH200), None where there is none."""
-    ids = [int(cell) for tail in matrix.tails.values() if (cell := tail.get("GPU NUMA ID", "")).isdecimal()]
-    return min(ids, default=None)
+def _affinity(matrix: Matrix, name: str) -> tuple[int, ...]:
+    text = matrix.tails[name].get("NUMA Affinity", "")
+    nodes = list_numbers(text) if text else ()
+    if nodes is None:
+        matrix.refuse(f"{text[:40]!r} is no list of NUMA nodes", matrix.lines[name])
+    return nodes
+
+
+def _nodes_with_cpus(matrix: Matrix) -> dict[str, tuple[int, ...]]:
+    """Return the NUMA nodes of each row that have CPUs, as far as the rows show which have none."""
+    nodes = {name: _affinity(matrix, name) for name in matrix.names}
+    cpus = {name: tail.get("CPU Affinity", "") for name, tail in matrix.tails.items()}
+    alone = {(found[0], cpus[name]) for name, found in nodes.items() if len(found) == 1}
+    memory = {int(cell) for tail in matrix.tails.values() if (cell := tail.get("GPU NUMA ID", "")).isdecimal()}
+    lowest = min(memory, default=None)
+    for name, found in nodes.items():
+        if len(found) > 1:
+            host = tuple(node for node in found if lowest is None or node < lowest)
+            same = tuple(node for node in host if (node, cpus[name]) in alone)
+            nodes[name] = same if len(same) == 1 else _node_with_cpus(host, {node for node, _ in alone})
+    return nodes
+
+
+def _node_with_cpus(nodes: tuple[int, ...], alone: Collection[int]) -> tuple[int, ...]:
+    """Return the node with CPUs of a list, all of the list if that is not certain.
+
+    `alone` are the nodes that a row names alone, so they have CPUs. The driver of a GPU with memory of its own numbers
+    eight nodes for each GPU, behind all nodes with CPUs (GB200: `0,2-17` and `1,18-33`; GH200: `0-8`).
+    """
+    if len(nodes) < 2:
+        return nodes
+    first, *others = nodes
+    in_a_row = others == list(range(others[0], others[0] + len(others)))
+    of_gpus = len(others) % _NODES_OF_A_GPU == 0 or (others[0] > first + 1 and len(others) > 1)
+    return (first,) if in_a_row and of_gpus and not set(others) & set(alone) else nodes
+
+
+def _tell_several_nodes(matrix: Matrix, with_cpus: Mapping[str, tuple[int, ...]], findings: list[Finding]) -> None:
+    """Report the rows of which several NUMA nodes may have CPUs, one Finding for each list."""
+    rows: dict[tuple[int, ...], list[str]] = {}
+    for name, nodes in with_cpus.items():
+        if len(nodes) > 1:
+            rows.setdefault(nodes, []).append(name)
+    for names in rows.values():
+        text = matrix.tails[names[0]]["NUMA Affinity"][:40]
+        findings.append(
+            Finding(
+                "topology-several-numa-nodes",
+                Severity.WARNING,
+                ", ".join(names),
+                f"the NUMA affinity is {text}, several nodes that may all have CPUs, so the NUMA node is not known",
+                "Give an hwloc XML beside it: lstopo topology.xml",
+                matrix.origin(names[0], "NUMA Affinity"),
+            )
+        )
 
 
 def _kind(name: str) -> str:
@@ -98,7 +153,7 @@ def _numa_of_neighbours(matrix: Matrix, name: str, numa_of: Mapping[str, Fact | 
     return facts[0] if len({fact.value for fact in facts}) == 1 else None
 
 
-def _facts(matrix: Matrix, name: str, gpu_memory: int | None) -> dict[str, Fact]:
+def _facts(matrix: Matrix, name: str, with_cpus: tuple[int, ...]) -> dict[str, Fact]:
     facts: dict[str, Fact] = {}
     if _GPU.fullmatch(name):
         facts["index"] = Fact(int(name[3:]), matrix.origin(name))
@@ -108,14 +163,8 @@ def _facts(matrix: Matrix, name: str, gpu_memory: int | None) -> dict[str, Fact]
     elif not re.fullmatch(r"NIC\d+", name):
         # tools before 2021 head the column with the name itself
         facts["rdmaDevice"] = Fact(name, matrix.origin(name))
-    text = matrix.tails[name].get("NUMA Affinity", "")
-    nodes = list_numbers(text) if text else ()
-    if nodes is None:
-        matrix.refuse(f"{text[:40]!r} is no list of NUMA nodes", matrix.lines[name])
-    host = [node for node in nodes if gpu_memory is None or node < gpu_memory]
-    numa = host[0] if len(host) == 1 else None
-    if numa is not None:
-        facts["numaNode"] = Fact(numa, matrix.origin(name, "NUMA Affinity"))
+    if len(with_cpus) == 1:
+        facts["numaNode"] = Fact(with_cpus[0], matrix.origin(name, "NUMA Affinity"))
     return facts
 
 
