@@ -40,12 +40,27 @@ def test_a_missing_right_is_a_finding_with_the_right_and_what_is_lost(server, co
     assert cluster.claims_known == (plural != "resourceclaims") == ("--read-namespace" not in finding.advice)
 
 
-def test_without_any_right_every_missing_one_is_named(server, config):
-    """Neither slices nor nodes: there is nothing to plan on, and the error says which rights to ask for."""
+def test_without_any_right_a_table_has_one_row_for_each_kind(server, config):
+    """Neither slices nor nodes: there is nothing to plan on, and each kind that is missing stands in one row."""
     server.denied = {("admin", "list", plural) for plural in PLURALS}
-    words = refused()
-    assert "can-i list resourceslices.resource.k8s.io --context test" in words
-    assert "can-i list nodes --context test" in words
+    *table, command = refused().splitlines()
+    rows = [line.split()[:2] for line in table if line.startswith("  ")]
+    assert rows == [["KIND", "LIST"], *([kind.resource, "no"] for kind in KINDS)]
+    assert max(map(len, table)) <= 120
+    assert command.startswith("kubectl create clusterrole dra-lab-reader --verb=get,list,watch --resource=")
+
+
+def test_without_any_right_one_command_gives_them_to_the_user_whom_the_server_names(server, config):
+    """The kubeconfig's name of a user is not the server's: the binding needs the second."""
+    server.denied = {("admin", "list", plural) for plural in PLURALS}
+    assert "--clusterrole=dra-lab-reader --user=admin --context test" in refused().splitlines()[-1]
+
+
+def test_what_was_read_stands_in_the_table_of_rights(server, config):
+    """A kind that may be listed has its number of objects."""
+    server.denied = {("admin", "list", plural) for plural in PLURALS if plural != "deviceclasses"}
+    count = len(server.store.objects["deviceclasses"])
+    assert f"deviceclasses.resource.k8s.io     yes     {count} read" in refused()
 
 
 def test_refused_credentials_say_who_and_what_to_do(server, config):

@@ -143,6 +143,12 @@ test("more than is taken from the browser is refused with what to do instead", (
   expect(PIECE).toBeLessThan(10 * 1024 * 1024);
 });
 
+test("a table in a message keeps its columns", () => {
+  const table = "no right:\n  KIND   LIST\n  nodes  no";
+  const { el } = bar({ problem: table, refused: table });
+  expect([...el.querySelectorAll("pre.dra-told")].map((pre) => pre.textContent)).toContain(table);
+});
+
 test("what could not be read is told in the choice, beside the way to another try", async () => {
   const { el, model } = bar();
   model.set("busy", "Reading ./x.json ...");

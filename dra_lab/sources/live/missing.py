@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import shlex
+from collections.abc import Mapping, Sequence
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
@@ -11,6 +13,8 @@ from dra_lab.sources.live.contexts import Context
 from dra_lab.sources.live.kinds import KINDS, Kind, Served
 from dra_lab.sources.live.refusals import Refusal
 
+_ROLE = "dra-lab-reader"
+_USER = re.compile('User "([^"]+)" cannot ')
 _RANKS = {"ResourceSlice": Severity.ERROR, "Pod": Severity.NOTE, "DeviceTaintRule": Severity.NOTE}
 
 
@@ -39,6 +43,37 @@ def right_missing(
         rank = Severity.WARNING
     message = f"{who} may not {verb} {kind.resource}{where}: {lost or _lost(kind, namespace)}"
     return Finding("right-missing", rank, kind.resource, message, advice, Origin(context.source))
+
+
+def rights_missing(context: Context, refused: Mapping[str, Refusal], counts: Mapping[str, int]) -> str:
+    """Return a table with a row for each kind, and the command that gives a user the rights that are missing.
+
+    `refused` has the 403 of each kind that may not be listed, `counts` the number of objects of those that were read.
+    """
+    kinds = [kind for kind in KINDS if kind.name in refused or kind.name in counts]
+    width = max(len(kind.resource) for kind in kinds)
+    told = {
+        kind: f"no      {kind.lost}" if kind.name in refused else f"yes     {counts[kind.name]:,} read"
+        for kind in kinds
+    }
+    rows = [f"  {kind.resource:<{width}}  {words}" for kind, words in told.items()]
+    found = next((match for error in refused.values() if (match := _USER.search(error.detail))), None)
+    who = found[1] if found else context.user
+    wanted = ",".join(kind.resource for kind in kinds)
+    grant = f"kubectl create clusterrole {_ROLE} --verb=get,list,watch --resource={wanted}"
+    bind = f"kubectl create clusterrolebinding {_ROLE} --clusterrole={_ROLE} --user={shlex.quote(who or 'NAME')}"
+    named = f"the user {who!r}" if who else "the user"
+    return "\n".join(
+        (
+            f"{context.source}: {named} may read neither ResourceSlices nor Nodes, so there is nothing to plan on.",
+            "",
+            f"  {'KIND':<{width}}  LIST    WITHOUT IT",
+            *rows,
+            "",
+            "Let an administrator of the cluster give the rights with this command, then load it again:",
+            f"{grant}{context.option} && {bind}{context.option}",
+        )
+    )
 
 
 def _lost(kind: Kind, namespace: str) -> str:

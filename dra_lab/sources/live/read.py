@@ -29,6 +29,7 @@ from dra_lab.sources.live.missing import (
     not_served,
     refused_credentials,
     right_missing,
+    rights_missing,
     server_not_verified,
 )
 from dra_lab.sources.live.pages import Key, Listed, list_kind
@@ -50,6 +51,7 @@ class Reading:
     served: tuple[Served, ...] = ()
     listed: dict[tuple[str, str], Listed] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    refused: dict[str, Refusal] = field(default_factory=dict)
     topologies: tuple[Topology, ...] = ()
     read_at: str = ""
 
@@ -81,6 +83,9 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
     context = reading.context
     findings = (*reading.findings, *(f for listed in reading.listed.values() for f in listed.findings))
     if not parts["ResourceSlice"] and not parts["Node"]:
+        if reading.refused:
+            counts = {name: len(listed.objects) for (name, _), listed in reading.listed.items()}
+            raise SourceError(rights_missing(context, reading.refused, counts))
         found = "; ".join(f"{finding.message}. {finding.advice}" for finding in findings[:10]) or "the cluster has none"
         raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to be read: {found}")
     return Cluster(
@@ -243,6 +248,7 @@ def _take(reading: Reading, served: Served, space: str, future: Future[Listed]) 
         reading.listed[kind.name, space] = future.result()
     except Refusal as error:
         if error.status == 403:
+            reading.refused[kind.name] = error
             reading.findings.append(right_missing(reading.context, kind, error, space))
         elif kind.name == "ResourceSlice":
             raise

@@ -15,7 +15,7 @@ export function lines(sync: Sync<ClusterBarModel>, load: () => void): HTMLElemen
     const close = h("button.dra-quiet", { type: "button", "aria-label": "Hide this message", onclick: () => sync.send({ type: "dismiss-problem" }) }, icon("cross"));
     refill(
       status,
-      problem ? h("div.dra-line.dra-problem", {}, icon("error"), h("span", {}, problem), close) : null,
+      problem ? h("div.dra-line.dra-problem", {}, icon("error"), messageText(problem), close) : null,
     );
     const ask = question(sync);
     refill(over, status, ask);
@@ -26,6 +26,11 @@ export function lines(sync: Sync<ClusterBarModel>, load: () => void): HTMLElemen
   sync.watch(["problem", "ask", "example"], draw);
   sync.atEnd(makeRoom(over));
   return root;
+}
+
+/** Text as it is; a table of several lines keeps its columns and can be scrolled. */
+export function messageText(text: string): HTMLElement {
+  return h(text.includes("\n") ? "pre.dra-told" : "span", {}, text);
 }
 
 /** In the planner a row under the answer strip is as high as what is told: it covers no pane, and the strip stays. */

@@ -4,6 +4,7 @@ import { copyText, selectAll } from "../view/copy";
 import { h, icon, onEnter, refill } from "../view/dom";
 import { popover, type Popover } from "../view/popover";
 import type { Sync } from "../view/sync";
+import { messageText } from "./lines";
 
 /** The command that writes everything into one file; the same as dra_lab.sources.KUBECTL. */
 export const KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json";
@@ -88,7 +89,7 @@ export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: Fil
     refill(
       told,
       busy ? h("div.dra-line.dra-busy", {}, h("span.dra-spinner", { "aria-hidden": "true" }), h("span", {}, busy), h("button.dra-button", { type: "button", "data-key": "cancel", onclick: giveUp }, "Cancel")) : null,
-      problem && !busy ? h("div.dra-line.dra-problem", {}, icon("error"), h("span", {}, problem), hide()) : null,
+      problem && !busy ? h("div.dra-line.dra-problem", {}, icon("error"), messageText(problem), hide()) : null,
     );
     // What was asked for is open now: the panel has done its work.
     if (asked && wasBusy && !busy && !problem) over.close();
