@@ -100,6 +100,14 @@ def list_page(store: Store, plural: str, version: str, namespace: str, query: di
     return json.dumps(head, separators=(",", ":")).encode()[:-1] + b',"items":[' + bodies + b"]}\n"
 
 
+def metadata_of(page: bytes) -> bytes:
+    """Return a list as `as=PartialObjectMetadataList;g=meta.k8s.io;v=v1` asks for it."""
+    found = json.loads(page)
+    head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": found["metadata"]}
+    one = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
+    return json.dumps({**head, "items": [{**one, "metadata": item["metadata"]} for item in found["items"]]}).encode()
+
+
 def event_line(type_: str, plural: str, version: str, body: bytes) -> bytes:
     """Return one line of a watch; objects of events carry kind and apiVersion."""
     kind, stored, _ = KINDS[plural]

@@ -26,6 +26,7 @@ from .answers import (
     expired,
     forbidden,
     list_page,
+    metadata_of,
     not_found,
     unauthorized,
 )
@@ -42,7 +43,8 @@ class ApiServer:
     `versions` are those of resource.k8s.io, `tokens` map a bearer token to a user, `denied` holds (user, verb, plural),
     `granted` (user, namespace) where the user may do what is denied elsewhere.
     `custom` holds the answers (a Refused is raised) of paths of other groups, which custom resources have.
-    `requests` lists (method, path with query) of everything that was asked.
+    `requests` lists (method, path with query) of everything that was asked, `whole` the paths without those of which
+    only the metadata were asked for.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class ApiServer:
         self.custom: dict[str, bytes | Refused] = {}
         self.faults = Faults()
         self.requests: list[tuple[str, str]] = []
+        self.whole: list[str] = []
         self.users: list[str] = []
         self.impersonated: list[tuple[str, tuple[str, ...]]] = []
         self.stopping = threading.Event()
@@ -161,6 +164,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         api = self.server.api
         api.requests.append((self.command, self.path))
+        if not self._metadata_only():
+            api.whole.append(self.path)
         fault = api.faults.take(self.path)
         try:
             if self.command != "GET":
@@ -231,7 +236,11 @@ class _Handler(BaseHTTPRequestHandler):
         if verb == "watch":
             self._watch(plural, version, namespace, query, fault)
         else:
-            self._send(200, list_page(api.store, plural, version, namespace, query), fault=fault)
+            page = list_page(api.store, plural, version, namespace, query)
+            self._send(200, metadata_of(page) if self._metadata_only() else page, fault=fault)
+
+    def _metadata_only(self) -> bool:
+        return "as=PartialObjectMetadataList" in self.headers.get("Accept", "")
 
     def _resource(self, path: str) -> tuple[str, str, str]:
         words = path.strip("/").split("/")

@@ -130,11 +130,11 @@ def test_a_lost_connection_is_told_and_resumed_from_the_last_version(server, wat
     watched.until(lambda w: w.follower.following.state is FollowState.LOST)
     assert watched.follower.following.reason
     server.store.delete("resourceclaims", "before", "team-a")
-    server.requests.clear()
+    server.whole.clear()
     server.listen()
     watched.until_live()
     watched.until(lambda w: not held(w))
-    assert {target.partition("?")[2].partition("&")[0] for _, target in server.requests} == {"watch=true"}
+    assert {target.partition("?")[2].partition("&")[0] for target in server.whole} == {"watch=true"}
 
 
 def test_what_the_server_forgot_is_listed_anew(server, watched):
@@ -156,6 +156,34 @@ def test_a_cut_is_told_in_plain_words(server, watched):
     server.drop()
     watched.until(lambda w: f"the connection to {server.url} was cut" in {state.reason for state in w.states})
     watched.until_live()
+
+
+def test_410_after_an_outage_is_no_loss(server, config):
+    """After an outage the server has often forgotten: the kind is listed at once, without a word or a pause."""
+    slow = Limits(connect=2, read=2, backoff_first=0.01, backoff_most=0.3)
+    followed = Watched(load_context("test", limits=QUICK), slow)
+    followed.until_live()
+    server.hang_up()
+    followed.until(lambda w: len([s for s in w.states if s.state is FollowState.LOST]) > 0)
+    watch = next(w for w in followed.follower._watches if w.label == "ResourceClaim")
+    followed.until_elsewhere(lambda: watch.failures > 3)
+    for other in followed.follower._watches:
+        server.faults.add(f"{other.served.kind.plural}?watch=true", status=410, reason="Expired")
+    server.listen()
+    followed.until_live()
+    followed.follower.stop()
+    assert not [s.reason for s in followed.states if "410" in s.reason]
+
+
+def test_410_again_and_again_waits_between_the_lists(server, watched):
+    """A server that forgets what it has just listed is told, and is not asked in a loop without pauses."""
+    server.faults.add("resourceclaims?watch", times=10_000, status=410, reason="Expired")
+    server.whole.clear()
+    server.drop()
+    watched.until(lambda w: any("410" in s.reason for s in w.states))
+    server.faults.clear()
+    watched.until_live()
+    assert watched.follower.following.state is FollowState.LIVE
 
 
 def test_410_as_a_status_is_handled_as_well(server, watched):

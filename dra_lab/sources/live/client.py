@@ -53,13 +53,22 @@ class ReadingClient:
         """Let the overall time limit of the limits run from now on."""
         self._deadline = time.monotonic() + self.limits.overall
 
-    def get(self, path: str, query: Query = {}, *, attempts: int = 0) -> bytes:  # noqa: B006  never changed
+    def get(
+        self,
+        path: str,
+        query: Query = {},  # noqa: B006  never changed
+        *,
+        attempts: int = 0,
+        accept: str = "",
+    ) -> bytes:
         """Return the body of an answer of status 200, tried again where that may help.
 
-        `attempts` are those of the limits, or as many as are given. Raises Refusal for another status, Unreachable when
-        there is no whole answer, Cancelled, SourceError when the overall time is over.
+        `attempts` are those of the limits, or as many as are given; `accept` replaces the header that asks for JSON.
+        Raises Refusal for another status, Unreachable when there is no whole answer, Cancelled, SourceError when the
+        overall time is over.
         """
-        return self._retried(lambda: self._once(path, query), attempts or self.limits.attempts)
+        extra = {"Accept-Encoding": "gzip", **({"Accept": accept} if accept else {})}
+        return self._retried(lambda: self._once(path, query, extra), attempts or self.limits.attempts)
 
     def stream(self, path: str, query: Query = {}) -> Stream:  # noqa: B006  never changed
         """Begin an answer that comes line by line (a watch); not tried again. Raises like `get`."""
@@ -135,8 +144,8 @@ class ReadingClient:
                 used.close()
                 self._connection = self._connect()
 
-    def _once(self, path: str, query: Query) -> bytes:
-        response = self._request(path, query, {"Accept-Encoding": "gzip"}, self.limits.read)
+    def _once(self, path: str, query: Query, extra: Mapping[str, str]) -> bytes:
+        response = self._request(path, query, extra, self.limits.read)
         parts, size = [], 0
         try:
             for part in response.stream(_CHUNK, decode_content=True):

@@ -14,12 +14,13 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.sources.foreign.loading import OVER
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connection import connect
+from dra_lab.sources.live.consistency import Consistency
 from dra_lab.sources.live.contexts import PREFIX, Context, find_context
 from dra_lab.sources.live.kinds import Served, discover
 from dra_lab.sources.live.limits import Limits
 from dra_lab.sources.live.missing import refused_credentials, right_missing
 from dra_lab.sources.live.objects import LiveObjects
-from dra_lab.sources.live.refusals import Refusal
+from dra_lab.sources.live.refusals import Refusal, Unreachable
 from dra_lab.sources.live.topologies import read_topologies
 from dra_lab.sources.live.watching import Watch
 
@@ -87,8 +88,10 @@ class ClusterFollower:
         self._lock = threading.RLock()
         self._client: ReadingClient | None = None
         self._watches: list[Watch] = []
+        self._consistency: Consistency | None = None
         self._threads: list[threading.Thread] = []
         self._troubles: dict[str, str] = {}
+        self._away: set[str] = set()
         self._waiting: set[str] = set()
         self._barred: dict[str, Finding | None] = {}
         self._unread: set[str] = set()
@@ -105,6 +108,8 @@ class ClusterFollower:
             with self._lock:
                 for watch in self._watches:
                     watch.close()
+                if self._consistency is not None:
+                    self._consistency.soon()
                 if self._client is not None:
                     self._client.hang_up()
                 threads = [t for t in self._threads if t is not threading.current_thread() and t.is_alive()]
@@ -135,11 +140,21 @@ class ClusterFollower:
         """Events of a kind come."""
         with self._lock:
             self._troubles.pop(watch.label, None)
+            was_away = watch.label in self._away
+            self._away.discard(watch.label)
             self._waiting.discard(watch.label)
             allowed = self._barred.pop(watch.label, None)
             self._tell_state()
         if allowed is not None or self._now_read(watch):
             self.changed()
+        if was_away and self._consistency is not None:
+            self._consistency.soon()
+
+    def replaced(self, watch: Watch) -> None:
+        """Let all other kinds be listed again: what is known of them is of the old store."""
+        for other in self._watches:
+            if other is not watch:
+                other.list_anew()
 
     def lost(self, watch: Watch, error: SourceError) -> None:
         """Events of a kind do not come for the moment."""
@@ -147,6 +162,8 @@ class ClusterFollower:
             error = refused_credentials(self._context, error)
         with self._lock:
             self._troubles[watch.label] = error.message
+            # a server that has too much to do is not asked for more
+            (self._away.add if isinstance(error, Unreachable) else self._away.discard)(watch.label)
             self._tell_state()
 
     def barred(self, watch: Watch, error: Refusal) -> None:
@@ -230,6 +247,8 @@ class ClusterFollower:
         self._waiting = {watch.label for watch in self._watches}
         for watch in self._watches:
             self._begin(watch.run, f"dra-lab-watch-{watch.label}")
+        self._consistency = Consistency(client, self._watches, self._objects, self._other_store)
+        self._begin(self._consistency.run, "dra-lab-watch-consistency")
         self._begin(lambda: self._ask_for_topologies(client), "dra-lab-watch-topologies")
         return client
 
@@ -242,6 +261,10 @@ class ClusterFollower:
                 continue  # the watches say what is wrong
             if self._objects.take_topologies(found, [one.subject.removeprefix("topologies.") for one in told]):
                 self.changed()
+
+    def _other_store(self, watch: Watch) -> None:
+        watch.list_anew()
+        self.replaced(watch)
 
     def _of_unread(self, client: ReadingClient, served: Mapping[str, Served]) -> Iterator[Watch]:
         """Yield watches of kinds that could not be read: they are listed as soon as that is possible."""

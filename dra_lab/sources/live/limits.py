@@ -20,7 +20,8 @@ class Limits:
     load balancers do that. A kind that may not be watched is asked for again after `barred`: rights come back, and a
     server just begun does not know them yet. Credentials that are refused are asked for again (plug-ins are run) after
     `renew`, and the first time at once. Topology objects of Kueue and KAI are not watched but read again after
-    `topologies`.
+    `topologies`. After `consistency` seconds the followed objects are compared with a list; a difference counts once
+    events had `settle` seconds to arrive.
     """
 
     connect: float = 10.0
@@ -38,6 +39,8 @@ class Limits:
     barred: float = 30.0
     renew: float = 60.0
     topologies: float = 60.0
+    consistency: float = 60.0
+    settle: float = 5.0
 
     def delay(self, attempt: int, retry_after: float | None = None) -> float:
         """Return the pause after a failed attempt (from 0): the server's wish, or the doubled base with jitter."""

@@ -115,6 +115,12 @@ class LiveObjects:
                 self._findings[kind, key] = findings
             return before != findings
 
+    def held(self, kind: str, space: str) -> dict[Key, str]:
+        """Return the keys of the objects of a kind, of a namespace or of all, with their `uid`."""
+        with self._lock:
+            found = self._objects[kind].items()
+            return {key: item.metadata.uid for key, item in found if not space or key[0] == space}
+
     def replace_all(self, kind: str, space: str, listed: Listed) -> bool:
         """Take a new list of a kind, of a namespace or of all; returns whether anything is different."""
         with self._lock:

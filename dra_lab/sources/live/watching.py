@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
@@ -17,6 +17,7 @@ from dra_lab.sources.live.kinds import Served, discover
 from dra_lab.sources.live.objects import LiveObjects
 from dra_lab.sources.live.pages import Key, decode_item, list_kind
 from dra_lab.sources.live.refusals import Refusal, Unreachable, status_of_event
+from dra_lab.sources.live.resource_versions import number_of, went_back
 
 ANEW_AFTER = 3
 """After so many failures in a row that are no lost connection, the kind is listed anew."""
@@ -39,6 +40,9 @@ class Follower(Protocol):
 
     def barred(self, watch: Watch, error: Refusal) -> None:
         """No events come, as the right is missing; it is asked for again now and then."""
+
+    def replaced(self, watch: Watch) -> None:
+        """The server has another store than before: what the other watches know is of the old one."""
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -65,7 +69,9 @@ class Watch:
     """Keeps the objects of one kind, of a namespace or of all, up to date until the client is cancelled.
 
     `version` is the resource version that was seen last; "" lists the kind first. `moved` is when the open watch began
-    or gave its last line, and endless where none is open.
+    or gave its last line, and endless where none is open. `last` is the version that was seen last, also while the kind
+    is listed. `base` is the version of the last list, and `changes` has the version of the last event of each object
+    after it. `forgotten` counts how often in a row the server had forgotten the version.
     """
 
     client: ReadingClient
@@ -78,11 +84,23 @@ class Watch:
     stream: Stream | None = None
     failures: int = 0
     moved: float = math.inf
+    anew: bool = False
+    forgotten: int = 0
+    changes: dict[Key, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin with what the first list said."""
+        self.base = self.last = self.version
 
     @property
     def label(self) -> str:
         """Return the name under which the version of this watch is remembered."""
         return f"{self.served.kind.name}/{self.space}" if self.space else self.served.kind.name
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether events come."""
+        return self.moved < math.inf
 
     def run(self) -> None:
         """Follow until the client is cancelled."""
@@ -106,9 +124,25 @@ class Watch:
         if self.stream is not None:
             self.stream.close()
 
+    def list_anew(self) -> None:
+        """Let the kind be listed again, also while the watch waits for events; any thread may call it."""
+        self.anew = True
+        self.close()
+
+    def agreed(self, version: str) -> None:
+        """Take note that a list of a version has the same objects: changes before it need not be remembered."""
+        at = number_of(version)
+        if at is not None and not self.anew and not went_back(version, self.base):
+            self.base = version
+            for key in [key for key, changed in dict(self.changes).items() if changed <= at]:
+                self.changes.pop(key, None)
+
     def _failed(self, error: SourceError) -> None:
         if isinstance(error, Refusal) and error.expired:
             self.version = ""
+            self.forgotten += 1
+            if self.forgotten == 1:
+                return  # servers forget what is older than some minutes; the kind is listed again at once
         elif isinstance(error, Unreachable) and self._ended_quietly(error):
             return
         elif isinstance(error, Refusal) and error.status == 404:
@@ -116,15 +150,13 @@ class Watch:
         elif isinstance(error, Refusal) and not error.busy and self.failures + 1 >= ANEW_AFTER:
             self.version = ""
         self.failures += 1
-        # the first time a kind was forgotten is nothing that a person must know: it is read anew at once
-        if self.failures > 1 or not (isinstance(error, Refusal) and error.expired):
-            self.follower.lost(self, error)
-            pause = self.client.limits.delay(self.failures - 1, getattr(error, "retry_after", None))
-            self.client.cancel.wait(pause)
+        self.follower.lost(self, error)
+        pause = self.client.limits.delay(self.failures - 1, getattr(error, "retry_after", None))
+        self.client.cancel.wait(pause)
 
     def _ended_quietly(self, error: Unreachable) -> bool:
         """Say whether an open watch ended with nothing to tell: silence in order, or a cut after much of it."""
-        return self.moved < math.inf and (error.silent or time.monotonic() - self.moved >= self.client.limits.quiet)
+        return self.is_open and (error.silent or time.monotonic() - self.moved >= self.client.limits.quiet)
 
     def _found_anew(self) -> SourceError | None:
         """Look for the kind in another version, as after an update of the server; returns why there is none."""
@@ -140,6 +172,8 @@ class Watch:
 
     def _go_on(self) -> None:
         self.moved = math.inf
+        if self.anew:
+            self.anew, self.version, self.last = False, "", ""
         if not self.version:
             self._list()
         seconds = int(self.client.limits.watch * random.uniform(1.0, 1.3)) or 1  # noqa: S311  so that not all end at once
@@ -152,22 +186,27 @@ class Watch:
         begin = time.monotonic()
         stream = self.stream = self.client.stream(self.served.path(self.space), query)
         try:
-            if self.client.cancel.is_set():
+            if self.client.cancel.is_set() or self.anew:
                 return
             self.moved = time.monotonic()
             self.follower.well(self)
-            if not self._events(stream) and time.monotonic() - begin < min(SHORTEST, seconds / 2):
+            some = self._events(stream)
+            if not some and not self.anew and time.monotonic() - begin < min(SHORTEST, seconds / 2):
                 raise Unreachable(f"{self.client.server} ends the watch of {self.label} at once", passing=True)
         finally:
             if time.monotonic() - begin >= SHORTEST:
-                self.failures = 0
+                self.failures = self.forgotten = 0
             stream.release()
             self.stream = None
 
     def _list(self) -> None:
         listed = list_kind(self.client, self.served, self.space, _ignore, self.source)
         changed = self.objects.replace_all(self.served.kind.name, self.space, listed)
-        self.version = listed.resource_version
+        other = went_back(listed.resource_version, self.last)
+        self.changes.clear()
+        self.version = self.base = self.last = listed.resource_version
+        if other:
+            self.follower.replaced(self)
         if changed:
             self.follower.changed()
 
@@ -178,7 +217,7 @@ class Watch:
             if self._event(line):
                 self.follower.changed()
             some = True
-            self.failures = 0
+            self.failures = self.forgotten = 0
             self.moved = time.monotonic()
         return some
 
@@ -192,12 +231,17 @@ class Watch:
             raise Unreachable(f"{self.client.server} sends what is no event", passing=True) from None
         if event.type == "ERROR":
             raise status_of_event(raw)
-        changed = event.type != "BOOKMARK" and self._apply(event.type, (meta.namespace, meta.name), raw)
-        self.version = meta.resource_version or self.version
+        if went_back(meta.resource_version, self.version):
+            raise Refusal(410, "Expired", "", f"{self.client.server} went back to an earlier resource version")
+        changed = event.type != "BOOKMARK" and self._apply(event.type, meta, raw)
+        self.version = self.last = meta.resource_version or self.version
         return changed
 
-    def _apply(self, type_: str, key: Key, raw: bytes) -> bool:
-        kind = self.served.kind.name
+    def _apply(self, type_: str, meta: _Meta, raw: bytes) -> bool:
+        kind, key = self.served.kind.name, (meta.namespace, meta.name)
+        at = number_of(meta.resource_version)
+        if at is not None and kind != "Pod":
+            self.changes[key] = at
         if type_ == "DELETED":
             return self.objects.remove(kind, key)
         item: Any

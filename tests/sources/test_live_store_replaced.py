@@ -1,0 +1,132 @@
+"""An etcd that is restored, emptied or replaced sends no event: lists now and then find it."""
+
+import json
+import threading
+
+import pytest
+from api_server.small_cluster import claim, recorded_store
+from api_server.store import Store
+from api_server.watched import Watched
+
+from dra_lab.sources import load_context
+from dra_lab.sources.live import FollowState, Limits
+
+OFTEN = Limits(connect=2, read=2, attempts=3, backoff_first=0.01, backoff_most=0.05, consistency=0.05, settle=0.05)
+
+
+@pytest.fixture
+def watched(server, config):
+    """The cluster with a claim of its own, followed with frequent comparisons; stopped after the test."""
+    server.store.put(claim("of-the-old-store", "gpu-x"))
+    made = Watched(load_context("test", limits=OFTEN), OFTEN)
+    made.until_live()
+    yield made
+    made.follower.stop()
+
+
+def names(watched) -> set[str]:
+    """The names of the claims that are shown."""
+    return {item.metadata.name for item in watched.latest.claims}
+
+
+def replace_store(server, store, *, cut=True) -> None:
+    """Let the server have another store, as after `etcdctl snapshot restore`; `cut` restarts it too."""
+    old, server.store = server.store, store
+    if cut:
+        server.drop()
+    with old.changed:
+        old.changed.notify_all()
+
+
+def test_a_store_whose_versions_went_back_is_listed_anew(server, watched):
+    """A lower resource version than before means an older store: all kinds are listed again."""
+    replace_store(server, recorded_store())
+    watched.until(lambda w: "of-the-old-store" not in names(w), 20)
+    server.store.put(claim("of-the-new-store"))
+    watched.until(lambda w: "of-the-new-store" in names(w), 20)
+
+
+def test_an_emptied_store_shows_an_empty_cluster(server, watched):
+    """Where the server has nothing any more, nothing is shown."""
+    replace_store(server, Store(version=3))
+    watched.until(lambda w: not (w.latest.slices or w.latest.nodes or w.latest.claims), 20)
+    watched.until_live()
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_store_with_other_objects_and_higher_versions_is_listed_anew(server, watched, cut):
+    """Versions that grew say nothing: the names, `uid`s and versions of the objects are compared."""
+    other = recorded_store()
+    other.version = server.store.version + 1000
+    other.put(claim("of-the-new-store"))
+    replace_store(server, other, cut=cut)
+    watched.until(lambda w: names(w) >= {"of-the-new-store"} and "of-the-old-store" not in names(w), 20)
+
+
+def test_objects_of_the_same_names_and_another_uid_are_listed_anew(server, watched):
+    """Names are given again: the `uid` says that it is another object."""
+    other = recorded_store()
+    other.put(claim("of-the-old-store") | {"metadata": {"name": "of-the-old-store", "namespace": "team-a", "uid": "n"}})
+    other.version = server.store.version
+    replace_store(server, other)
+    watched.until(lambda w: [c.metadata.uid for c in w.latest.claims if c.metadata.name == "of-the-old-store"] == ["n"])
+
+
+def test_an_event_of_a_lower_version_lists_anew(server, watched):
+    """Also the open watch may show it, long before the next comparison."""
+    rare = Watched(load_context("test", limits=OFTEN), Limits(backoff_first=0.01, backoff_most=0.05))
+    rare.until_live()
+    with server.store.changed:
+        server.store.history.clear()
+        server.store.version = 3
+        server.store.objects["resourceclaims"].pop(("team-a", "of-the-old-store"))
+    wake = next(watch for watch in rare.follower._watches if watch.label == "ResourceClaim")
+    line = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "3"}}}
+    with pytest.raises(Exception, match="earlier resource version"):
+        wake._event(json.dumps(line).encode())
+    rare.follower.stop()
+
+
+def test_a_cluster_that_stays_is_not_listed_again(server, watched):
+    """What is equal costs names only: no kind is listed whole, no watch begun again, no snapshot made."""
+    count = watched.count
+    server.requests.clear()
+    server.whole.clear()
+    watched.until_elsewhere(lambda: len(server.asked("resourceslices?limit=1")) > 5)
+    assert server.whole == []
+    assert watched.count == count
+
+
+def test_a_change_on_its_way_is_no_difference(server, watched):
+    """Events come a little later than the list that has them; while they come, no kind is listed again."""
+    server.requests.clear()
+    for number in range(200):
+        server.store.put(claim(f"c{number % 7}", "gpu-x" if number % 2 else ""))
+        if number % 5 == 0:
+            server.store.delete("resourceclaims", f"c{number % 7}", "team-a")
+    watched.until_elsewhere(lambda: len(server.asked("resourceclaims?limit=1")) > 10)
+    assert server.asked("watch=true") == []
+
+
+def test_an_object_that_cannot_be_read_lists_anew_at_most_once(server, watched):
+    """It is in the server's list and never among ours, which is no reason to list for ever."""
+    server.requests.clear()
+    spec = {"driver": "d.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n"}
+    broken = {"kind": "ResourceSlice", "metadata": {"name": "odd"}, "spec": {**spec, "devices": [{"name": 1}]}}
+    server.store.put(broken)
+    watched.until(lambda w: any(f.rule == "document-broken" for f in w.latest.findings))
+    watched.until_elsewhere(lambda: len(server.asked("resourceclaims?limit=1")) > 20)
+    assert len(server.asked("resourceclaims?watch=true")) <= 1
+
+
+def test_a_server_that_does_not_answer_the_comparison_changes_nothing(server, watched):
+    """What is wrong with the server is said by the watches; a failed comparison is made again later."""
+    server.faults.add("limit=1", times=20, status=503, reason="ServiceUnavailable")
+    watched.until_elsewhere(lambda: len(server.asked("limit=1")) > 30)
+    assert watched.follower.following.state is FollowState.LIVE
+
+
+def test_the_comparison_ends_with_the_following(server, watched):
+    """No thread of it is left after `stop`."""
+    watched.follower.stop()
+    assert "dra-lab-watch-consistency" not in {thread.name for thread in threading.enumerate()}
