@@ -59,21 +59,22 @@ def rights_missing(context: Context, refused: Mapping[str, Refusal], counts: Map
     rows = [f"  {kind.resource:<{width}}  {words}" for kind, words in told.items()]
     found = next((match for error in refused.values() if (match := _USER.search(error.detail))), None)
     who = found[1] if found else context.user
+    named = f"the user {who!r}" if who else "the user"
+    table = (
+        f"{context.source}: {named} may read neither ResourceSlices nor Nodes, so there is nothing to plan on.",
+        "",
+        f"  {'KIND':<{width}}  LIST    WITHOUT IT",
+        *rows,
+        "",
+    )
+    detail = next((error.detail for error in refused.values() if " cannot list " not in error.detail), "")
+    if detail:  # another right than those in the table, such as that to act as somebody else
+        return "\n".join((*table, f"The server says: {detail}. See it with:", can_i(context, kinds[0])))
     wanted = ",".join(kind.resource for kind in kinds)
     grant = f"kubectl create clusterrole {_ROLE} --verb=get,list,watch --resource={wanted}"
     bind = f"kubectl create clusterrolebinding {_ROLE} --clusterrole={_ROLE} --user={shlex.quote(who or 'NAME')}"
-    named = f"the user {who!r}" if who else "the user"
-    return "\n".join(
-        (
-            f"{context.source}: {named} may read neither ResourceSlices nor Nodes, so there is nothing to plan on.",
-            "",
-            f"  {'KIND':<{width}}  LIST    WITHOUT IT",
-            *rows,
-            "",
-            "Let an administrator of the cluster give the rights with this command, then load it again:",
-            f"{grant}{context.option} && {bind}{context.option}",
-        )
-    )
+    advice = "Let an administrator of the cluster give the rights with this command, then load it again:"
+    return "\n".join((*table, advice, f"{grant}{context.option} && {bind}{context.option}"))
 
 
 def _lost(kind: Kind, namespace: str) -> str:
