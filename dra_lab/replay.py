@@ -5,16 +5,23 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Origin
+from dra_lab.manifests.files import read_bytes
+from dra_lab.sources.files import MAX_FILE_BYTES, is_pipe
 
 ALLOCATORS = ("first-fit", "ilp")
 """What can answer an allocation case: kube-scheduler's search, or the planner (does it fit under the rules of 1.37)."""
+
+MAX_LINE_BYTES = 64 * 2**20
+"""Longest line of a file of cases."""
 
 
 def replay_file(path: Path, allocator: str = "first-fit") -> Iterator[dict[str, Any]]:
@@ -24,20 +31,24 @@ def replay_file(path: Path, allocator: str = "first-fit") -> Iterator[dict[str, 
     `allocator` is one of ALLOCATORS and answers cases of allocation. Raises SourceError when the file cannot be read
     and InputError for a line that is no case.
     """
-    with _lines(path) as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            origin = Origin(str(path), line=number)
-            try:
-                case = json.loads(line)
-            except ValueError as error:
-                raise InputError(f"this is no JSON: {error}", origin=origin) from None
-            try:
-                answer = _answer(case, origin, allocator)
-            except InputError as error:
-                raise InputError(error.message, origin=error.origin or origin) from error
-            yield answer
+    for number, line in enumerate(_lines(path), 1):
+        if not line.strip():
+            continue
+        origin = Origin(str(path), line=number)
+        try:
+            answer = _answer(_case(line), origin, allocator)
+        except RecursionError:
+            raise InputError("it is nested too deeply", origin=origin) from None
+        except InputError as error:
+            raise InputError(error.message, origin=error.origin or origin) from error
+        yield answer
+
+
+def _case(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise InputError(f"this is no JSON: {error}") from None
 
 
 def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
@@ -61,10 +72,26 @@ def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
     raise InputError(why, origin=origin)
 
 
-def _lines(path: Path) -> AbstractContextManager[Iterable[bytes]]:
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file. Raises SourceError for one of more than MAX_LINE_BYTES, which no recorded case has."""
+    try:
+        with _opened(path) as file:
+            while line := file.readline(MAX_LINE_BYTES + 1):
+                if len(line) > MAX_LINE_BYTES:
+                    raise SourceError(
+                        f"{str(path)!r} has a line of more than {MAX_LINE_BYTES:,} bytes; is this NDJSON?"
+                    )
+                yield line
+    except (OSError, EOFError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise SourceError(f"{str(path)!r} cannot be read: {why}") from None
+
+
+def _opened(path: Path) -> AbstractContextManager[IO[bytes]]:
     if str(path) == "-":
         return nullcontext(sys.stdin.buffer)
-    try:
-        return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-    except OSError as error:
-        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
+    if is_pipe(path):
+        return BytesIO(read_bytes(path, MAX_FILE_BYTES, pipes=True))
+    if not path.is_file() and path.exists():
+        raise SourceError(f"{str(path)!r} is no file; give a file of NDJSON")
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dra_lab import __version__
+from dra_lab.cli.defect import told_defect
 from dra_lab.cli.options import FITS, UNANSWERED
 from dra_lab.cli.terminal import plain_output
 from dra_lab.errors import DraLabError
@@ -41,16 +42,16 @@ Options go to JupyterLab as they are: dra-lab lab --port=9999 --no-browser (all 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status; an error of ours becomes one line and status 2."""
+    """Run one command and return the exit status: an error becomes a line and status 2, a defect writes a report."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if not arguments or arguments[0] == "lab":
-        return _lab(arguments[1:])
     with plain_output():
         return _run(arguments)
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run(arguments: list[str]) -> int:
     try:
+        if not arguments or arguments[0] == "lab":
+            return _lab(arguments[1:])
         options = _parser().parse_args(arguments)
         status: int = options.run(options)
         sys.stdout.flush()
@@ -69,6 +70,9 @@ def _run(arguments: Sequence[str]) -> int:
         what = f"{str(error.filename)[:80]!r} cannot be read" if error.filename else "the output cannot be written"
         print(f"error: {what}: {error.strerror or error}", file=sys.stderr)
         _close_output()
+        return UNANSWERED
+    except Exception as error:  # noqa: BLE001  a person gets a sentence, and the file has what a developer needs
+        print(f"error: {told_defect(error, arguments)}", file=sys.stderr)
         return UNANSWERED
     return status
 

@@ -27,6 +27,7 @@ from dra_lab.exports.tightening import Tightened
 from dra_lab.exports.workload import kustomize_patch, patch_copy
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, sort_findings
+from dra_lab.manifests.files import expanded
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
@@ -123,7 +124,7 @@ def make_bundle(
 
 def write_bundle(folder: str | Path, bundle: Bundle, *, overwrite: bool = False) -> tuple[Path, ...]:
     """Write an export to a folder; return the files, `plan.json` last. See `files.write_files`. Raises ExportError."""
-    return write_files(Path(folder).expanduser(), bundle.texts, bundle.record, overwrite=overwrite)
+    return write_files(expanded(folder), bundle.texts, bundle.record, overwrite=overwrite)
 
 
 def write_manifests(

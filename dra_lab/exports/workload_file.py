@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dra_lab.errors import ExportError, InputError
-from dra_lab.manifests.encodings import as_utf8
+from dra_lab.errors import ExportError, InputError, SourceError
+from dra_lab.manifests.files import expanded, read_bytes, utf8_text
 from dra_lab.manifests.yaml_text import load_yaml
 
 MAX_FILE_BYTES = 16 * 2**20
@@ -33,13 +33,10 @@ def read_workload(path: Path) -> WorkloadFile:
     for broken text.
     """
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise InputError(f"{str(path)!r} is larger than {MAX_FILE_BYTES:,} bytes; give the workload alone")
-        text = as_utf8(path.read_bytes()).decode()
-    except OSError as error:
-        raise ExportError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{str(path)!r} is not UTF-8 text (byte {error.start})") from None
+        data = read_bytes(expanded(path), MAX_FILE_BYTES)
+    except SourceError as error:
+        raise ExportError(error.message) from None
+    text = utf8_text(data, str(path))
     # our own reader first: it has limits against what is hostile
     documents = [document.value for document in load_yaml(text, str(path))]
     found = [value for value in documents if isinstance(value, dict) and any(pod_specs(value))]

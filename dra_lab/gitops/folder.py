@@ -11,13 +11,12 @@ from typing import Any
 from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.drawings import is_drawing
-from dra_lab.manifests.encodings import as_utf8
+from dra_lab.manifests.files import STANDARD_INPUT, expanded, read_bytes, up_to, utf8_text
 from dra_lab.manifests.yaml_text import load_yaml
 
 SUFFIXES = (".json", ".yaml", ".yml")
 MAX_FILE_BYTES = 64 * 2**20
 MAX_FILES = 10_000
-STANDARD_INPUT = "standard input"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,23 +125,22 @@ def _inside(line: Callable[[str], int], step: str) -> Callable[[str], int]:
 def _texts(paths: Iterable[str | Path], findings: list[Finding]) -> Iterator[tuple[str, str]]:
     for path in paths:
         if str(path) == "-":
-            yield STANDARD_INPUT, _decode(sys.stdin.buffer.read(MAX_FILE_BYTES), STANDARD_INPUT)
+            yield STANDARD_INPUT, utf8_text(up_to(sys.stdin.buffer, MAX_FILE_BYTES, STANDARD_INPUT), STANDARD_INPUT)
             continue
-        for file in _files(Path(path).expanduser()):
+        for file in _files(expanded(path)):
             try:
                 yield str(file), _read(file)
             except ManifestError as error:
                 advice = "The other files are read; correct or remove this one."
-                findings.append(
-                    Finding("file-broken", Severity.ERROR, file.name, error.message, advice, Origin(str(file)))
-                )
+                place = error.origin or Origin(str(file))
+                findings.append(Finding("file-broken", Severity.ERROR, file.name, error.message, advice, place))
 
 
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if path.exists() and not path.is_dir():
-        raise SourceError(f"{str(path)!r} is a pipe, and manifests are read more than once; save them in a file")
+        raise SourceError(f"{str(path)!r} is a pipe or device, and manifests are read more than once; give a file")
     if not path.is_dir():
         raise SourceError(f"there is nothing at {str(path)!r}; give files, folders, or - for standard input")
     files = sorted(
@@ -161,16 +159,6 @@ def _files(path: Path) -> list[Path]:
 
 def _read(file: Path) -> str:
     try:
-        size = file.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise ManifestError(f"it has {size:,} bytes; the limit is {MAX_FILE_BYTES:,}")
-        return _decode(file.read_bytes(), str(file))
-    except OSError as error:
-        raise ManifestError(f"it cannot be read: {error.strerror or error}") from None
-
-
-def _decode(data: bytes, name: str) -> str:
-    try:
-        return as_utf8(data).decode()
-    except UnicodeDecodeError as error:
-        raise ManifestError(f"this is not UTF-8 text (byte {error.start})", origin=Origin(name)) from None
+        return utf8_text(read_bytes(file, MAX_FILE_BYTES), str(file))
+    except SourceError as error:
+        raise ManifestError(error.message) from None

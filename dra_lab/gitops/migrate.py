@@ -10,11 +10,12 @@ from dra_lab.authoring.names import Names, object_name
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.edit_yaml import YamlFile, remove_keys
-from dra_lab.gitops.folder import STANDARD_INPUT, Manifests
+from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
 from dra_lab.gitops.pods import PodTemplate, pod_templates
 from dra_lab.gitops.what_changes import told_once, what_changes
 from dra_lab.manifests.documents import encode
+from dra_lab.manifests.files import STANDARD_INPUT
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import (
     CELDeviceSelector,

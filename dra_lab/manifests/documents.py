@@ -12,6 +12,7 @@ import msgspec
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.encodings import as_utf8
+from dra_lab.manifests.files import utf8_text
 from dra_lab.manifests.nulls import without_nulls
 from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade
@@ -150,10 +151,7 @@ def decode_documents(text: str | bytes, source: str = "") -> Documents:
         for number, value in enumerate(_json_values(data, source), 1):
             reader.document(value, Origin(source, number))
         return reader.done()
-    try:
-        yaml_text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ManifestError(f"this is not UTF-8 text (byte {error.start})", origin=Origin(source)) from None
+    yaml_text = utf8_text(data, source)
     errors: list[ManifestError] = []
     for document in load_yaml(yaml_text, source, broken=errors.append):
         reader.document(document.value, Origin(source, document.number, line=document.line()))
@@ -256,26 +254,31 @@ def _decode_list(data: bytes, source: str) -> Documents | None:
 def _decode_raw(raw: msgspec.Raw, head: _Head) -> Any:
     if head.kind == "Topology" or head.api_version == KINDS[head.kind][0]:
         return _DECODERS[head.kind].decode(raw)
-    return from_builtins(upgrade(msgspec.json.decode(raw)), KINDS[head.kind][1])
+    return from_builtins(upgrade(from_json(raw, dict)), KINDS[head.kind][1])
 
 
 def _json_values(data: bytes, source: str) -> Iterator[Any]:
     try:
-        value = msgspec.json.decode(data)
+        value = from_json(data, Any)
     except (msgspec.DecodeError, RecursionError) as error:
+        utf8_text(data, source)  # a byte that is not UTF-8 is named with its place
         lines = [line for line in data.splitlines() if line.strip()]
         if len(lines) > 1 and isinstance(error, msgspec.DecodeError):
             yield from _json_lines(lines, source, error)
             return
-        raise ManifestError(f"this is no valid JSON: {error}", origin=Origin(source)) from None
+        raise ManifestError(f"this is no valid JSON: {_why(error)}", origin=Origin(source)) from None
     yield from value if isinstance(value, list) else [value]
+
+
+def _why(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def _json_lines(lines: Iterable[bytes], source: str, whole: Exception) -> Iterator[Any]:
     values = []
     for line in lines:
         try:
-            values.append(msgspec.json.decode(line))
+            values.append(from_json(line, Any))
         except (msgspec.DecodeError, RecursionError):
             raise ManifestError(f"this is no valid JSON: {whole}", origin=Origin(source)) from None
     yield from values

@@ -9,18 +9,36 @@ for nobody. Encoding, `to_builtins` and `structs.replace` use no such table.
 from __future__ import annotations
 
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 T = TypeVar("T")
 
-_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+class JsonDecoder(Generic[T]):
+    """A JSON decoder of msgspec that refuses text that is not UTF-8 as it refuses other broken JSON."""
+
+    __slots__ = ("_decode",)
+
+    def __init__(self, kind: type[T]) -> None:
+        """Work out all that is to be known of the type."""
+        self._decode = msgspec.json.Decoder(kind).decode
+
+    def decode(self, data: bytes | str | msgspec.Raw) -> T:
+        """Return JSON as a value. Raises as `from_json`."""
+        try:
+            return self._decode(data)
+        except UnicodeDecodeError as error:
+            raise msgspec.DecodeError(f"JSON is not UTF-8 text ({error.reason})") from None
+
+
+_DECODERS: dict[Any, JsonDecoder[Any]] = {}
 # One for all types: two that differ may be made of a third.
 _WORKING_OUT = Lock()
 
 
-def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+def decoder(kind: type[T]) -> JsonDecoder[T]:
     """Return the JSON decoder of a type (a Struct, a dataclass, a list or tuple of them): the same one every time.
 
     Raises TypeError for a type that msgspec cannot decode to.
@@ -30,7 +48,7 @@ def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
         with _WORKING_OUT:
             found = _DECODERS.get(kind)
             if found is None:
-                found = _DECODERS[kind] = msgspec.json.Decoder(kind)
+                found = _DECODERS[kind] = JsonDecoder(kind)
     return found
 
 

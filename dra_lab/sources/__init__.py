@@ -8,11 +8,13 @@ from pathlib import Path
 
 from dra_lab.errors import SourceError
 from dra_lab.manifests.documents import Documents, decode_documents
+from dra_lab.manifests.files import expanded
 from dra_lab.model.cluster import Cluster
 from dra_lab.sources.archives import is_archive
 from dra_lab.sources.assemble import KUBECTL, assemble
 from dra_lab.sources.drawings import read_claim, read_drawing, write_drawing, write_whole
 from dra_lab.sources.files import (
+    CHOICES,
     folder_info,
     is_pipe,
     merge,
@@ -71,6 +73,8 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
     Raises SourceError when there is nothing to read and ManifestError when a single file is broken as a whole; what is
     wrong with single documents stands in the cluster's findings.
     """
+    if not str(source).strip():
+        raise SourceError(f"CLUSTER is empty; give {CHOICES}")
     try:
         return _load(source, namespaces)
     except OSError as error:
@@ -93,7 +97,7 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
     made = cluster_of_files(source)
     if made is not None:
         return made
-    path = Path(source).expanduser()
+    path = expanded(source)
     if is_pipe(path):
         return load_texts({str(source): read_pipe(path)})
     if is_archive(path) and path.is_file():

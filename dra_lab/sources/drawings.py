@@ -11,7 +11,7 @@ from dra_lab.errors import ExportError, ManifestError, SourceError
 from dra_lab.findings import Origin
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.drawings import decode_drawing, drawing_of, encode_drawing, is_drawing
-from dra_lab.manifests.encodings import as_utf8
+from dra_lab.manifests.files import expanded, read_bytes, utf8_text
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from dra_lab.model.device import RESOURCE_V1
@@ -98,11 +98,9 @@ def read_claim(
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > MAX_DRAWING_BYTES:
-            raise SourceError(f"{str(path)!r} is larger than {MAX_DRAWING_BYTES // 2**20} MiB; is this a claim?")
-        return as_utf8(path.read_bytes()).decode()
-    except OSError as error:
+        return utf8_text(read_bytes(expanded(path), MAX_DRAWING_BYTES), str(path))
+    except ManifestError as error:
+        raise SourceError(error.message, origin=error.origin) from None
+    except SourceError as error:
         advice = "give the file of a drawing or claim, or sample:NAME/EXAMPLE (see dra-lab samples)"
-        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}; {advice}") from None
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{str(path)!r} is not UTF-8 text (byte {error.start})") from None
+        raise SourceError(f"{error.message}; {advice}") from None

@@ -12,6 +12,7 @@ from typing import IO
 from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import Documents, decode_documents
+from dra_lab.manifests.files import STANDARD_INPUT, read_bytes, up_to
 from dra_lab.sources.archives import read_archive
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
@@ -19,6 +20,8 @@ from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
 SUFFIXES = (".json", ".yaml", ".yml")
 MAX_FILE_BYTES = 2**30
 MAX_FILES = 10_000
+CHOICES = "a file, a folder, context:NAME, or sample:NAME (see dra-lab samples)"
+"""What stands for a cluster, for messages."""
 
 
 def read_documents(path: Path) -> Documents:
@@ -28,12 +31,9 @@ def read_documents(path: Path) -> Documents:
     the path, when a folder has no such file, when a single file cannot be used, or when it is over MAX_FILE_BYTES.
     """
     if not path.exists():
-        raise SourceError(
-            f"there is nothing at {str(path)!r}; "
-            "give a file, a folder, context:NAME, or sample:NAME (see dra-lab samples)"
-        )
-    if path.is_file():
-        return decode_documents(_read(path), str(path))
+        raise SourceError(f"there is nothing at {str(path)!r}; give {CHOICES}")
+    if not path.is_dir():
+        return decode_documents(read_bytes(path, MAX_FILE_BYTES), str(path))
     files = sorted(f for f in path.iterdir() if f.suffix.lower() in SUFFIXES and f.is_file() and f.name[0] != ".")
     info = SNAPSHOT if folder_info(path) is not None else ""
     files = [f for f in files if not f.name.endswith(".dralab.yaml") and f.name != info]
@@ -69,26 +69,22 @@ def read_archive_documents(name: str, archive: Path | bytes) -> tuple[Documents,
 def folder_info(path: Path) -> SnapshotInfo | None:
     """Return what a folder says of itself where it is a snapshot, else None. Raises ManifestError for a broken one."""
     file = path / SNAPSHOT
-    return decode_info(_read(file), str(file)) if path.is_dir() and file.is_file() else None
+    return decode_info(read_bytes(file, MAX_FILE_BYTES), str(file)) if path.is_dir() and file.is_file() else None
 
 
 def is_pipe(path: Path) -> bool:
-    """Say whether a path is neither file nor folder: what a shell writes for `<(kubectl get ... -o json)`."""
-    return path.exists() and not path.is_file() and not path.is_dir()
+    """Say whether a path is a pipe: what a shell writes for `<(kubectl get ... -o json)`."""
+    return path.is_fifo()
 
 
 def read_pipe(path: Path) -> bytes:
     """Return all that comes through a pipe. Raises SourceError beyond MAX_FILE_BYTES."""
-    with path.open("rb") as pipe:
-        data = pipe.read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:
-        raise SourceError(f"{str(path)!r} gives more than {MAX_FILE_BYTES:,} bytes, which is the limit")
-    return data
+    return read_bytes(path, MAX_FILE_BYTES, pipes=True)
 
 
 def read_standard_input() -> Documents:
     """Return the documents on standard input (`kubectl get ... -o json | dra-lab plan - ...`)."""
-    return decode_documents(sys.stdin.buffer.read(MAX_FILE_BYTES), "standard input")
+    return decode_documents(up_to(sys.stdin.buffer, MAX_FILE_BYTES, STANDARD_INPUT), STANDARD_INPUT)
 
 
 def merge(parts: Iterator[Documents]) -> Documents:
@@ -105,7 +101,7 @@ def _read_each(files: list[Path]) -> Iterator[Documents]:
 
 def _decoded(source: str, name: str, content: Path | bytes) -> Documents:
     try:
-        return decode_documents(_read(content) if isinstance(content, Path) else content, source)
+        return decode_documents(read_bytes(content, MAX_FILE_BYTES) if isinstance(content, Path) else content, source)
     except (ManifestError, SourceError) as error:
         rest = "The other files are read; correct or remove this one."
         origin = error.origin or Origin(source)
@@ -134,13 +130,3 @@ def _opened(archive: Path | bytes) -> IO[bytes]:
         return archive.open("rb")
     except OSError as error:
         raise SourceError(f"{str(archive)!r} cannot be read: {error.strerror or error}") from None
-
-
-def _read(file: Path) -> bytes:
-    try:
-        size = file.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise SourceError(f"{str(file)!r} has {size:,} bytes; the limit is {MAX_FILE_BYTES:,}")
-        return file.read_bytes()
-    except OSError as error:
-        raise SourceError(f"{str(file)!r} cannot be read: {error.strerror or error}") from None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dra_lab.errors import SourceError
+from dra_lab.manifests.files import expanded
 from dra_lab.model.cluster import Cluster
 from dra_lab.sources.foreign.inventory import Inventory
 from dra_lab.sources.foreign.joining import join
@@ -41,7 +42,7 @@ def cluster_of_files(source: str | Path) -> Cluster | None:
         count, drivers = (1, ()) if found is None else (int(found[2]), _listed(found[3] or ""))
         inventory = _of_paths(files if found is None else found[1], text)
         return dataclasses.replace(make_cluster(inventory, count=count, drivers=drivers), name=text)
-    path = Path(source).expanduser()
+    path = expanded(source)
     if not path.is_file() or path.suffix.lower() in (".json", ".yaml", ".yml", ".gz", ".tgz"):
         return None
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from dra_lab.errors import SourceError
 from dra_lab.findings import Origin
 from dra_lab.manifests.encodings import as_utf8
+from dra_lab.manifests.files import expanded, read_bytes
 from dra_lab.sources.foreign.hwloc import read_hwloc
 from dra_lab.sources.foreign.inventory import MAX_BYTES, Inventory
 from dra_lab.sources.foreign.joining import join
@@ -28,7 +29,7 @@ def read_inventory(*paths: str | Path) -> Inventory:
     Raises SourceError, with line and element, for a file that is missing, too large, none of the formats, broken, or
     in contradiction with itself.
     """
-    return join([decode_inventory(_bytes(Path(path).expanduser()), str(path)) for path in paths])
+    return join([decode_inventory(_bytes(path), str(path)) for path in paths])
 
 
 def decode_inventory(data: bytes, source: str) -> Inventory:
@@ -61,13 +62,10 @@ def is_xml(data: bytes) -> bool:
     return data[:256].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(begins)
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: str | Path) -> bytes:
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise SourceError(f"{str(path)!r} has {size:,} bytes; the limit is {MAX_BYTES:,}")
-        return path.read_bytes()
-    except OSError as error:
+        return read_bytes(expanded(path), MAX_BYTES)
+    except SourceError as error:
         # a name with a star is rarely a file's: it is the number of nodes, mistyped
-        advice = "; behind * stands the number of nodes, for example *8" if "*" in path.name else ""
-        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}{advice}") from None
+        advice = "; behind * stands the number of nodes, for example *8" if "*" in Path(path).name else ""
+        raise SourceError(f"{error.message}{advice}") from None

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from dra_lab.errors import SourceError
+from dra_lab.manifests.files import expanded
 
 Settings = Mapping[str, Any]
 _PATHS = {"cluster": ("certificate-authority",), "user": ("client-certificate", "client-key", "tokenFile")}
@@ -84,7 +85,7 @@ def _placed(inner: str, value: Settings, folder: Path) -> Settings:
 
 def _documents(paths: str) -> Iterator[tuple[Path, Settings]]:
     for path in filter(None, paths.split(os.pathsep)):
-        file = Path(path).expanduser()
+        file = expanded(path)
         try:
             document = yaml.safe_load(file.read_bytes()) if file.is_file() else None
         except (OSError, yaml.YAMLError, RecursionError, UnicodeDecodeError, ValueError) as error:

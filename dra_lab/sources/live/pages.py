@@ -15,7 +15,7 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.manifests.typed import convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import upgrade
-from dra_lab.model.decoding import decoder, from_builtins, from_json
+from dra_lab.model.decoding import JsonDecoder, decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.workloads import Container, Pod
 from dra_lab.sources.live.client import ReadingClient
@@ -124,7 +124,7 @@ class _Page:
 
 
 @lru_cache(maxsize=16)
-def _page_decoder(kind: str) -> msgspec.json.Decoder[Any]:
+def _page_decoder(kind: str) -> JsonDecoder[Any]:
     model = KIND_BY_NAME[kind].model
     fields = [("kind", str), ("metadata", _ListMeta), ("items", list[model])]  # type: ignore[valid-type]
     return decoder(msgspec.defstruct(f"{kind}Page", fields))
@@ -163,7 +163,7 @@ def _is_v1(served: Served) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _decoder(kind: str) -> msgspec.json.Decoder[Any]:
+def _decoder(kind: str) -> JsonDecoder[Any]:
     return decoder(KIND_BY_NAME[kind].model)
 
 
@@ -176,12 +176,12 @@ def decode_item(raw: bytes, served: Served, source: str) -> tuple[Any | None, tu
     try:
         if _is_v1(served):
             return _decoder(kind.name).decode(raw), ()
-        plain = {**msgspec.json.decode(raw), "kind": kind.name, "apiVersion": served.api_version}
+        plain = {**from_json(raw, dict), "kind": kind.name, "apiVersion": served.api_version}
         return from_builtins(upgrade(plain), kind.model), ()
     except (msgspec.MsgspecError, ManifestError, TypeError, RecursionError):
         pass
     try:
-        plain = {**msgspec.json.decode(raw), "kind": kind.name, "apiVersion": served.api_version}
+        plain = {**from_json(raw, dict), "kind": kind.name, "apiVersion": served.api_version}
         hub = plain if _is_v1(served) else upgrade(plain)
         item, unknown = convert_dropping_unknown(hub, kind.model, Origin(source))
         return item, tuple(_newer(kind, path, source) for path in unknown)

@@ -16,6 +16,7 @@ import msgspec
 from dra_lab.errors import Cancelled, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.decoding import from_json
 from dra_lab.model.topologies import Topology
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connecting import connected
@@ -189,8 +190,7 @@ def _ended(text: str) -> str:
 def _release(client: ReadingClient) -> str:
     """Return the server's release for messages, or ""."""
     try:
-        told = msgspec.json.decode(client.get("/version"))
-        return str(told.get("gitVersion", "")) if isinstance(told, dict) else ""
+        return str(from_json(client.get("/version"), dict).get("gitVersion", ""))
     except (SourceError, msgspec.MsgspecError):
         return ""
 

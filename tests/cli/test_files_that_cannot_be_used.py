@@ -1,0 +1,138 @@
+"""Files that nobody should give to a command: an error with its place, exit status 2, no traceback and no waiting."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from dra_lab.cli import main
+from dra_lab.errors import ManifestError, SourceError
+from dra_lab.manifests.files import read_bytes, utf8_text
+from dra_lab.sources import load_cluster
+
+EKS = "sample:eks-p4d"
+PAIRS = f"{EKS}/gpu-nic-pairs"
+COMMANDS = {
+    "cluster": ["plan", "FILE", "--claim", PAIRS],
+    "claim": ["plan", EKS, "--claim", "FILE"],
+    "topology": ["topology", "FILE"],
+    "overlay": ["plan", f"{EKS}+topo:FILE", "--claim", PAIRS],
+    "replay": ["replay", "FILE"],
+    "draw": ["draw", EKS, "--claim", "FILE", "-o", "OUT"],
+    "export": ["export", EKS, "--claim", PAIRS, "--workload", "FILE", "--output", "OUT"],
+    "capture": ["capture", "FILE", "OUT"],
+}
+LATIN = '{"kind": "List",\n "items": [{"kind": "Node", "metadata": {"name": "Jos\xe9"}}]}'.encode("latin-1")
+
+
+def ends(command, file, tmp_path, capsys) -> str:
+    """Run a command on a file; returns what it says, once the exit status is 2."""
+    words = [word.replace("FILE", str(file)).replace("OUT", str(tmp_path / "out")) for word in COMMANDS[command]]
+    assert main(words) == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 100_000 + "1" + "}" * 100_000], ids=["lists", "maps"])
+def test_deep_nesting_is_refused(command, text, tmp_path, capsys):
+    """A text nested thousands of levels deep ends every command with one line."""
+    (tmp_path / "deep.json").write_text(text)
+    told = ends(command, tmp_path / "deep.json", tmp_path, capsys)
+    assert (told.startswith("error: "), "failed unexpectedly" in told) == (True, False)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero here")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_device_without_an_end_is_refused(command, tmp_path, capsys):
+    """`/dev/zero` is no file, and is not read."""
+    told = ends(command, "/dev/zero", tmp_path, capsys)
+    assert (told.startswith("error: "), "failed unexpectedly" in told) == (True, False)
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "topology"])
+def test_a_byte_that_is_not_utf8_has_a_place(command, tmp_path, capsys):
+    """The message names the file, the line and the byte."""
+    (tmp_path / "latin.json").write_bytes(LATIN)
+    told = ends(command, tmp_path / "latin.json", tmp_path, capsys)
+    assert ("latin.json" in told, "failed unexpectedly" in told) == (True, False)
+
+
+def test_the_place_of_a_wrong_byte_is_its_line_and_column():
+    """Lines and columns count from 1, bytes from 0."""
+    with pytest.raises(ManifestError, match=r"^file:2: .*byte 0xe9 at column 54 \(byte 70 of the file\)"):
+        utf8_text(LATIN, "file")
+
+
+def test_a_recorded_file_with_a_byte_that_is_not_utf8_is_refused():
+    """The file that ended in a traceback."""
+    file = Path(__file__).parents[2] / ".." / "shared" / "repro" / "lat1.json"
+    if not file.exists():
+        pytest.skip(f"{file} is not here")
+    with pytest.raises(ManifestError, match=r"lat1\.json:1: this is not UTF-8 text: byte 0xe9 at column 122"):
+        load_cluster(file)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_home_folder_of_nobody_is_refused(command, tmp_path, capsys):
+    """`~nouser` has no folder."""
+    told = ends(command, "~nouser/x", tmp_path, capsys)
+    assert (told.startswith("error: "), "failed unexpectedly" in told) == (True, False)
+
+
+@pytest.mark.parametrize("source", ["", "   ", "\n"])
+def test_an_empty_cluster_is_refused_with_what_may_stand_there(source):
+    """An unset variable of a shell gives "", which is not the folder of the moment."""
+    with pytest.raises(SourceError, match="CLUSTER is empty; give a file, a folder, context:NAME, or sample:NAME"):
+        load_cluster(source)
+
+
+def test_a_pipe_without_a_writer_is_given_up(tmp_path, monkeypatch):
+    """A pipe that no program opens would be waited for without an end."""
+    monkeypatch.setattr("dra_lab.manifests.files.WRITER_SECONDS", 0.05)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SourceError, match="no program writes to"):
+        load_cluster(tmp_path / "pipe")
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path):
+    """What a program writes later than we open the pipe is read."""
+    os.mkfifo(tmp_path / "pipe")
+    text = b'{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}'
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(text,))
+    writer.start()
+    assert load_cluster(tmp_path / "pipe").node_names == ("n",)
+    writer.join()
+
+
+def test_a_pipe_of_more_than_the_limit_is_refused(tmp_path):
+    """A pipe says nothing about its size before."""
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"x" * 100,))
+    writer.start()
+    with pytest.raises(SourceError, match="more than 10 bytes"):
+        read_bytes(tmp_path / "pipe", 10, pipes=True)
+    writer.join()
+
+
+def test_a_line_of_a_packed_file_of_cases_has_a_limit(tmp_path, capsys, monkeypatch):
+    """A small `.gz` may unpack to gigabytes; it is refused at the first line that is too long."""
+    monkeypatch.setattr("dra_lab.replay.MAX_LINE_BYTES", 2**20)
+    with gzip.open(tmp_path / "bomb.gz", "wb") as file:
+        file.write(b"0" * 2**23)
+    assert "a line of more than 1,048,576 bytes" in ends("replay", tmp_path / "bomb.gz", tmp_path, capsys)
+
+
+def test_a_packed_file_that_is_cut_is_refused(tmp_path, capsys):
+    """What remains of a `.gz` is not taken for the whole."""
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"{}\n" * 10_000)[:-20])
+    assert "cut.gz" in ends("replay", tmp_path / "cut.gz", tmp_path, capsys)
+
+
+@pytest.mark.parametrize("command", ["topology", "replay", "draw", "export"])
+def test_a_folder_where_a_file_is_needed_is_refused(command, tmp_path, capsys):
+    """A folder is named as one."""
+    assert "folder" in ends(command, tmp_path, tmp_path, capsys).lower()
