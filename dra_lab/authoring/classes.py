@@ -1,13 +1,13 @@
-"""DeviceClasses that a cluster lacks: the documented ones of its drivers stand in, and are told."""
+"""Which DeviceClasses a claim sees: the cluster's, those of its own files, else the documented ones."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 
 from dra_lab.authoring.names import is_subdomain
-from dra_lab.drivers import DocumentedClass, documented_class, profile
+from dra_lab.drivers import DocumentedClass, documented_class, known_drivers, profile
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.cluster import Cluster
@@ -16,36 +16,46 @@ from dra_lab.model.shelf import Earlier, Shelf
 from dra_lab.model.sketch import ClaimSketch, asks
 
 _MEMO = "_with_documented_classes"
-_ADDED = "_documented_class_names"
+_ADDED = "_documented_classes"
 
 
 def with_documented_classes(cluster: Cluster) -> Cluster:
-    """Return the cluster with the documented DeviceClasses of its drivers that it lacks, after its own classes.
+    """Return the cluster with every documented DeviceClass that it lacks, after its own classes.
 
+    This is the one place that decides which classes a claim sees: those of the cluster (and of the claim's files, see
+    `with_given_classes`), else the documented class of that name or alias, whether or not its driver is in the cluster.
     For a driver of which nothing is known the stand-in has the driver's name and selects all its devices. The same
-    object where nothing is missing, and for a cluster that came from here; remembered as long as the cluster lives.
+    object for a cluster that came from here; remembered as long as the cluster lives.
     Source of the classes: the drivers' documentation, as `drivers/data` names it.
     """
     if _ADDED in cluster.__dict__:
         return cluster
     found: Cluster | None = cluster.__dict__.get(_MEMO)
     if found is None:
-        present = {device_class.name for device_class in cluster.classes}
-        missing = {
-            documented.name: documented
-            for driver in cluster.drivers
-            for documented in _stand_ins(driver)
-            if documented.name not in present
-        }
+        missing = _stand_ins(cluster)
         added = tuple(device_class_of(documented) for documented in missing.values())
         found = cluster.with_objects(classes=(*cluster.classes, *added)) if added else cluster
         if added:
-            found.__dict__["hardware"] = _shelf(cluster, tuple(device_class.name for device_class in added))
+            found.__dict__["hardware"] = _shelf(cluster, tuple(missing))
         # On the instance, like a cached_property: it goes when the cluster goes.
-        found.__dict__[_ADDED] = frozenset(missing)
+        found.__dict__[_ADDED] = missing
         if added:
             cluster.__dict__[_MEMO] = found
     return found
+
+
+def with_given_classes(cluster: Cluster, given: Iterable[DeviceClass]) -> Cluster:
+    """Return the cluster with the classes of a claim's files, which come before its own of the same name.
+
+    A class that the cluster has just so is left as it is; the others are exported with the claim.
+    """
+    own = cluster.class_by_name
+    new = {item.name: item for item in given if item.name not in own or own[item.name].spec != item.spec}
+    if not new:
+        return cluster
+    kept = tuple(item for item in cluster.classes if item.name not in new)
+    names = cluster.given_classes | frozenset(new)
+    return dataclasses.replace(cluster, classes=(*kept, *new.values()), given_classes=names)
 
 
 def _shelf(cluster: Cluster, added: tuple[str, ...]) -> Shelf:
@@ -70,61 +80,65 @@ def device_class_of(documented: DocumentedClass) -> DeviceClass:
 
 def is_documented_only(cluster: Cluster, name: str) -> bool:
     """Say whether a class stands in from the documentation because the cluster, as it was read, lacks it."""
-    added: frozenset[str] = with_documented_classes(cluster).__dict__[_ADDED]
-    return name in added
+    return name in _added(cluster)
 
 
 def needed_classes(sketch: ClaimSketch, cluster: Cluster) -> tuple[DeviceClass, ...]:
-    """Return the classes that a drawing names and the cluster lacks, as far as they are documented, sorted by name.
+    """Return the classes that a drawing names and the cluster lacks, sorted by name: they are exported with the claim.
 
-    They are exported with the claim. Also classes of drivers that are not in the cluster at all.
+    They are documented, also those of drivers that are not in the cluster at all, or come from the claim's files.
     """
-    present = {device_class.name for device_class in cluster.classes} - _added_names(cluster)
-    names = {ask.device_class_name for request in sketch.requests for ask in asks(request)} - present
-    found = []
-    for name in sorted(names):
-        known = _stand_in(cluster, name)
-        # An alias is another cluster's name of the same class: exported, it keeps the name that the drawing uses.
-        if known is not None and is_subdomain(name):
-            found.append(device_class_of(dataclasses.replace(known, name=name)))
-    return tuple(found)
+    lacking = _added(cluster).keys() | cluster.given_classes
+    known = with_documented_classes(cluster).class_by_name
+    return tuple(known[name] for name in _named(sketch) if name in lacking and is_subdomain(name))
 
 
-def class_findings(sketch: ClaimSketch, cluster: Cluster) -> tuple[Finding, ...]:
-    """Return a Finding for every class that a drawing names and the cluster lacks: documented, or not known at all."""
-    present = {device_class.name for device_class in cluster.classes} - _added_names(cluster)
+def class_findings(
+    sketch: ClaimSketch, cluster: Cluster, *, done: str = "is used and exported with the claim"
+) -> tuple[Finding, ...]:
+    """Return a Finding for every class that a drawing names and the cluster lacks: documented, or not known at all.
+
+    `done` says what is done with the documented class.
+    """
+    added, known = _added(cluster), with_documented_classes(cluster).class_by_name
     findings = []
-    for name in sorted({ask.device_class_name for r in sketch.requests for ask in asks(r)} - present):
-        known = _stand_in(cluster, name)
-        if known is None:
-            advice = f"Create it, or use one of: {', '.join(sorted(present))}." if present else "Create it first."
+    for name in _named(sketch):
+        if name in added:
+            used = "the documented one" if documented_class(name) else "one that selects all devices of its driver"
+            message = f"this DeviceClass is not in this cluster; {used} {done}"
+            advice = f"Source: {added[name].source}."
+            findings.append(Finding("class-not-in-cluster", Severity.WARNING, name, message, advice))
+        elif name not in known:
+            present = sorted(known.keys() - added.keys())
+            advice = f"Create it, or use one of: {', '.join(present)}." if present else "Create it first."
             message = "this DeviceClass is not in the cluster and not documented by any known driver"
             findings.append(Finding("class-unknown", Severity.ERROR, name, message, advice))
-        else:
-            used = "the documented one" if documented_class(name) else "one that selects all devices of its driver"
-            message = f"this DeviceClass is not in what was read; {used} is used and exported with the claim"
-            advice = f"Source: {known.source}."
-            findings.append(Finding("class-not-in-cluster", Severity.WARNING, name, message, advice))
     return tuple(findings)
 
 
-def _stand_ins(driver: str) -> Iterator[DocumentedClass]:
-    known = profile(driver)
-    yield from known.classes
-    if not known.known:
-        # JSON's escapes are a part of CEL's
-        source = f"nothing is documented here for the driver {driver}"
-        yield DocumentedClass(driver, (f"device.driver == {json.dumps(driver)}",), source=source)
+def _named(sketch: ClaimSketch) -> list[str]:
+    return sorted({ask.device_class_name for request in sketch.requests for ask in asks(request)})
 
 
-def _stand_in(cluster: Cluster, name: str) -> DocumentedClass | None:
-    documented = documented_class(name)
-    if documented is not None:
-        return documented[1]
-    return next((known for driver in cluster.drivers for known in _stand_ins(driver) if known.name == name), None)
+def _stand_ins(cluster: Cluster) -> dict[str, DocumentedClass]:
+    """Return the classes that a cluster lacks, by name; an alias is another name of the same class."""
+    present = {device_class.name for device_class in cluster.classes}
+    found: dict[str, DocumentedClass] = {}
+    for documented in (one for driver in known_drivers() for one in profile(driver).classes):
+        found[documented.name] = documented
+        for alias in documented.aliases:
+            # two classes that serve one extended resource would leave the choice to their age
+            found[alias] = dataclasses.replace(documented, name=alias, extended_resource_name="")
+    for driver in cluster.drivers:
+        if not profile(driver).known:
+            # JSON's escapes are a part of CEL's
+            source = f"nothing is documented here for the driver {driver}"
+            selectors = (f"device.driver == {json.dumps(driver)}",)
+            found.setdefault(driver, DocumentedClass(driver, selectors, source=source))
+    return {name: documented for name, documented in found.items() if name not in present}
 
 
-def _added_names(cluster: Cluster) -> frozenset[str]:
-    added: frozenset[str] = cluster.__dict__.get(_ADDED, frozenset())
-    # A cluster as read that lacks nothing carries the mark as well, with no names in it.
+def _added(cluster: Cluster) -> Mapping[str, DocumentedClass]:
+    """Return the classes that stand in from the documentation, by name."""
+    added: Mapping[str, DocumentedClass] = with_documented_classes(cluster).__dict__[_ADDED]
     return added

@@ -86,10 +86,11 @@ def seconds(text: str) -> float:
 
 def session_of(options: argparse.Namespace) -> Any:
     """Return the Session of a command's cluster and claim."""
+    from dra_lab.gitops.asked import classes_beside
     from dra_lab.session import Session, read_sketch
 
     return Session(
-        cluster_of(options),
+        classes_beside(options.claim, cluster_of(options)),
         sketch=read_sketch(options.claim),
         release=options.release,
         time_limit=getattr(options, "time_limit", None) or 60.0,

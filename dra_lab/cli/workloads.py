@@ -119,7 +119,7 @@ def workloads_of(
     what replicas cannot have: claims that are allocated already or that all share, or nodes of their own for some of
     the workloads.
     """
-    from dra_lab.gitops.asked import AskedPod, read_pod
+    from dra_lab.gitops.asked import AskedPod, classes_beside, read_pod
     from dra_lab.gitops.node_filter import only_nodes
     from dra_lab.session import read_sketch
 
@@ -131,7 +131,7 @@ def workloads_of(
         pod = read_pod(claim, cluster, release)
         if pod is None:
             sketch = read_sketch(claim)
-            pod = AskedPod("", {sketch.name: sketch}, cluster)
+            pod = AskedPod("", {sketch.name: sketch}, classes_beside(claim, cluster))
         if pod.allocated:
             names = ", ".join(c.metadata.name for c in pod.allocated)
             raise InputError(f"{claim}: {names} is allocated already, and replicas cannot share it; plan one pod")

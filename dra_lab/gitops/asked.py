@@ -81,6 +81,11 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease) -
     return _of_pod(pods[0], claims, complete, release)
 
 
+def classes_beside(source: str | Path, cluster: Cluster) -> Cluster:
+    """Return the cluster with the DeviceClasses that stand beside a claim in its file or folder."""
+    return with_classes(cluster, read_manifests([source])) if Path(source).exists() else cluster
+
+
 def _all_read(manifests: Manifests, claims: Claims) -> bool:
     kinds = [document.kind for document in manifests.documents]
     return len(claims) == kinds.count("ResourceClaim") + kinds.count("ResourceClaimTemplate")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.authoring.classes import with_documented_classes, with_given_classes
 from dra_lab.authoring.free_words import unread_words
 from dra_lab.checks.documents import check_text
 from dra_lab.errors import DraLabError
@@ -66,7 +66,7 @@ def check_manifests(
     findings += [*_version_findings(manifests), *renamed_findings(manifests)]
     claims = written_claims(manifests)
     pods = _pods(manifests, read, target)
-    findings += [f for claim in claims.values() for f in check_matches(claim, complete, read, target)]
+    findings += _classes_once(f for claim in claims.values() for f in check_matches(claim, complete, read, target))
     findings += [f for pod in pods for f in count_findings(pod)]
     held = frozenset((c.metadata.namespace, c.metadata.name) for c in cluster.claims)
     findings += [f for pod in pods for f in check_references(pod, claims, held)]
@@ -101,6 +101,16 @@ def check_manifests(
         tuple(manifests.texts),
         unread_words(read),
     )
+
+
+def _classes_once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings, and of those about a class that the cluster lacks the first: it is one fact of the cluster."""
+    told: set[str] = set()
+    for finding in findings:
+        if finding.rule != "class-not-in-cluster" or finding.subject not in told:
+            yield finding
+        if finding.rule == "class-not-in-cluster":
+            told.add(finding.subject)
 
 
 def _pods(manifests: Manifests, cluster: Cluster, release: KubernetesRelease) -> list[PodTemplate]:
@@ -154,7 +164,4 @@ def with_classes(cluster: Cluster, manifests: Manifests) -> Cluster:
                 written[document.name] = decode_object(value, DeviceClass, document.origin)
             except DraLabError:
                 continue  # the API's validation says it
-    if not written:
-        return cluster
-    kept = tuple(item for item in cluster.classes if item.name not in written)
-    return replace(cluster, classes=(*kept, *written.values()))
+    return with_given_classes(cluster, written.values())

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from dra_lab.authoring.classes import device_class_of, with_documented_classes
+from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.names import object_name
-from dra_lab.drivers import documented_class
 from dra_lab.drivers.device_plugins import PluginResource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.folder import Manifests
@@ -55,9 +54,6 @@ def keep_names(
 def _class(resource: PluginResource, cluster: Cluster, findings: list[Finding]) -> DeviceClass:
     own = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in resource.selectors)
     base = with_documented_classes(cluster).class_by_name.get(resource.device_class)
-    if base is None:
-        documented = documented_class(resource.device_class)
-        base = device_class_of(documented[1]) if documented is not None else None
     if base is None:
         driver = DeviceSelector(cel=CELDeviceSelector(expression=f"device.driver == {json.dumps(resource.driver)}"))
         spec = DeviceClassSpec(selectors=own or (driver,), extended_resource_name=resource.resource)

@@ -98,6 +98,7 @@ class Cluster:
     watch of each kind (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster.
     `overlays` gives, by node, places of devices that a file tells and no slice publishes; kube-scheduler sees none.
     `topologies` name the labels of nodes that are levels of the fabric; where it is followed, as they were last read.
+    `given_classes` are the names of `classes` that a claim's own files bring and the real cluster does not have so.
     """
 
     slices: tuple[ResourceSlice, ...] = ()
@@ -114,6 +115,7 @@ class Cluster:
     resource_versions: Mapping[str, str] = field(default_factory=dict)
     overlays: Mapping[str, Overlay] = field(default_factory=dict)
     topologies: tuple[Topology, ...] = ()
+    given_classes: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         """Return what is in it as a terminal shows it: a line, a row for each kind of device, the fabric, findings."""

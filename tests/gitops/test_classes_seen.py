@@ -1,0 +1,172 @@
+"""Which DeviceClasses a claim sees: the cluster's, those of its own files, else the documented ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dra_lab.authoring.classes import needed_classes, with_documented_classes
+from dra_lab.authoring.compile import compile_claim
+from dra_lab.checks.documents import check_text
+from dra_lab.cli import main
+from dra_lab.drivers import known_drivers, profile
+from dra_lab.exports.manifests import manifest_yaml
+from dra_lab.gitops.asked import classes_beside
+from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.folder import read_manifests
+from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner import make_plan
+from dra_lab.scheduler.first_fit import first_fit
+from dra_lab.sources import load_cluster, samples
+
+SHARED = Path(__file__).parents[2] / ".." / "shared"
+R136 = KubernetesRelease("1.36")
+NAMES = [
+    name
+    for driver in known_drivers()
+    for documented in profile(driver).classes
+    for name in (documented.name, *documented.aliases)
+]
+SAMPLES = [sample.name for sample in samples()]
+FORMS = ("plain", "alternative")
+
+
+@cache
+def lacking(sample):
+    """Return the sample without any class."""
+    return replace(load_cluster(f"sample:{sample}"), classes=())
+
+
+@cache
+def having(sample):
+    """Return the sample with all documented classes as its own."""
+    return replace(lacking(sample), classes=with_documented_classes(lacking(sample)).classes)
+
+
+def sketch(name, form):
+    """Return a claim for one device of a class, alone or as the alternative of a class that every sample lacks."""
+    if form == "plain":
+        return ClaimSketch("c", (DeviceRequest("r", ExactDeviceRequest(device_class_name=name)),))
+    ways = (DeviceSubRequest(name="a", device_class_name="qat.intel.com"), DeviceSubRequest("b", name))
+    return ClaimSketch("c", (DeviceRequest("r", first_available=ways),))
+
+
+def text_of(claim):
+    return manifest_yaml(claim, having(SAMPLES[0]), R136).text.partition("\n---\n")[0] + "\n"
+
+
+def compiled(claim):
+    """Return the claim as kube-scheduler reads it."""
+    return ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(claim, having(SAMPLES[0]), R136).spec)
+
+
+def asked(form):
+    return [(name, sketch(name, form)) for name in NAMES]
+
+
+def told(findings, name):
+    return [f.rule for f in findings if f.subject == name and f.rule in ("class-not-in-cluster", "class-unknown")]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_the_planner_answers_as_if_the_documented_class_were_there(sample, form):
+    """Status, devices and first fit are those of a cluster that has the class, and the class is reported once."""
+
+    def answer(cluster, claim):
+        plan = make_plan(cluster, claim, release=R136)
+        found = plan.first_fit
+        return plan.status, plan.node, plan.placements, found and (found.status, found.placements)
+
+    wrong = [name for name, claim in asked(form) if answer(lacking(sample), claim) != answer(having(sample), claim)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_class_that_is_used_is_never_said_not_to_exist(sample, form):
+    """First fit knows every documented class, also one whose driver is not in the cluster."""
+    on = with_documented_classes(lacking(sample))
+    node = on.node_names[0]
+    claims = {name: compiled(claim) for name, claim in asked(form)}
+    verdicts = {name: first_fit(on, node, [claim], R136) for name, claim in claims.items()}
+    assert {name: v.message for name, v in verdicts.items() if "does not exist" in v.message} == {}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_check_reports_each_missing_class_once(sample, form, tmp_path):
+    """A folder in which two claims name a class has one Finding for it, and none that the class is unknown."""
+    for number, (_, claim) in enumerate(asked(form)):
+        for copy in "ab":
+            text = text_of(claim).replace("name: c\n", f"name: c{number}-{copy}\n", 1)
+            (tmp_path / f"{number}-{copy}.yaml").write_text(text)
+    review = check_manifests(lacking(sample), read_manifests([tmp_path]), release=R136, time_limit=0.001)
+    assert {name: told(review.findings, name) for name in NAMES} == {name: ["class-not-in-cluster"] for name in NAMES}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_missing_class_is_exported_with_the_claim(sample, form):
+    """The manifests hold every class that the claim names, as the API server takes it."""
+    wrong = []
+    for name, claim in asked(form):
+        text = manifest_yaml(claim, lacking(sample), R136).text
+        written = {d["metadata"]["name"] for d in yaml.safe_load_all(text) if d["kind"] == "DeviceClass"}
+        if name not in written or check_text(text, "c.yaml", R136):
+            wrong.append(name)
+    assert wrong == []
+
+
+CLAIM_BESIDE_CLASS = """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: fast}
+spec:
+  selectors: [{cel: {expression: 'device.driver == "gpu.nvidia.com"'}}]
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: pair}
+spec:
+  spec:
+    devices:
+      requests:
+      - {name: gpu, exactly: {deviceClassName: fast}}
+"""
+
+
+def test_a_class_beside_the_claim_is_seen_and_exported(tmp_path):
+    """A class in the claim's own file comes before the cluster's, and goes with the exported claim."""
+    (tmp_path / "claim.yaml").write_text(CLAIM_BESIDE_CLASS)
+    on = classes_beside(tmp_path / "claim.yaml", load_cluster("sample:eks-p4d"))
+    claim = sketch("fast", "plain")
+    assert make_plan(on, claim, release=R136).fits
+    assert [item.name for item in needed_classes(claim, on)] == ["fast"]
+
+
+@pytest.mark.parametrize("command", [["plan"], ["check"], ["export"]])
+def test_every_command_sees_a_class_beside_the_claim(command, tmp_path, capsys):
+    """plan, check and export fit the claim, and check fits what export wrote."""
+    file, folder = tmp_path / "claim.yaml", tmp_path / "out"
+    file.write_text(CLAIM_BESIDE_CLASS)
+    words = [str(file)] if command == ["check"] else ["--claim", str(file)]
+    words += ["--output", str(folder)] if command == ["export"] else []
+    assert main([*command, "sample:eks-p4d", *words]) == 0
+    assert "class-unknown" not in capsys.readouterr().err
+    assert not folder.exists() or main(["check", "sample:eks-p4d", str(folder)]) == 0
+
+
+def test_dranets_alias_of_its_class_fits():
+    """A template of DRANET's examples names `dranet.net`, another name of the documented class `dranet`."""
+    file = SHARED / "real-files" / "repro-dranet-net.yaml"
+    if not file.exists():
+        pytest.skip(f"{file} is not there")
+    assert main(["plan", "sample:eks-p4d", "--claim", str(file)]) == 0
