@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,14 +12,13 @@ from dra_lab.checks.admission import BAD_REQUEST, Admission, admit
 from dra_lab.checks.oddities import find_oddities
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity, sort_findings
+from dra_lab.manifests.field_errors import FieldError
 from dra_lab.manifests.strict import decode_strict_json
-from dra_lab.manifests.versions import short_version, text_of, upgrade
-from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.manifests.versions import short_version, text_of, upgrade, written_path
+from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
 from dra_lab.model.release import KubernetesRelease
 
 Line = Callable[[str], int]
-_EXACTLY = re.compile(r"(requests\[\d+\])\.exactly")
-_DEVICE = re.compile(r"(spec\.devices\[\d+\])(?=\.(?!name))")
 
 
 def check_text(
@@ -37,16 +35,16 @@ def check_text(
     """
     release = release or KubernetesRelease()
     found: list[Finding] = []
-    if text.lstrip()[:1] in ("{", "["):
-        values, repeated = _json_values(text, source)
+    values, repeated = _json_values(text, source)
+    if values is not None:
         found.extend(_repeated(name, Origin(source)) for name in repeated)
         for number, document in enumerate(values, 1):
             found.extend(_objects(document, Origin(source, number), release, lambda _: 0))
         return sort_findings(found)
     for document in load_yaml(text, source, broken=broken):
         origin = Origin(source, document.number, line=document.line())
-        twice = _keys_twice(document.node)
-        found.extend(_repeated(name, replace(origin, line=document.above + line)) for name, line in twice)
+        for name, first, line in _keys_twice(document.node):
+            found.append(_repeated(name, replace(origin, line=document.above + line), document.above + first))
         found.extend(_objects(document.value, origin, release, document.line))
     return sort_findings(found)
 
@@ -72,17 +70,31 @@ def check_object(
     return sort_findings(found)
 
 
-def _json_values(text: str, source: str) -> tuple[list[Any], list[str]]:
-    """Return the documents of a JSON text (one, an array of them, or one a line), and the keys that stand twice."""
+def _json_values(text: str, source: str) -> tuple[list[Any] | None, list[str]]:
+    """Return the documents of a JSON text (one, an array of them, or one a line), and the keys that are there twice.
+
+    None for YAML, also for YAML in flow style.
+    """
+    if text.lstrip()[:1] not in ("{", "["):
+        return None, []
     try:
-        parts = [decode_strict_json(text, source)]
+        parts = _json_parts(text, source)
+    except ManifestError:
+        if is_flow_yaml(text.encode("utf-8", "replace")):
+            return None, []
+        raise
+    values = [item for value, _ in parts for item in (value if isinstance(value, list) else [value])]
+    return values, [error.field for _, repeated in parts for error in repeated]
+
+
+def _json_parts(text: str, source: str) -> list[tuple[Any, tuple[FieldError, ...]]]:
+    try:
+        return [decode_strict_json(text, source)]
     except ManifestError:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) == 1:
             raise
-        parts = [decode_strict_json(line, source) for line in lines]
-    values = [item for value, _ in parts for item in (value if isinstance(value, list) else [value])]
-    return values, [error.field for _, repeated in parts for error in repeated]
+        return [decode_strict_json(line, source) for line in lines]
 
 
 def _objects(document: Any, origin: Origin, release: KubernetesRelease, line: Line) -> Iterator[Finding]:
@@ -96,13 +108,12 @@ def _objects(document: Any, origin: Origin, release: KubernetesRelease, line: Li
                 head = {"apiVersion": document.get("apiVersion"), "kind": kind[:-4]} if bare else {}
                 yield from _objects({**head, **item}, origin, release, _inside(line, index))
         return
-    version = short_version(document.get("apiVersion"), kind)
-    if not version:
+    if not short_version(document.get("apiVersion"), kind):
         return
     for finding in check_object(document, release, origin):
         place = finding.origin or origin
-        path = place.path if version != "v1beta1" else _EXACTLY.sub(r"\1", _DEVICE.sub(r"\1.basic", place.path))
-        yield replace(finding, origin=replace(place, line=line(path)))
+        path = written_path(document, place.path)
+        yield replace(finding, origin=replace(place, path=path, line=line(path)))
 
 
 def _inside(line: Line, index: int) -> Line:
@@ -136,24 +147,28 @@ def _admin(hub: Mapping[str, Any], place: Origin) -> Iterator[Finding]:
             yield Finding("admin-access", Severity.WARNING, place.object, message, advice, origin)
 
 
-def _repeated(name: str, origin: Origin) -> Finding:
-    message = f"the key {name!r} stands twice in one object; the API server refuses that"
-    return Finding("key-repeated", Severity.ERROR, name, message, "Keep one of the two.", origin)
+def _repeated(name: str, origin: Origin, first: int = 0) -> Finding:
+    where = f" (lines {first} and {origin.line})" if first else ""
+    message = f"the key {name!r} is there twice in one object{where}; kubectl apply uses the last one"
+    advice = "Keep one of the two: strict readers, kustomize among them, refuse the file."
+    return Finding("key-repeated", Severity.WARNING, name, message, advice, origin)
 
 
-def _keys_twice(root: Any) -> Iterator[tuple[str, int]]:
+def _keys_twice(root: Any) -> Iterator[tuple[str, int, int]]:
+    """Yield (key, line of the one before, line) of the keys that a mapping has more than once."""
     pending, seen = [root], {id(root)}
     while pending:
         node = pending.pop()
         parts: list[Any] = []
         if isinstance(node, yaml.MappingNode):
-            names: set[str] = set()
+            lines: dict[str, int] = {}
             for key, value in node.value:
                 name = getattr(key, "value", None)
                 if isinstance(name, str):
-                    if name in names:
-                        yield name, int(key.start_mark.line) + 1
-                    names.add(name)
+                    line = int(key.start_mark.line) + 1
+                    if name in lines:
+                        yield name, lines[name], line
+                    lines[name] = line
                 parts.append(value)
         elif isinstance(node, yaml.SequenceNode):
             parts = list(node.value)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import YAMLError
 
 from dra_lab.errors import ManifestError
@@ -16,6 +17,13 @@ from dra_lab.findings import Origin
 
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _INDENTED_ITEM = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\n(?:[ ]*#[^\n]*\n|[ ]*\n)*( *)- ", re.MULTILINE)
+
+
+class _LastKey(RoundTripConstructor):
+    """Of a key that is there twice the last value counts, as for kubectl."""
+
+    def check_mapping_key(self, *_: Any) -> bool:
+        return True
 
 
 class YamlFile:
@@ -26,6 +34,7 @@ class YamlFile:
         self._windows = "\r\n" in text
         text = text.replace("\r\n", "\n")
         self._yaml = YAML(typ="rt")
+        self._yaml.Constructor = _LastKey
         self._yaml.preserve_quotes = True
         self._yaml.width = 2**20
         self._yaml.explicit_start = text.lstrip().startswith("---")

@@ -12,6 +12,7 @@ from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.drawings import is_drawing
 from dra_lab.manifests.files import STANDARD_INPUT, expanded, read_bytes, up_to, utf8_text
+from dra_lab.manifests.versions import written_path
 from dra_lab.manifests.yaml_text import load_yaml
 
 SUFFIXES = (".json", ".yaml", ".yml")
@@ -50,7 +51,8 @@ class Document:
         return namespace if isinstance(namespace, str) else ""
 
     def at(self, path: str) -> Origin:
-        """Return the place of a path in this document."""
+        """Return the place of a path of the document's v1 form, as the document has it in its own version."""
+        path = written_path(self.value, path)
         return Origin(self.origin.source, self.origin.document, f"{self.kind}/{self.name}", path, self.line(path))
 
     def _metadata(self, key: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -15,8 +15,8 @@ from dra_lab.manifests.encodings import as_utf8
 from dra_lab.manifests.files import utf8_text
 from dra_lab.manifests.nulls import without_nulls
 from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_of
-from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade
-from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade, written_path
+from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.decoding import decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1
@@ -95,10 +95,11 @@ class _Reader:
         try:
             item, unknown = _convert(hub_document(value, kind), model, origin)
         except ManifestError as error:
-            self._refuse("document-broken", error.message, error.origin or origin)
+            place = error.origin or origin
+            self._refuse("document-broken", error.message, replace(place, path=written_path(value, place.path)))
             return
         self.objects.append((item, origin))
-        for path in unknown:
+        for path in (written_path(value, path) for path in unknown):
             place = Origin(origin.source, origin.document, origin.object, path, origin.line)
             self.findings.append(
                 Finding("unknown-field", Severity.WARNING, name, f"the field {path} is unknown and not used", "", place)
@@ -148,9 +149,13 @@ def decode_documents(text: str | bytes, source: str = "") -> Documents:
         fast = _decode_list(data, source)
         if fast is not None:
             return fast
-        for number, value in enumerate(_json_values(data, source), 1):
-            reader.document(value, Origin(source, number))
-        return reader.done()
+        try:
+            for number, value in enumerate(_json_values(data, source), 1):
+                reader.document(value, Origin(source, number))
+            return reader.done()
+        except ManifestError:
+            if reader.objects or not is_flow_yaml(data):
+                raise
     yaml_text = utf8_text(data, source)
     errors: list[ManifestError] = []
     for document in load_yaml(yaml_text, source, broken=errors.append):

@@ -6,6 +6,7 @@ stands under `basic`. In a slice, an empty `nodeName` and `allNodes: false` mean
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,6 +24,10 @@ EXACT_FIELDS = (
 )
 """The fields of `exactly`, flat in v1beta1."""
 
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+_EXACTLY = re.compile(r"^(.*\brequests\[\d+\])\.exactly(?=\.|$)")
+_DEVICE = re.compile(r"^(spec\.devices\[\d*\])\.(?!name\b|basic\b)(\w+)")
+
 _MAY_BE_ZERO = ("selectors", "adminAccess", "tolerations", "capacity", "derivedAttributes")
 
 
@@ -34,6 +39,26 @@ def upgrade(document: Document) -> dict[str, Any]:
 def downgrade(document: Document) -> dict[str, Any]:
     """Return a v1 document as v1beta1; nothing is lost. Every device gets a `basic`, as Kubernetes writes it."""
     return _converted(document, _request_down, _device_down, dict)
+
+
+def written_path(document: Document, path: str) -> str:
+    """Return a path of the v1 form as v1beta1 has it; a step that a person wrote (`exactly`) stays in it."""
+    exactly = _EXACTLY.search(path)
+    if exactly is not None and not _has(document, exactly[1], "exactly"):
+        path = path[: exactly.end(1)] + path[exactly.end() :]
+    device = _DEVICE.search(path)
+    if device is not None and (_has(document, device[1], "basic") or not _has(document, device[1], device[2])):
+        path = f"{path[: device.end(1)]}.basic{path[device.end(1) :]}"
+    return path
+
+
+def _has(document: Any, path: str, key: str) -> bool:
+    for index, name in _STEP.findall(path):
+        try:
+            document = document[int(index)] if index else document[name]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return isinstance(document, Mapping) and key in document
 
 
 def _converted(

@@ -51,6 +51,13 @@ def upgrade(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**_UPGRADES.get(version, dict)(document), "apiVersion": RESOURCE_V1}
 
 
+def written_path(document: Mapping[str, Any], path: str) -> str:
+    """Return a path of the v1 form of a document as it is in the document's own version."""
+    if text_of(document.get("apiVersion")).rpartition("/")[2] not in ("v1beta1", "v1alpha3"):
+        return path
+    return v1beta1.written_path(document, path)
+
+
 def downgrade(document: Mapping[str, Any], version: str) -> dict[str, Any]:
     """Return a v1 document in an older version (`v1beta1` or `resource.k8s.io/v1beta1`); raises ManifestError."""
     name = version if "/" in version else f"{GROUP}/{version}"

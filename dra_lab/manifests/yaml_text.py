@@ -11,10 +11,12 @@ import yaml
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
+from dra_lab.manifests.shell_lines import shell_lines, shell_message
 
 MAX_YAML_BYTES = 256 * 2**20
 """Larger YAML is refused: it would take minutes; JSON is the form for bulk."""
 
+MAX_FLOW_BYTES = 16 * 2**20
 MAX_DEPTH = 64
 MAX_EXPANDED_NODES = 20_000_000
 """Most values a document may hold once its aliases are counted as often as they are used."""
@@ -125,7 +127,7 @@ def _documents(
     text: str, source: str, before: int, above: int, counted: list[int] | None = None
 ) -> Iterator[YamlDocument]:
     """Yield the documents of a text with `before` documents and `above` lines over it; tell `counted` how many."""
-    number, loader = 0, None
+    number, loader, looked = 0, None, False
     counted = [] if counted is None else counted
     try:
         _check_depth(text, source, before, above)
@@ -135,11 +137,15 @@ def _documents(
             node = loader.get_node()
             _check_size(node, source, before + number, above)
             value = loader.construct_document(node)
+            if isinstance(value, str | list) and not looked:
+                looked = True
+                _refuse_shell_lines(text, source, before + number, above)
             if value is not None:
                 yield YamlDocument(value, before + number, node, above)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         if not number:
             counted.append(number := 1)
+        _refuse_shell_lines(text, source, before + number, above)
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         parts = (getattr(error, "context", ""), getattr(error, "problem", ""))
         problem = " ".join(part for part in parts if part) if mark else str(error)
@@ -150,6 +156,27 @@ def _documents(
     finally:
         if loader is not None:
             loader.dispose()
+
+
+def _refuse_shell_lines(text: str, source: str, number: int, above: int) -> None:
+    """Raise ManifestError where a text that is no YAML object has lines of a terminal: they are the reason."""
+    lines = tuple((above + line, words) for line, words in shell_lines(text))
+    if lines:
+        raise ManifestError(shell_message(lines), origin=Origin(source, number, line=lines[0][0])) from None
+
+
+def is_flow_yaml(data: bytes) -> bool:
+    """Say whether a text that begins with a bracket and is no JSON is YAML in flow style (KYAML), or has shell lines.
+
+    A text of more than MAX_FLOW_BYTES is not looked at: bulk comes as JSON, or as KYAML under its header `---`.
+    """
+    if len(data) > MAX_FLOW_BYTES:
+        return False
+    try:
+        text = data.decode()
+        return bool(shell_lines(text)) or all(isinstance(d.value, dict | list) for d in load_yaml(text))
+    except (UnicodeDecodeError, ManifestError):
+        return False
 
 
 def dump_yaml(document: Any) -> str:
@@ -218,7 +245,8 @@ def _steps(path: str) -> list[str]:
 
 def _child(node: Any, step: str) -> Any:
     if isinstance(node, yaml.MappingNode):
-        return next((value for key, value in node.value if getattr(key, "value", None) == step), None)
+        # of a key that is there twice, the last one counts
+        return next((value for key, value in reversed(node.value) if getattr(key, "value", None) == step), None)
     if isinstance(node, yaml.SequenceNode) and step.isdigit() and int(step) < len(node.value):
         return node.value[int(step)]
     return None

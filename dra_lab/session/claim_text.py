@@ -16,6 +16,7 @@ from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin, Severity
 from dra_lab.manifests.documents import decode_object, hub_document
 from dra_lab.manifests.drawings import drawing_of, is_drawing
+from dra_lab.manifests.versions import written_path
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from dra_lab.session.outputs import manifest
@@ -111,8 +112,8 @@ def _decoded(document: YamlDocument, source: str = "") -> tuple[str, ResourceCla
     try:
         claim = decode_object(hub_document(document.value, kind), CLAIM_KINDS[kind], origin)
     except ManifestError as error:
-        path = error.origin.path if error.origin else ""
-        place = with_fields(error.origin or origin, line=document.line(path))
+        path = written_path(document.value, error.origin.path if error.origin else "")
+        place = with_fields(error.origin or origin, path=path, line=document.line(path))
         raise ManifestError(error.message, origin=place) from None
     return claim.metadata.name, claim.spec if kind == "ResourceClaim" else claim.spec.spec
 

@@ -121,18 +121,18 @@ def test_a_text_is_told_with_document_and_line():
     assert (finding.origin.source, finding.origin.document, finding.origin.path) == (
         "f.yaml",
         2,
-        f"{REQUEST}.exactly.count",
+        f"{REQUEST}.count",
     )
     assert text.splitlines()[finding.origin.line - 1].strip() == "count: -1"
 
 
 def test_what_the_decoder_refuses_and_repeated_keys_are_findings():
-    """Unknown fields and keys that stand twice are errors of the text, in JSON, YAML and Lists."""
+    """Unknown fields are errors of the text, in JSON, YAML and Lists; a key that is there twice is a warning."""
     unknown = changed(CLAIM, ("spec.foo", 1))
     assert [f.rule for f in check_text(dump_all([{"kind": "List", "items": [unknown]}]))] == ["api-undecodable"]
     assert [f.rule for f in check_text('{"kind": "Pod", "kind": "Pod"}')] == ["key-repeated"]
     (finding,) = check_text("kind: Pod\nspec:\n  a: 1\n  a: 2\n")
-    assert (finding.rule, finding.origin.line) == ("key-repeated", 4)
+    assert (finding.rule, finding.severity, finding.origin.line) == ("key-repeated", Severity.WARNING, 4)
 
 
 def test_an_object_of_another_group_is_refused():

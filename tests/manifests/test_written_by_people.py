@@ -1,0 +1,190 @@
+"""YAML as people have it: copied from a terminal, in flow style, with a key twice, in an old version of the API."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dra_lab.checks.documents import check_text
+from dra_lab.errors import ManifestError
+from dra_lab.findings import Severity
+from dra_lab.gitops.folder import read_manifests
+from dra_lab.manifests.documents import decode_documents
+from dra_lab.manifests.shell_lines import shell_lines
+from dra_lab.model.claims import ResourceClaimTemplate
+
+SHARED = Path(__file__).parents[2] / ".." / "shared" / "real-files"
+
+KYAML = """\
+{
+  apiVersion: "resource.k8s.io/v1",
+  kind: "ResourceClaimTemplate",
+  metadata: {name: "one-gpu"},
+  spec: {
+    spec: {
+      devices: {
+        requests: [{
+          name: "gpu",
+          exactly: {
+            deviceClassName: "gpu.example.com",
+          },
+        }],
+      },
+    },
+  },
+}
+"""
+BLOCK = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: one-gpu
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly:
+          deviceClassName: gpu.example.com
+"""
+
+PROMPTS = [
+    "$ kubectl get resourceclaimtemplate one-gpu -o yaml",
+    "% kubectl get resourceclaimtemplate one-gpu -o yaml",
+    "> kubectl get resourceclaimtemplate one-gpu -o yaml",
+    "kubectl get resourceclaimtemplate one-gpu -o yaml",
+    "kubectl apply -f - <<EOF",
+    "$ oc get resourceclaimtemplate one-gpu -o yaml",
+    "ada@login:~/work$ kubectl get resourceclaimtemplate one-gpu -o yaml",
+    "[root@login ~]# kubectl get resourceclaimtemplate one-gpu -o yaml",
+    "root@login:/home/ada# kubectl get resourceclaimtemplate one-gpu -o yaml",
+    "$ cat claim.yaml",
+]
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize("between", ["", "---\n"])
+def test_a_line_of_a_terminal_is_named(prompt, between, tmp_path):
+    """A paste that begins with a command names this line and says to remove it, wherever YAML is read."""
+    text = f"{prompt}\n{between}{BLOCK}"
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    told = [(f.message, f.origin.line) for f in read_manifests([file]).findings]
+    try:
+        told += [(f.message, f.origin.line) for f in decode_documents(text, "f").findings]
+    except ManifestError as error:
+        told.append((error.message, error.origin.line))
+    assert len(told) == 2
+    for message, line in told:
+        assert message.startswith("line 1 belongs to a terminal")
+        assert repr(prompt[:60])[1:-1] in message
+        assert "remove this line" in message
+        assert line == 1
+
+
+def test_every_line_of_a_terminal_is_named(tmp_path):
+    """A prompt at the end of a paste is named too, also below JSON."""
+    for text in (f"$ kubectl get x -o yaml\n{BLOCK}$ \n", '$ kubectl get x -o json\n{"kind": "Pod"}\nada@login:~$\n'):
+        file = tmp_path / "a.yaml"
+        file.write_text(text)
+        (finding,) = read_manifests([file]).findings
+        assert f"and line {text.count(chr(10))}" in finding.message
+
+
+@pytest.mark.parametrize("text", [BLOCK, KYAML, f"# kubectl apply -f this\n{BLOCK}", "a: $ kubectl\ncat: 1\nkind: b\n"])
+def test_what_is_a_manifest_has_no_line_of_a_terminal(text):
+    """A comment, a key and a value are no lines of a terminal."""
+    assert shell_lines(text) == ()
+    assert list(yaml.safe_load_all(text))
+
+
+@pytest.mark.parametrize("text", [KYAML, f"---\n{KYAML}", f"# a claim\n{KYAML}", f"{KYAML}---\n{KYAML}"])
+def test_kyaml_is_read_as_yaml(text):
+    """YAML in flow style gives the objects of the same YAML in block style, with and without its header."""
+    (wanted,) = decode_documents(BLOCK).of(ResourceClaimTemplate)
+    found = decode_documents(text)
+    assert set(map(repr, found.of(ResourceClaimTemplate))) == {repr(wanted)}
+    assert found.findings == ()
+
+
+def test_kyaml_is_validated_with_its_lines():
+    """What the API server refuses of KYAML is told at its line."""
+    text = KYAML.replace('"gpu.example.com"', '"GPU"')
+    (finding,) = check_text(text)
+    assert (finding.rule, finding.origin.line) == ("api-refused", 11)
+
+
+def test_broken_json_is_told_as_json():
+    """A text that is neither JSON nor YAML in flow style is told as the JSON that it begins as."""
+    for read in (decode_documents, check_text):
+        with pytest.raises(ManifestError, match="no valid JSON"):
+            read('{"kind": "List", "items": [}')
+
+
+TWICE = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: p
+spec:
+  containers:
+  - name: c
+    image: a
+    image: b
+"""
+
+
+def test_of_a_key_that_is_there_twice_the_last_one_counts(tmp_path):
+    """The file is read as kubectl apply reads it, with the last one; a warning says that strict readers refuse it."""
+    file = tmp_path / "a.yaml"
+    file.write_text(TWICE)
+    manifests = read_manifests([file])
+    (document,) = manifests.documents
+    assert document.value["spec"]["containers"][0]["image"] == "b"
+    assert document.line("spec.containers[0].image") == 9
+    (finding,) = check_text(TWICE, "a.yaml")
+    assert (finding.rule, finding.severity, finding.origin.line) == ("key-repeated", Severity.WARNING, 9)
+    assert "lines 8 and 9" in finding.message
+    assert "kustomize" in finding.advice
+    assert [f.severity for f in check_text('{"kind": "Pod", "kind": "Pod"}')] == [Severity.WARNING]
+
+
+def test_published_files_with_a_key_twice_are_not_refused():
+    """No published file is refused for a key that kubectl takes."""
+    if not SHARED.is_dir():
+        pytest.skip(f"{SHARED} is not there")
+    name = "manifests/GoogleCloudPlatform+container-engine-accelerators/gpudirect-rdma/nccl-test-imex-a4x-max.yaml"
+    found = check_text((SHARED / name).read_text(encoding="utf-8"), name)
+    assert {(f.rule, f.severity) for f in found} == {("key-repeated", Severity.WARNING)}
+
+
+FLAT = BLOCK.replace("v1\n", "v1beta1\n").replace(
+    "        exactly:\n          deviceClassName: gpu.example.com\n",
+    "        deviceClassName: GPU\n        count: none\n",
+)
+
+
+def test_a_path_is_printed_as_it_is_written(tmp_path):
+    """v1beta1 has no `exactly`: a message names the path that is in the file, from every reader."""
+    path = "spec.spec.devices.requests[0]"
+    assert {f.origin.path for f in check_text(FLAT)} == {f"{path}.count"}
+    assert {f.origin.path for f in decode_documents(FLAT).findings} == {f"{path}.count"}
+    file = tmp_path / "a.yaml"
+    file.write_text(FLAT)
+    (document,) = read_manifests([file]).documents
+    assert document.at(f"{path}.exactly.deviceClassName").path == f"{path}.deviceClassName"
+    assert document.at(f"{path}.exactly.deviceClassName").line == 10
+
+
+def test_a_step_of_another_version_stays_in_the_path():
+    """`exactly` under v1beta1 is the error itself, so the path has it; a device's fields are under `basic` there."""
+    wrong = BLOCK.replace("v1\n", "v1beta1\n")
+    paths = {f.origin.path for f in check_text(wrong)}
+    assert "spec.spec.devices.requests[0].exactly" in paths
+    device = "apiVersion: resource.k8s.io/v1beta1\nkind: ResourceSlice\nmetadata: {name: s}\nspec:\n  driver: d\n"
+    device += "  nodeName: n\n  pool: {name: n, generation: 1, resourceSliceCount: 1}\n"
+    device += "  devices:\n  - name: a\n    basic: {new: 1, attributes: {x: 1}}\n"
+    assert {f.origin.path for f in check_text(device)} == {
+        "spec.devices[0].basic.new",
+        "spec.devices[0].basic.attributes[x]",
+    }
