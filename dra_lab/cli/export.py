@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("export", help=text, conflict_handler="resolve")
     add_claim(parser, short=False)
     add_workloads(parser)
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--dir", type=Path, required=True, metavar="DIR", help="the folder to write")
     parser.add_argument("--overwrite", action="store_true", help="also over files that a person changed")
     target = parser.add_argument_group("what it is written for")
     target.add_argument("--api-version", choices=_API_VERSIONS, default="v1", help="of resource.k8s.io")
@@ -45,8 +45,8 @@ def add(commands: Commands) -> None:
         metavar="NAME=true,...",
         help="alpha features that the cluster has on, for example DRADerivedAttributes=true (1.37)",
     )
-    target.add_argument("--tighten", action="store_true", help="add the pins that make first fit take what is planned")
-    text = "with --tighten and replicas: several templates for a claim where one cannot serve every planned node"
+    target.add_argument("--pin", action="store_true", help="add the pins that make kube-scheduler allocate the plan")
+    text = "with --pin and replicas: several templates for a claim where one cannot serve every planned node"
     target.add_argument("--split", action="store_true", help=text)
     use = parser.add_argument_group("who uses it")
     text = "an example beside the claim; default: pod, with replicas deployment, of a workload its own kind"
@@ -73,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--patch needs --workload FILE, the workload that the patch is for")
     if options.workload and options.example not in (None, "none"):
         raise InputError("--example and --workload FILE: the patched copy takes the example's place; leave one out")
-    if options.split and not (options.tighten and is_fleet(options)):
-        raise InputError("--split needs --tighten, and --replicas behind the claim whose replicas may be split")
+    if options.split and not (options.pin and is_fleet(options)):
+        raise InputError("--split needs --pin, and --replicas behind the claim whose replicas may be split")
     if options.split and options.workload:
         raise InputError("--split writes a workload for each group of replicas; leave --workload out, or --split")
     workload = read_workload(options.workload) if options.workload else None
@@ -98,11 +98,11 @@ def run(options: argparse.Namespace) -> int:
     session.wait()
     release = KubernetesRelease(session.release.version, _gates(options.feature_gates))
     target = Target(release, options.api_version, options.kind, options.namespace)
-    made = bundle(session, target, wanted, tighten=options.tighten)
+    made = bundle(session, target, wanted, tighten=options.pin)
     tell_misfit(plan)
     for finding in dict.fromkeys((*made.findings, *session.findings)):
         print(finding, file=sys.stderr)
-    for path in write_bundle(options.output, made, overwrite=options.overwrite):
+    for path in write_bundle(options.dir, made, overwrite=options.overwrite):
         print(path)
     return status_of(plan)
 
@@ -142,10 +142,10 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     plan = plan_fleet(
         cluster, workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
-    made = fleet_bundle(cluster, plan, target, wanted, tighten=options.tighten, split=options.split)
+    made = fleet_bundle(cluster, plan, target, wanted, tighten=options.pin, split=options.split)
     for finding in dict.fromkeys((*told, *made.findings)):
         print(finding, file=sys.stderr)
-    for path in write_bundle(options.output, made, overwrite=options.overwrite):
+    for path in write_bundle(options.dir, made, overwrite=options.overwrite):
         print(path)
     return fleet_status(plan)
 

@@ -68,7 +68,7 @@ class Loop:
     def findings(self) -> tuple[Finding, ...]:
         """Return the result as a Finding: a note where the manifests do what was planned, else a warning."""
         severity = Severity.NOTE if self.as_planned else Severity.WARNING
-        advice = "" if self.as_planned or not self.misses else "Tighten the manifests, or take another order of goals."
+        advice = "" if self.as_planned or not self.misses else "Export with --pin, or take another order of goals."
         return (Finding("loop", severity, "kube-scheduler", self.sentence.rstrip("."), advice),)
 
     def as_json(self) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def test_what_is_too_long_for_a_name_is_told_as_such(command, capsys):
 
 
 @pytest.mark.parametrize(
-    "command", [["plan"], ["draw", "-o", "{}/a.svg"], ["export", "-o", "{}/git"]], ids=lambda c: c[0]
+    "command", [["plan"], ["draw", "-o", "{}/a.svg"], ["export", "--dir", "{}/git"]], ids=lambda c: c[0]
 )
 def test_a_cluster_is_read_once(command, tmp_path, monkeypatch, capsys):
     """Standard input is there only once, whatever a command asks of it."""
@@ -106,21 +106,21 @@ def test_claims_that_come_again_get_numbers(capsys):
 
 def test_an_export_of_what_does_not_fit_says_why(tmp_path, capsys):
     """Status 1 does not come without a word."""
-    assert main(["export", EKS, "--claim", f"{EKS}/five-pairs", "-o", str(tmp_path)]) == 1
+    assert main(["export", EKS, "--claim", f"{EKS}/five-pairs", "--dir", str(tmp_path)]) == 1
     assert "warning: Does not fit: " in capsys.readouterr().err
 
 
 def test_a_claim_goes_where_the_pods_of_its_workload_are(tmp_path, capsys):
     """A claim in another namespace than the workload's could never be used; nothing is written."""
     (tmp_path / "dep.yaml").write_text(DEPLOYMENT)
-    out = ["-o", str(tmp_path / "out"), "--workload", str(tmp_path / "dep.yaml")]
+    out = ["--dir", str(tmp_path / "out"), "--workload", str(tmp_path / "dep.yaml")]
     assert main(["export", EKS, "--claim", PAIRS, *out, "-n", "other"]) == 2
     assert ("'prod'" in capsys.readouterr().err, (tmp_path / "out").exists()) == (True, False)
 
 
 def test_a_namespace_is_a_name_that_the_api_takes(tmp_path, capsys):
     """The rule is that of the API server, and nothing is written."""
-    assert main(["export", EKS, "--claim", PAIRS, "-o", str(tmp_path / "out"), "-n", "Bad_NS"]) == 2
+    assert main(["export", EKS, "--claim", PAIRS, "--dir", str(tmp_path / "out"), "-n", "Bad_NS"]) == 2
     assert ("'Bad_NS'" in capsys.readouterr().err, (tmp_path / "out").exists()) == (True, False)
 
 

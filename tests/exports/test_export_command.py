@@ -14,7 +14,7 @@ CLAIM = ("sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs")
 
 def test_a_tightened_folder_says_that_first_fit_does_what_is_planned(tmp_path, capsys):
     """Paths on standard output, findings on standard error, the loop and the pins in plan.json."""
-    assert main(["export", *CLAIM, "-o", str(tmp_path), "--tighten", "--report"]) == 0
+    assert main(["export", *CLAIM, "--dir", str(tmp_path), "--pin", "--report"]) == 0
     told = capsys.readouterr()
     assert told.out.split()[-1] == str(tmp_path / "plan.json")
     assert "1 of 1 as planned" in told.err
@@ -25,13 +25,13 @@ def test_a_tightened_folder_says_that_first_fit_does_what_is_planned(tmp_path, c
 
 
 def test_what_first_fit_does_otherwise_is_a_warning(tmp_path, capsys):
-    main(["export", *CLAIM, "-o", str(tmp_path)])
+    main(["export", *CLAIM, "--dir", str(tmp_path)])
     assert "warning: kube-scheduler: 0 of 1 as planned" in capsys.readouterr().err
 
 
 def test_version_kind_and_namespace_are_chosen(tmp_path):
     options = ["--api-version", "v1beta1", "--kind", "claim", "-n", "team-a", "--example", "deployment"]
-    assert main(["export", *CLAIM, "-o", str(tmp_path), *options]) == 0
+    assert main(["export", *CLAIM, "--dir", str(tmp_path), *options]) == 0
     claim = yaml.safe_load((tmp_path / "resourceclaim.yaml").read_text())
     assert (claim["apiVersion"], claim["metadata"]["namespace"]) == ("resource.k8s.io/v1beta1", "team-a")
     assert (tmp_path / "deployment.yaml").exists()
@@ -41,7 +41,7 @@ def test_version_kind_and_namespace_are_chosen(tmp_path):
     "options", [["--patch"], ["--feature-gates", "DRADerivedAttributes"], ["--feature-gates", "Other=true"]]
 )
 def test_options_that_mean_nothing_are_refused_before_anything_is_written(tmp_path, options):
-    assert main(["export", *CLAIM, "-o", str(tmp_path / "new"), *options]) == 2
+    assert main(["export", *CLAIM, "--dir", str(tmp_path / "new"), *options]) == 2
     assert not (tmp_path / "new").exists()
 
 
@@ -63,10 +63,10 @@ def test_a_workload_is_planned_with_its_own_replicas(tmp_path, capsys):
     """What is run on the copy of kube-scheduler is what the Deployment will run; --replicas says otherwise."""
     (tmp_path / "work.yaml").write_text(DEPLOYMENT)
     options = ["--workload", str(tmp_path / "work.yaml")]
-    assert main(["export", *CLAIM, "-o", str(tmp_path / "own"), *options]) == 0
+    assert main(["export", *CLAIM, "--dir", str(tmp_path / "own"), *options]) == 0
     assert json.loads((tmp_path / "own" / "plan.json").read_text())["loop"]["wanted"] == 3
     assert "3 replicas are planned" in capsys.readouterr().err
-    assert main(["export", *CLAIM, "--replicas", "2", "-o", str(tmp_path / "two"), *options]) == 0
+    assert main(["export", *CLAIM, "--replicas", "2", "--dir", str(tmp_path / "two"), *options]) == 0
     assert json.loads((tmp_path / "two" / "plan.json").read_text())["loop"]["wanted"] == 2
 
 
@@ -74,5 +74,5 @@ def test_an_example_beside_a_workload_is_refused(tmp_path):
     """The patched copy takes its place, and nobody should look for the other one."""
     (tmp_path / "work.yaml").write_text(DEPLOYMENT)
     options = ["--workload", str(tmp_path / "work.yaml"), "--example", "job"]
-    assert main(["export", *CLAIM, "-o", str(tmp_path / "new"), *options]) == 2
+    assert main(["export", *CLAIM, "--dir", str(tmp_path / "new"), *options]) == 2
     assert not (tmp_path / "new").exists()

@@ -97,7 +97,7 @@ def test_two_examples_of_one_name_are_refused():
 def test_the_command_line_writes_the_folder_of_several_claims(tmp_path, capsys):
     """Each --claim with its --replicas; the run of first fit is told."""
     other = ("--claim", "sample:eks-p4d/any-nic-pairs", "--replicas", "1")
-    assert main(["export", *FLEET, *other, "-o", str(tmp_path), "--tighten", "--report"]) == 0
+    assert main(["export", *FLEET, *other, "--dir", str(tmp_path), "--pin", "--report"]) == 0
     told = capsys.readouterr()
     assert "3 of 3 as planned" in told.err
     record = json.loads((tmp_path / "plan.json").read_text())
@@ -111,7 +111,7 @@ def test_a_deployment_of_ones_own_is_patched_for_its_replicas(tmp_path):
     own.write_text(
         f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {{template: {{spec: {pod}}}}}\n"
     )
-    assert main(["export", *FLEET, "-o", str(tmp_path / "out"), "--workload", str(own)]) == 0
+    assert main(["export", *FLEET, "--dir", str(tmp_path / "out"), "--workload", str(own)]) == 0
     made = yaml.safe_load((tmp_path / "out" / "web.yaml").read_text())
     assert made["spec"]["template"]["spec"]["resourceClaims"][0]["name"] == "devices"
 
@@ -123,7 +123,7 @@ def test_the_same_input_gives_the_same_bytes_in_every_process(tmp_path):
         folder = tmp_path / seed
         call = [sys.executable, "-c", "import sys; from dra_lab.cli import main; sys.exit(main(sys.argv[1:]))"]
         done = subprocess.run(
-            [*call, "export", *FLEET, "-o", str(folder), "--tighten", "--report"],
+            [*call, "export", *FLEET, "--dir", str(folder), "--pin", "--report"],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             check=False,

@@ -81,8 +81,8 @@ def test_partitions_of_two_gpus_are_taken_from_one_gpu_each():
     assert [sub.name for sub in found.sketch.request("part").first_available] == ["place-0", "place-1"]
 
 
-@pytest.mark.parametrize("options", [["--split"], ["--split", "--tighten"]])
+@pytest.mark.parametrize("options", [["--split"], ["--split", "--pin"]])
 def test_a_split_without_replicas_is_refused(tmp_path, options):
     claim = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
-    assert main(["export", *claim, "-o", str(tmp_path / "new"), *options]) == 2
+    assert main(["export", *claim, "--dir", str(tmp_path / "new"), *options]) == 2
     assert not (tmp_path / "new").exists()
