@@ -48,7 +48,7 @@ class Taken:
 
     `score` is kube-scheduler's for prioritised lists, before it is scaled; `goals` value the drawing as planned;
     `cut_off` says that the time for all searches was over, or somebody cancelled; `broken` are must-links that the
-    devices do not keep, as the manifest could not say them.
+    devices do not keep, as the manifest could not say them. `steps` and `seconds` are those of `Verdict`.
     """
 
     status: FirstFitStatus
@@ -57,6 +57,7 @@ class Taken:
     holds: tuple[Hold, ...] = ()
     score: int = 0
     steps: int = 0
+    seconds: float = 0.0
     message: str = ""
     cut_off: bool = False
     broken: tuple[str, ...] = ()
@@ -64,7 +65,7 @@ class Taken:
     @property
     def unknown(self) -> bool:
         """Say whether the search ended for want of our own time: whether kube-scheduler ends it is not known."""
-        return self.cut_off or (self.status is FirstFitStatus.STOPPED and self.steps < replay.TOO_MANY_STEPS)
+        return self.cut_off or (self.status is FirstFitStatus.STOPPED and self.seconds < replay.LONGEST)
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -93,6 +94,7 @@ class Arrivals:
         self.recorded = release.version == RECORDED_RELEASE
         self.searches = 0
         self.most_steps = 0
+        self.longest = 0.0
         self._gates = gates_of(release)
         self._cancel = cancel
         self._end = time.monotonic() + seconds
@@ -147,24 +149,26 @@ class Arrivals:
         held = self._held_after(node, history)
         view = view_node(self.cluster, node, pools_of(self.cluster, node, self._gates), held, self._gates)
         check_supported(view, pod.claims, self.release)
-        limits = Limits(replay.TOO_MANY_STEPS, min(replay.NODE_LIMIT, left), self._cancel)
+        limits = Limits(replay.MOST_STEPS, min(replay.OWN_LIMIT, left), self._cancel, replay.LONGEST)
         verdict = search_node(view, pod.claims, self._gates, limits, Trace(0), recorded=self.recorded)
         self.searches += 1
         self.most_steps = max(self.most_steps, verdict.steps)
+        self.longest = max(self.longest, verdict.seconds)
         if verdict.status is not FirstFitStatus.ALLOCATED or verdict.allocations is None:
-            stopped = verdict.status is FirstFitStatus.STOPPED and verdict.steps < replay.TOO_MANY_STEPS
+            stopped = verdict.status is FirstFitStatus.STOPPED and verdict.seconds < replay.LONGEST
             return Taken(
                 verdict.status,
                 steps=verdict.steps,
+                seconds=verdict.seconds,
                 message=verdict.message,
-                cut_off=stopped and (left < replay.NODE_LIMIT or self.over),
+                cut_off=stopped and (left < replay.OWN_LIMIT or self.over),
             )
         placements = tuple(_placements(pod, verdict.allocations))
         scale = self._scale(pod, node)
         goals, broken = value_placements(scale, placements, pod.order), broken_links(scale, placements)
         holds = _holds(verdict.allocations)
         score = _score(pod, verdict.allocations) if self.release.version != "1.34" else 0
-        return Taken(verdict.status, placements, goals, holds, score, verdict.steps, broken=broken)
+        return Taken(verdict.status, placements, goals, holds, score, verdict.steps, verdict.seconds, broken=broken)
 
     def _scale(self, pod: PodKind, node: str) -> Scale:
         devices = {item.id: item.device for item in self._views.view(node).devices}

@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dra_lab.exports import replay
 from dra_lab.exports.arrivals import Arrivals, History
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.pod_kinds import pod_kind
@@ -22,13 +21,13 @@ MOST_PODS = 110
 
 @dataclass(frozen=True)
 class Filled:
-    """The nodes on which a search is too long once some of the pods stand there, the longest search, what was not run.
+    """The nodes on which a search is too long once some of the pods run there, the longest search, what was not run.
 
-    `skipped` counts the kinds of nodes that there was no time for.
+    `longest` is in seconds of kube-scheduler. `skipped` counts the kinds of nodes that there was no time for.
     """
 
     long: frozenset[str] = frozenset()
-    steps: int = 0
+    longest: float = 0.0
     skipped: int = 0
 
 
@@ -49,7 +48,7 @@ def fill_nodes(
     """
     end = time.monotonic() + seconds
     long: set[str] = set()
-    steps = skipped = 0
+    seconds_needed, skipped = 0.0, 0
     pod = pod_kind(cluster, release, "pod", drawn)
     for idle in (False, True):
         left = max(0.0, end - time.monotonic())
@@ -65,7 +64,7 @@ def fill_nodes(
                 taken = arrivals.taken(names[0], history, 0)
             if taken.cut_off:
                 skipped += 1
-            elif taken.status is FirstFitStatus.STOPPED or taken.steps >= replay.TOO_MANY_STEPS:
+            elif taken.status is FirstFitStatus.STOPPED:
                 long.update(names)
-        steps = max(steps, arrivals.most_steps)
-    return Filled(frozenset(long), steps, skipped)
+        seconds_needed = max(seconds_needed, arrivals.longest)
+    return Filled(frozenset(long), seconds_needed, skipped)

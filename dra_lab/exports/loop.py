@@ -42,9 +42,9 @@ def close_loop(
     lists, ties at random (`seeds` times), and the one where first fit takes the worst devices, as other plugins decide
     as well. `exported` and `affinity` are the drawings and node requirements of a tightened export, per workload.
     Served as planned means: the values of all goals but `damage`, most important first, are no worse than those of a
-    planned replica of the same workload. A run ends a pod's attempt where a search on an admitted node fails or takes
-    more than five million steps, as kube-scheduler does. `time_limit` (seconds) bounds everything; what was not run is
-    said. Raises UnsupportedFeature for rules that the copy of the scheduler does not have.
+    planned replica of the same workload. A run ends a pod's attempt where a search on an admitted node fails, or where
+    kube-scheduler may need more than `replay.LONGEST` seconds for it. `time_limit` (seconds) bounds everything; what
+    was not run is said. Raises UnsupportedFeature for rules that the copy of the scheduler does not have.
     """
     pods, expected = _expected(cluster, plan, release, exported)
     if not expected:
@@ -73,13 +73,14 @@ def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = S
     always = not left and kept == len(expected) and _always(arrivals, expected)
     if always:
         runs = f"every choice of nodes{' and every order' if len(arrivals.pods) > 1 else ''}"
-    return Loop(len(expected), kept, misses, runs, always, not_run, arrivals.recorded, arrivals.most_steps)
+    searches = arrivals.recorded, arrivals.most_steps, arrivals.longest
+    return Loop(len(expected), kept, misses, runs, always, not_run, *searches)
 
 
 def _why_not(arrivals: Arrivals) -> str:
     if arrivals.over:
         return "no time was left"
-    return f"a search did not end within {replay.NODE_LIMIT:g} s here, so whether kube-scheduler places it is not known"
+    return f"a search did not end within {replay.OWN_LIMIT:g} s here, so whether kube-scheduler places it is not known"
 
 
 def expected_of(

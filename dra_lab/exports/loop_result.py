@@ -35,7 +35,8 @@ class Loop:
     `kept` of `wanted` replicas were served as well as planned in the worst of the runs; `misses` are the others of that
     run. `runs` says which orders and choices of nodes were run; `always` that every order and every choice of nodes
     was gone through. `not_run` says what was not, "" where nothing is missing. `recorded` is False for releases whose
-    scheduler is reproduced from documentation. `most_steps` is the longest search of one node.
+    scheduler is reproduced from documentation. `most_steps` and `seconds` are candidates and kube-scheduler's
+    time of the longest search of one node.
     """
 
     wanted: int
@@ -46,6 +47,7 @@ class Loop:
     not_run: str = ""
     recorded: bool = True
     most_steps: int = 0
+    seconds: float = 0.0
 
     @property
     def as_planned(self) -> bool:
@@ -82,6 +84,7 @@ class Loop:
             "notRun": self.not_run,
             "recorded": self.recorded,
             "mostSteps": self.most_steps,
+            "longestSearch": round(self.seconds, 3),
             "misses": [
                 {"workload": m.workload, "replica": m.number + 1, "node": m.node, "why": m.why} for m in self.misses
             ],

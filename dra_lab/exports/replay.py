@@ -18,17 +18,21 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.scheduler import search_cost
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.scheduler.node_state import NodeStates, node_states
 
-MANY_STEPS = 1_000_000
-"""More candidates than this on one node are told: a busy scheduler may run into its limit."""
+SLOW = search_cost.SLOW
+"""A search for which kube-scheduler may need more seconds than this is a Finding."""
 
-NODE_LIMIT = 10.0
-"""Seconds after which kube-scheduler stops searching one node (gate DRASchedulerFilterTimeout, its default)."""
+LONGEST = search_cost.LONGEST
+"""A search for which kube-scheduler may need more seconds than this is one that it may give up."""
 
-TOO_MANY_STEPS = 5_000_000
-"""Ten seconds, kube-scheduler's limit for one node, are 5 to 9 million candidates (measured on the real allocator)."""
+OWN_LIMIT = 10.0
+"""Seconds after which we stop our own search of one node."""
+
+MOST_STEPS = 10**12
+"""No limit of its own: the time that kube-scheduler needs is the limit."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Searched:
 
     @property
     def heavy(self) -> tuple[tuple[str, ...], ...]:
-        """Return the groups of nodes on which the search did not end: too many steps, or not known in our own time."""
+        """Return the groups of nodes on which the search did not end: it takes too long, or our own time was over."""
         return tuple(nodes for nodes, verdict in self.states if verdict.status is FirstFitStatus.STOPPED)
 
 
@@ -105,14 +109,14 @@ def search_pod(
         for sketch in sketches
     ]
     states_of = NodeStates(on, release, ignore_allocated=True) if idle else node_states(on, release)
-    every, known = states_of.searched(claims, TOO_MANY_STEPS, cancel=cancel)
+    every, known = states_of.searched(claims, LONGEST, cancel=cancel)
     admitted = admitted_nodes(on, affinity) - leave_out
     groups = [(own, state) for nodes, state in every if (own := tuple(name for name in nodes if name in admitted))]
     end = time.monotonic() + time_limit
     states = []
     for nodes, state in groups:
         verdict = known.get(state)
-        if verdict is None and (limit := min(NODE_LIMIT, end - time.monotonic())) > 0:
+        if verdict is None and (limit := min(OWN_LIMIT, end - time.monotonic())) > 0:
             verdict = _search(on, nodes[0], claims, release, limit, cancel, idle=idle)
             if verdict is not None and _lasts(verdict):
                 known[state] = verdict
@@ -141,17 +145,24 @@ def _search(
     idle: bool,
 ) -> Verdict | None:
     """Search one node; None where our own limit cut it off, which says nothing about kube-scheduler's."""
-    steps = TOO_MANY_STEPS
     verdict = first_fit(
-        cluster, node, claims, release, step_limit=steps, time_limit=limit, ignore_allocated=idle, cancel=cancel
+        cluster,
+        node,
+        claims,
+        release,
+        step_limit=MOST_STEPS,
+        time_limit=limit,
+        search_limit=LONGEST,
+        ignore_allocated=idle,
+        cancel=cancel,
     )
-    stopped = verdict.status is FirstFitStatus.STOPPED and verdict.steps < TOO_MANY_STEPS
-    return None if stopped and limit < NODE_LIMIT else replace(verdict, allocations=None)
+    stopped = verdict.status is FirstFitStatus.STOPPED and verdict.seconds < LONGEST
+    return None if stopped and limit < OWN_LIMIT else replace(verdict, allocations=None)
 
 
 def _lasts(verdict: Verdict) -> bool:
     """Say whether a verdict is that of every equal state: time cuts off here and there, an error names the device."""
-    cut_off = verdict.status is FirstFitStatus.STOPPED and verdict.steps < TOO_MANY_STEPS
+    cut_off = verdict.status is FirstFitStatus.STOPPED and verdict.seconds < LONGEST
     return not cut_off and verdict.status is not FirstFitStatus.ERROR
 
 
@@ -165,16 +176,22 @@ def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease
     if verdict.status is FirstFitStatus.ERROR:
         message = f"kube-scheduler would give up the pod, on every node: {verdict.message}"
         yield Finding("manifest-gives-up", Severity.ERROR, where, message)
-    elif verdict.status is FirstFitStatus.STOPPED and verdict.steps < TOO_MANY_STEPS:
+    elif verdict.status is FirstFitStatus.STOPPED and verdict.seconds < LONGEST:
         message = (
-            f"the search did not end within {verdict.steps:,} candidates, which took {NODE_LIMIT:g} s here; whether "
-            "kube-scheduler ends it in its 10 s, 5 to 9 million candidates, is not known"
+            f"the search did not end within {verdict.steps:,} candidates, which took {OWN_LIMIT:g} s here; whether "
+            f"kube-scheduler ends it in its {search_cost.GIVES_UP:g} s is not known"
         )
         yield Finding("manifest-undecided", Severity.WARNING, where, message, advice)
     elif verdict.status is FirstFitStatus.STOPPED:
-        message = f"the search does not end within {verdict.steps:,} candidates; {scope}"
+        message = (
+            f"kube-scheduler may need more than {LONGEST:g} s to search it: the search does not end within "
+            f"{verdict.steps:,} candidates; after {search_cost.GIVES_UP:g} s {scope}"
+        )
         severity = Severity.ERROR if aborts else Severity.WARNING
         yield Finding("manifest-gives-up", severity, where, message, advice)
-    elif verdict.steps > MANY_STEPS:
-        message = f"the search takes {verdict.steps:,} candidates; 10 s, the limit, are 5 to 9 million"
+    elif verdict.seconds > SLOW:
+        message = (
+            f"kube-scheduler may need {verdict.seconds:.1f} s to search it, for {verdict.steps:,} candidates; "
+            f"after {search_cost.GIVES_UP:g} s {scope}"
+        )
         yield Finding("manifest-slow", Severity.WARNING, where, message, advice)

@@ -1,4 +1,4 @@
-"""How many candidates kube-scheduler tries at most on a node, whatever is in use there: proven without a search."""
+"""How long kube-scheduler searches a node at most, whatever is in use there: proven without a search."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from math import comb
 
 from dra_lab.authoring.candidates import candidates
 from dra_lab.authoring.compile import compile_claim
-from dra_lab.model.claims import DeviceConstraint, ResourceClaimSpec
+from dra_lab.model.claims import DeviceConstraint, DeviceSelector, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks, covers
 from dra_lab.scheduler.gates import gates_of
+from dra_lab.scheduler.search_cost import CANDIDATE, CONSTRAINT, COUNTED, SCANNED, SELECTOR
 
 _Key = tuple[str, tuple[str, ...]]
 """Class and selectors: requests with the same are served by the same devices."""
@@ -21,17 +22,21 @@ _Key = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """One way to serve a request: how many devices, of which sort, tied by which attribute to a device before ("")."""
+    """One way to serve a request: how many devices, of which sort, tied by which attribute to a device before ("").
+
+    `cost` is that of one candidate, in nanoseconds.
+    """
 
     key: _Key
     count: int
     everything: bool
     before: int
     tied: str
+    cost: int
 
 
-def most_steps(drawn: Sequence[ClaimSketch], cluster: Cluster, release: KubernetesRelease) -> Mapping[str, int]:
-    """Return an upper bound of the steps of a search for a pod's claims, by node; nothing where none is known.
+def longest_searches(drawn: Sequence[ClaimSketch], cluster: Cluster, release: KubernetesRelease) -> Mapping[str, float]:
+    """Return an upper bound of the seconds of a search for a pod's claims, by node; nothing where none is known.
 
     A request of n devices has at most as many ways as n of the node's devices can be chosen for it, fewer where a
     constraint ties it to a device that is placed before: then all have one value of an attribute. Devices that requests
@@ -49,23 +54,44 @@ def most_steps(drawn: Sequence[ClaimSketch], cluster: Cluster, release: Kubernet
     for way in (way for level in levels for way in level):
         if way.key not in sorts:
             sorts[way.key] = _by_node(cluster, release, way.key)
-    known: dict[object, int] = {}
+    published = _published(cluster)
+    selectors = sum(len(way.key[1]) + len(_class_selectors(cluster, way)) for level in levels for way in level)
+    known: dict[object, float] = {}
     found = {}
     for name in cluster.node_names:
         here = {key: by_node[name] for key, by_node in sorts.items() if name in by_node}
-        state = tuple(own and (own.count, own.shared, *sorted(own.most.items())) for own in map(here.get, sorts))
+        devices = published[name]
+        own = tuple(of and (of.count, of.shared, of.counted, *sorted(of.most.items())) for of in map(here.get, sorts))
+        state = (devices, *own)
         if state not in known:
-            known[state] = _bound(levels, here)
+            known[state] = (_bound(levels, here, devices) + SELECTOR * selectors * devices) / 1e9
         found[name] = known[state]
     return found
 
 
+def _published(cluster: Cluster) -> Counter[str]:
+    """Return how many devices are published by node: each look at a request comes to all of them."""
+    found: Counter[str] = Counter()
+    for slice_ in cluster.slices:
+        found[slice_.spec.node_name or ""] += len(slice_.spec.devices or ())
+    return found
+
+
+def _class_selectors(cluster: Cluster, way: _Level) -> Sequence[DeviceSelector]:
+    device_class = cluster.class_by_name.get(way.key[0])
+    return device_class.spec.selectors if device_class else ()
+
+
 @dataclass(frozen=True, slots=True)
 class _Sort:
-    """A node's devices of one sort: their number, whether a device serves several, the most that share a value."""
+    """A node's devices of one sort: their number, whether a device serves several, the most that share a value.
+
+    `counted` says that a device has counters.
+    """
 
     count: int
     shared: bool
+    counted: bool
     most: Mapping[str, int]
 
 
@@ -89,7 +115,8 @@ def _level(
         for c in constraints
         if c.match_attribute and not lists and _covered(c, way) and any(all(_covered(c, o) for o in w) for w in before)
     ]
-    return _Level(key, way.count, way.all_devices, alike, tied[0] if tied else "")
+    cost = CANDIDATE + CONSTRAINT * len(constraints)
+    return _Level(key, way.count, way.all_devices, alike, tied[0] if tied else "", cost)
 
 
 def _taken(way: Ask, key: _Key) -> int:
@@ -117,25 +144,31 @@ def _by_node(cluster: Cluster, release: KubernetesRelease, key: _Key) -> dict[st
                 if value is not None:
                     values[full][value.kind, value.value] += 1
         shared = any(item.device.allow_multiple_allocations for item in items)
-        found[node] = _Sort(len(items), shared, {full: max(counts.values()) for full, counts in values.items()})
+        counted = any(item.device.consumes_counters for item in items)
+        most = {full: max(counts.values()) for full, counts in values.items()}
+        found[node] = _Sort(len(items), shared, counted, most)
     return found
 
 
-def _bound(levels: Sequence[Sequence[_Level]], here: Mapping[_Key, _Sort]) -> int:
-    """Return the sum, over the requests, of the ways to come to it times the candidates that are tried there."""
+def _bound(levels: Sequence[Sequence[_Level]], here: Mapping[_Key, _Sort], devices: int) -> int:
+    """Return the sum, over the requests, of the ways to come to it times the cost of what is looked at there."""
     total, ways = 0, 1
     for level in levels:
         more = 0
         for way in level:
             own = here.get(way.key)
             free = 0 if own is None else own.count if own.shared else max(0, own.count - way.before)
+            total += ways * SCANNED * devices
             if own is None or not free:
                 continue
+            cost = way.cost + (COUNTED if own.counted or own.shared else 0)
             if way.everything:
-                total, more = total + ways * free, more + ways
+                total, more = total + ways * free * cost, more + ways
                 continue
             same = min(own.most.get(way.tied, 0), free) if way.tied else free
-            total += ways * sum(free * comb(same, taken) for taken in range(way.count))
+            # no more than `same` can be taken, however many are asked for
+            looks = sum(comb(same, taken) for taken in range(min(way.count, same + 1)))
+            total += ways * looks * (free * cost + SCANNED * devices)
             more += ways * comb(same, way.count)
         ways = more
     return total

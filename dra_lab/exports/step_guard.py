@@ -17,12 +17,13 @@ from dra_lab.exports.filling import Filled, fill_nodes
 from dra_lab.exports.node_pins import admitted_nodes, node_requirements
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.replay import Searched, judged, search_pod
-from dra_lab.exports.step_bound import most_steps
+from dra_lab.exports.step_bound import longest_searches
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.scheduler.search_cost import GIVES_UP
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,14 @@ class _Looked:
     def why(self) -> str:
         """Return what is the matter with the longest search."""
         verdicts = [verdict for part in (self.now, self.idle) for _, verdict in part.states]
-        steps = max((v.steps for v in verdicts if v.status is FirstFitStatus.STOPPED), default=0)
-        steps = max(steps, self.filled.steps) if self.filled.long else steps
-        if steps < replay.TOO_MANY_STEPS:
+        seconds = max((v.seconds for v in verdicts if v.status is FirstFitStatus.STOPPED), default=0.0)
+        if seconds < replay.LONGEST and not self.filled.long:
             left = max(self.now.skipped, self.idle.skipped, 1)
             return f"the searches of {left} node states did not end in the time that there was, and may be too long"
-        return f"the search takes {steps:,} candidates or more, and kube-scheduler gives up a pod after 10 s, 5 million"
+        return (
+            f"kube-scheduler may need more than {replay.LONGEST:g} s to search a node, "
+            f"and after {GIVES_UP:g} s it gives up the pod"
+        )
 
 
 def guard_steps(
@@ -90,10 +93,11 @@ def guard_steps(
     """Return drawings and requirements on nodes with which no search of an admitted node is too long.
 
     All claims of a pod are searched together, on every state of the nodes that `affinity` admits, fitting or not: with
-    what is in use now, with nothing in use, and as nodes fill up with pods of it. Where a search takes more than five
-    million steps, or the first two are not known to take fewer, by a bound or a search, pods are kept by labels on
-    nodes where they are known to be short; where no label tells those apart, or there is none, preferred links are left
-    out one after the other, from the last. What was done is told, and searches of more than a million steps are.
+    what is in use now, with nothing in use, and as nodes fill up with pods of it. kube-scheduler may need more than
+    `replay.LONGEST` seconds for a search, or the first two are not known to be shorter, by a bound or a search: then
+    pods are kept by labels on nodes where they are known to be short. Where no label tells those apart, or there is
+    none, preferred links are left out one after the other, from the last. What was done is a Finding, and so is a
+    search of more than `replay.SLOW` seconds.
     `time_limit` in seconds holds for the first, a third of it for each of the others. Raises ExportError where nothing
     of this helps, UnsupportedFeature, and Cancelled when `cancel` is set.
     """
@@ -131,8 +135,8 @@ def _look(
     cancel: threading.Event | None,
 ) -> _Looked:
     admitted = admitted_nodes(cluster, affinity)
-    bounds = most_steps(drawn, cluster, release)
-    proven = admitted & {name for name, steps in bounds.items() if steps <= replay.MANY_STEPS}
+    bounds = longest_searches(drawn, cluster, release)
+    proven = admitted & {name for name, seconds in bounds.items() if seconds <= replay.SLOW}
     part = partial(search_pod, drawn, cluster, release, affinity=affinity, cancel=cancel)
     if len(proven) < len(admitted):
         now = part(leave_out=proven, time_limit=time_limit)

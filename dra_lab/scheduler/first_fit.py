@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from dra_lab.scheduler.placing import Books
 from dra_lab.scheduler.requests import check_size, claim_needs
 from dra_lab.scheduler.result import allocation_result
 from dra_lab.scheduler.search import Search
+from dra_lab.scheduler.search_cost import SELECTOR
 from dra_lab.scheduler.trace import Rejection, Trace
 from dra_lab.scheduler.unsupported import check_supported
 
@@ -31,7 +33,8 @@ class Verdict:
 
     `allocations` holds one result a claim, in the order of the claims, when `status` is ALLOCATED, else None. `message`
     says why a node has none, why the whole attempt of the pod would be given up (ERROR), or where the search stopped.
-    `steps` counts the candidates that were tried. `recorded` is False for releases whose verdicts come from
+    `steps` counts the candidates that were tried, `seconds` is the time that kube-scheduler needs for them at most, as
+    `search_cost` estimates it. `recorded` is False for releases whose verdicts come from
     documentation. `trace` holds the first rejections in search order, when asked for. `invalid_pools` is True when
     nothing was found and the node sees an invalid pool.
     """
@@ -43,6 +46,7 @@ class Verdict:
     recorded: bool = True
     trace: tuple[Rejection, ...] = ()
     invalid_pools: bool = False
+    seconds: float = 0.0
 
 
 def first_fit(
@@ -53,6 +57,7 @@ def first_fit(
     *,
     step_limit: int = 5_000_000,
     time_limit: float = 10.0,
+    search_limit: float = math.inf,
     ignore_allocated: bool = False,
     trace: int = 0,
     cancel: threading.Event | None = None,
@@ -60,7 +65,8 @@ def first_fit(
     """Return what kube-scheduler takes for the unallocated claims of one pod on a node, in the claims' order.
 
     The search is the structured allocator's: pools by (driver, name), slices by name, devices in list order, lazy CEL,
-    full backtracking (dra-semantics 3). `time_limit` is in seconds; at a limit the verdict is STOPPED, never NONE.
+    full backtracking (dra-semantics 3). `time_limit` is in seconds of our own time, `search_limit` in seconds that
+    kube-scheduler needs (`Verdict.seconds`); at a limit the verdict is STOPPED, never NONE.
     `ignore_allocated` asks what would be taken if nothing were in use. `trace` is the number of rejections to keep.
     Raises InputError for an unknown node, QuantityError for a broken amount, UnsupportedFeature for rules of alpha
     gates, Cancelled once `cancel` is set.
@@ -70,7 +76,7 @@ def first_fit(
     pools = pools_of(cluster, node_name, gates)
     view = view_node(cluster, node_name, pools, held_devices(cluster, gates, ignore=ignore_allocated), gates)
     check_supported(view, claims, release)
-    limits = Limits(step_limit, time_limit, cancel)
+    limits = Limits(step_limit, time_limit, cancel, search_limit)
     recorded = release.version == RECORDED_RELEASE
     return search_node(view, claims, gates, limits, Trace(trace), recorded=recorded)
 
@@ -99,7 +105,8 @@ def search_node(
         status = FirstFitStatus.ALLOCATED
     elif status is FirstFitStatus.NONE:
         message = _why_none(view)
-    return Verdict(status, allocations, message, limits.steps, recorded, tuple(trace.rejections), invalid)
+    rejections = tuple(trace.rejections)
+    return Verdict(status, allocations, message, limits.steps, recorded, rejections, invalid, limits.cost / 1e9)
 
 
 def _allocate(
@@ -110,6 +117,8 @@ def _allocate(
     for claim in needs:
         prepare(claim, judge)
         check_size(claim)
+    evaluated = sum(len(need.selectors) for claim in needs for request in claim.requests for need in request)
+    limits.scan(SELECTOR * evaluated * len(view.candidates))
     books = Books(view, gates, trace, len(claims))
     # what is not run again is not traced
     memory = None if trace.size else Memory(needs, books, judge)

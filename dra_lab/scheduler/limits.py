@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 
 from dra_lab.errors import Cancelled, DraLabError
 
 _CLOCK_EVERY = 2048
+_COST_EVERY = 10_000_000
 
 
 class AttemptAborted(DraLabError):
@@ -21,29 +23,58 @@ class SearchStopped(DraLabError):
 class Limits:
     """Counts steps (candidates that pass the in-use test and the selectors) and stops a search that takes too long.
 
-    `time_limit` is in seconds. `step` raises SearchStopped at a limit, and Cancelled once `cancel` is set.
+    `cost` is the time, in nanoseconds, that kube-scheduler needs for the same search (`search_cost`). `time_limit` is
+    in seconds of our own time, `search_limit` in seconds of kube-scheduler's. `step`, `scan` and `add` raise
+    SearchStopped at a limit, and Cancelled once `cancel` is set.
     """
 
-    __slots__ = ("_cancel", "_check_at", "_deadline", "_step_limit", "_time_limit", "steps")
+    __slots__ = (
+        "_cancel",
+        "_check_at",
+        "_cost_limit",
+        "_deadline",
+        "_look_at_cost",
+        "_step_limit",
+        "_time_limit",
+        "cost",
+        "steps",
+    )
 
-    def __init__(self, step_limit: int, time_limit: float, cancel: threading.Event | None = None) -> None:
+    def __init__(
+        self,
+        step_limit: int,
+        time_limit: float,
+        cancel: threading.Event | None = None,
+        search_limit: float = math.inf,
+    ) -> None:
         """Start the clock."""
         self.steps = 0
+        self.cost = 0
+        self._cost_limit = search_limit * 1e9
+        self._look_at_cost = min(_COST_EVERY, self._cost_limit)
         self._cancel = cancel
         self._step_limit = step_limit
         self._time_limit = time_limit
         self._deadline = time.monotonic() + time_limit
         self._check_at = min(_CLOCK_EVERY, step_limit)
 
-    def step(self) -> None:
-        """Count one candidate."""
+    def step(self, cost: int = 0) -> None:
+        """Count one candidate and its cost."""
         self.steps += 1
+        self.cost += cost
         if self.steps >= self._check_at:
             self._look()
 
-    def add(self, steps: int) -> None:
+    def scan(self, cost: int) -> None:
+        """Count the cost of devices that the search comes to."""
+        self.cost += cost
+        if self.cost >= self._look_at_cost:
+            self._look()
+
+    def add(self, steps: int, cost: int = 0) -> None:
         """Count candidates that were tried before, in a part of the search that began alike."""
         self.steps += steps
+        self.scan(cost)
         if self.steps >= self._check_at:
             self._look()
 
@@ -52,7 +83,11 @@ class Limits:
             raise Cancelled(f"cancelled after {self.steps} steps of the scheduler's search")
         if self.steps >= self._step_limit:
             raise SearchStopped(f"stopped after {self.steps} steps; raise step_limit to search on")
+        if self.cost >= self._cost_limit:
+            seconds = f"{self._cost_limit / 1e9:g} s"
+            raise SearchStopped(f"stopped after {self.steps} steps; kube-scheduler needs more than {seconds} for it")
         if time.monotonic() > self._deadline:
             seconds = f"{self._time_limit:g} s"
             raise SearchStopped(f"stopped after {self.steps} steps and {seconds}; raise time_limit to search on")
         self._check_at = min(self.steps + _CLOCK_EVERY, self._step_limit)
+        self._look_at_cost = min(self.cost + _COST_EVERY, self._cost_limit)

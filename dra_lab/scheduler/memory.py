@@ -51,7 +51,7 @@ class Memory:
         self._judge = judge
         self._books = books
         self._rests: dict[tuple[int, int], _Rest] = {}
-        self._known: dict[Hashable, tuple[int, int]] = {}
+        self._known: dict[Hashable, tuple[int, int, int]] = {}
         self._asked = self._answered = 0
 
     @property
@@ -59,14 +59,14 @@ class Memory:
         """Say whether remembering saves more than it costs, as far as is known."""
         return self._asked < _TRIAL or self._answered > _WORTH * self._asked
 
-    def find(self, key: Hashable) -> tuple[int, int] | None:
-        """Return (steps, signal) of a part that began like this, or None."""
+    def find(self, key: Hashable) -> tuple[int, int, int] | None:
+        """Return (steps, cost, signal) of a part that began like this, or None."""
         self._asked += 1
         found = self._known.get(key)
         self._answered += found is not None
         return found
 
-    def keep(self, key: Hashable, now: Hashable, found: tuple[int, int]) -> None:
+    def keep(self, key: Hashable, now: Hashable, found: tuple[int, int, int]) -> None:
         """Remember a part that failed, unless it left something behind, as defects of 1.36 do: then `now` differs."""
         if key == now and len(self._known) < MOST_REMEMBERED:
             self._known[key] = found

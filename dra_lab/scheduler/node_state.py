@@ -85,18 +85,19 @@ class NodeStates:
         return tuple(self._by_state(question, cancel).values())
 
     def searched(
-        self, claims: Sequence[ResourceClaim], step_limit: int, *, cancel: threading.Event | None = None
+        self, claims: Sequence[ResourceClaim], search_limit: float, *, cancel: threading.Event | None = None
     ) -> tuple[tuple[tuple[tuple[str, ...], Hashable], ...], MutableMapping[Hashable, Verdict]]:
-        """Return the groups, each with its state, and where to keep verdicts of searches of so many steps by state.
+        """Return the groups, each with its state, and where to keep verdicts of searches by state.
 
-        The state is None where claims are refused before any device is seen. A verdict that time cut off is none to be
-        kept. Raises Cancelled when `cancel` is set.
+        `search_limit` stops these searches: verdicts of another limit are kept apart. The state is None where claims
+        are refused before any device is seen. A verdict that our own time cut off must not be kept. Raises Cancelled
+        when `cancel` is set.
         """
         question = self._question(claims)
         if question is None:
             return tuple((nodes, None) for nodes in self.groups(claims)), {}
         groups = tuple((nodes, state) for state, nodes in self._by_state(question, cancel).items())
-        key = question, msgspec.json.encode((step_limit, [claim.spec for claim in claims]))
+        key = question, msgspec.json.encode((search_limit, [claim.spec for claim in claims]))
         verdicts = self._kept.verdicts.pop(key, {})
         if len(verdicts) > len(groups) + MOST_OLDER:
             verdicts = {state: verdicts[state] for _, state in groups if state in verdicts}

@@ -7,11 +7,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from dra_lab.model.sketch import MAX_DEVICES
-from dra_lab.scheduler.judging import SIMPLE, Judge
+from dra_lab.scheduler.judging import COMPLEX, SIMPLE, Judge
 from dra_lab.scheduler.limits import Limits
 from dra_lab.scheduler.memory import Memory
 from dra_lab.scheduler.placing import Books
 from dra_lab.scheduler.requests import ClaimNeeds, Need
+from dra_lab.scheduler.search_cost import CANDIDATE, CONSTRAINT, COUNTED, SCANNED
 
 _DESCEND, _FAILED, _OVERFLOW, _DONE = range(4)
 
@@ -53,6 +54,7 @@ class _PartFrame:
     request: int
     key: Hashable
     steps: int
+    cost: int
 
 
 class Search:
@@ -77,6 +79,7 @@ class Search:
         self._books = books
         self._limits = limits
         self._memory = memory
+        self._costs = [CANDIDATE + CONSTRAINT * len(one.claim.spec.devices.constraints) for one in claims]
         self._stack: list[_ClaimFrame | _ChoiceFrame | _DeviceFrame | _PartFrame] = []
 
     def run(self) -> bool:
@@ -131,15 +134,15 @@ class Search:
         key = memory.key(claim, request)
         found = memory.find(key)
         if found is None:
-            self._stack.append(_PartFrame(claim, request, key, self._limits.steps))
+            self._stack.append(_PartFrame(claim, request, key, self._limits.steps, self._limits.cost))
             return None
-        self._limits.add(found[0])
-        return found[1]
+        self._limits.add(found[0], found[1])
+        return found[2]
 
     def _remember(self, part: _PartFrame, signal: int) -> int:
         if self._memory is not None:
             now = self._memory.key(part.claim, part.request)
-            self._memory.keep(part.key, now, (self._limits.steps - part.steps, signal))
+            self._memory.keep(part.key, now, (self._limits.steps - part.steps, self._limits.cost - part.cost, signal))
         return signal
 
     def _enter_device(self, need: Need, request: int, k: int, position: int) -> int:
@@ -180,8 +183,8 @@ class Search:
         index = need.all_devices[frame.k]
         if self._books.in_use(need, index):
             return False
-        self._limits.step()
         verdict = need.verdicts[index]
+        self._limits.step(self._costs[need.claim] + (COUNTED if verdict == COMPLEX else 0))
         if verdict < SIMPLE or not self._books.place(need, index, verdict):
             return False
         frame.placed = index
@@ -190,17 +193,20 @@ class Search:
     def _place_next(self, frame: _DeviceFrame) -> bool:
         need, taken, verdicts = frame.need, self._books.taken_by, frame.need.verdicts
         mine = 1 << need.claim if need.admin_access else -1
+        limits, begin, cost = self._limits, frame.position, self._costs[need.claim]
         for index in self._positions(need, frame.position):
             if taken[index] & mine:
                 continue
             verdict = verdicts[index] or self._judge.judge(need, index)
             if verdict < SIMPLE:
                 continue
-            self._limits.step()
+            limits.step(cost + COUNTED if verdict == COMPLEX else cost)
             if self._books.place(need, index, verdict):
                 frame.placed = index
                 frame.position = index + 1
+                limits.scan(SCANNED * (index + 1 - begin))
                 return True
+        limits.scan(SCANNED * (self._candidates - begin))
         if need.open is None and 0 not in verdicts:
             need.open = [index for index, verdict in enumerate(verdicts) if verdict >= SIMPLE]
         return False

@@ -36,13 +36,13 @@ def test_a_search_that_ends_soon_is_not_mentioned():
 
 
 def test_many_steps_on_a_node_where_it_does_not_fit_are_told(monkeypatch):
-    monkeypatch.setattr(replay, "MANY_STEPS", 10_000)
+    monkeypatch.setattr(replay, "SLOW", 0.04)
     assert rules(replay_findings(pairs(), cluster(*short_node()), R136)) == [("manifest-slow", "warning")]
 
 
 @pytest.mark.parametrize(("release", "severity"), [("1.35", "warning"), ("1.36", "error")])
 def test_a_search_beyond_the_limit_gives_up_the_pod_from_1_36(monkeypatch, release, severity):
-    monkeypatch.setattr(replay, "TOO_MANY_STEPS", 1_000)
+    monkeypatch.setattr(replay, "LONGEST", 0.004)
     found = replay_findings(pairs(), cluster(*short_node()), KubernetesRelease(release))
     assert rules(found) == [("manifest-gives-up", severity)]
 
@@ -54,7 +54,7 @@ def test_a_selector_that_fails_somewhere_gives_up_the_pod():
 
 
 def test_equal_nodes_are_searched_once_and_named_together(monkeypatch):
-    monkeypatch.setattr(replay, "MANY_STEPS", 10_000)
+    monkeypatch.setattr(replay, "SLOW", 0.04)
     (finding,) = replay_findings(pairs(), cluster(*short_node("n1"), *short_node("n2")), R136)
     assert finding.subject == "n1 and 1 equal nodes"
 

@@ -1,0 +1,26 @@
+"""Exports of inputs that once went wrong on a real kube-scheduler."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dra_lab.cli import main
+
+REPRO = Path(__file__).parents[2] / ".." / "shared" / "repro"
+pytestmark = pytest.mark.skipif(not REPRO.is_dir(), reason=f"the reference inputs are not here: {REPRO}")
+
+
+def export(tmp_path, cluster, claim, *more):
+    """Export with pins; return the exit status and what plan.json records."""
+    status = main(["export", str(cluster), "--claim", str(REPRO / claim), "--dir", str(tmp_path), "--pin", *more])
+    return status, json.loads((tmp_path / "plan.json").read_text())
+
+
+def test_the_node_on_which_the_search_timed_out_is_excluded(tmp_path, capsys):
+    """The pod is kept off b-odd, and no statement says that kube-scheduler gives it up."""
+    status, _ = export(tmp_path, REPRO / "heavy.yaml", "eight.yaml")
+    said = capsys.readouterr().err
+    assert (status, "a-idle" in (tmp_path / "pod.yaml").read_text(), "give up" in said) == (0, True, False)
