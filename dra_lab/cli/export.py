@@ -53,7 +53,14 @@ def add(commands: Commands) -> None:
     use.add_argument("--example", choices=_EXAMPLES, help=text)
     text = "any object with a pod template: its patched copy, planned with the replicas that it says"
     use.add_argument("--workload", type=Path, metavar="FILE", help=text)
-    use.add_argument("--container", default="", metavar="NAME", help="which gets the devices; default: the first")
+    text = "with --workload: the pod template that gets the claim, by its path in the file (repeatable)"
+    use.add_argument("--template", action="append", default=[], metavar="PATH", help=text)
+    use.add_argument(
+        "--container",
+        default="",
+        metavar="NAME",
+        help="which gets the devices; default: the one that asks for devices today, or the first",
+    )
     use.add_argument("--patch", action="store_true", help="a kustomize component in place of the patched copy")
     more = parser.add_argument_group("what else is written")
     more.add_argument("--report", action="store_true", help="README.md and the picture of the plan")
@@ -77,7 +84,9 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--split needs --pin, and --replicas behind the claim whose replicas may be split")
     if options.split and options.workload:
         raise InputError("--split writes a workload for each group of replicas; leave --workload out, or --split")
-    workload = read_workload(options.workload) if options.workload else None
+    if options.template and options.workload is None:
+        raise InputError("--template needs --workload FILE, the workload whose pod templates it names")
+    workload = read_workload(options.workload, options.template) if options.workload else None
     pod = None if is_fleet(options) else pod_of(options)
     if pod is not None:
         options.asked = [(options.claim, pod.replicas)]
@@ -85,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     wanted = Wanted(
         example, workload, options.container, options.patch, report=options.report, annotate=options.annotate
     )
-    pods = _pods_of(options.workload) if options.workload and not is_fleet(options) else 1
+    pods = workload.pods if workload is not None and not is_fleet(options) else 1
     if pods > 1 and options.kind == "template" and not options.node:
         print(
             f"note: {pods} replicas are planned, as {options.workload} says; --replicas N plans others", file=sys.stderr
@@ -113,15 +122,6 @@ def _like(pod: AskedPod) -> str:
     """Return the example that is most like the workload of a pod that was given."""
     kind = pod.subject.partition("/")[0].lower() or "pod"
     return kind if kind in _EXAMPLES else "deployment"
-
-
-def _pods_of(path: Path) -> int:
-    """Return how many pods a workload's file runs at a time; 1 where it has several templates, or one pod a node."""
-    from dra_lab.gitops.folder import read_manifests
-    from dra_lab.gitops.pods import pod_templates
-
-    found = [pod for document in read_manifests([path]).documents for pod in pod_templates(document)]
-    return found[0].replicas if len(found) == 1 and not found[0].per_node else 1
 
 
 def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from dra_lab.drivers.device_plugins import plugin_resource
-from dra_lab.exports.workload_file import WorkloadFile, pod_specs
+from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.manifests.pod_templates import containers, extended_resources
 from dra_lab.model.claims import DeviceClaim, ResourceClaim, ResourceClaimTemplate
 
 
@@ -29,21 +29,16 @@ def _classes(devices: DeviceClaim) -> frozenset[str]:
 
 
 def _found(workload: WorkloadFile, classes: frozenset[str]) -> Iterator[Finding]:
-    subject = f"{workload.kind}/{workload.subject}"
-    for document in load_yaml(workload.text):
-        for path, spec in pod_specs(document.value):
-            for key in ("initContainers", "containers"):
-                entries = spec.get(key)
-                for index, container in enumerate(entries if isinstance(entries, list) else ()):
-                    place = ".".join((*path, f"{key}[{index}].resources.limits"))
-                    origin = Origin(source=workload.name, object=subject, path=place)
-                    yield from _of_container(container, subject, origin, classes)
+    for field in workload.templates:
+        for path, container in containers(field.spec, field.path):
+            origin = Origin(source=workload.name, object=workload.title, path=f"{path}.resources.limits")
+            yield from _of_container(container, workload.title, origin, classes)
 
 
 def _of_container(container: Any, subject: str, origin: Origin, classes: frozenset[str]) -> Iterator[Finding]:
-    for resource, amount in _asked(container).items():
+    for resource, amount in extended_resources(container).items():
         known = plugin_resource(resource)
-        if known is None or str(amount) == "0":
+        if known is None:
             continue
         twice = known.device_class in classes
         message = (
@@ -56,12 +51,3 @@ def _of_container(container: Any, subject: str, origin: Origin, classes: frozens
         )
         severity = Severity.WARNING if twice else Severity.NOTE
         yield Finding("asked-twice" if twice else "plugin-beside-claim", severity, subject, message, advice, origin)
-
-
-def _asked(container: Any) -> Mapping[str, Any]:
-    resources = container.get("resources") if isinstance(container, Mapping) else None
-    found: dict[str, Any] = {}
-    for part in ("requests", "limits"):
-        amounts = resources.get(part) if isinstance(resources, Mapping) else None
-        found |= {k: v for k, v in amounts.items() if isinstance(k, str)} if isinstance(amounts, Mapping) else {}
-    return found

@@ -1,18 +1,19 @@
-"""A person's own workload with the claim put in: every pod template of one object; comments and order are kept."""
+"""A person's own workload with the claim put into its pod templates; comments and order are kept."""
 
 from __future__ import annotations
 
 import io
 import json
 import re
-from collections.abc import Mapping, MutableMapping, MutableSequence
+from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dra_lab.errors import InputError
 from dra_lab.exports.objects import POD_CLAIM, Affinity, node_affinity, pod_claim
-from dra_lab.exports.workload_file import WorkloadFile, metadata_of, pod_specs
+from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity
+from dra_lab.manifests.pod_templates import PodField, containers, extended_resources, pod_fields, value_at
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 
@@ -39,19 +40,18 @@ def patch_copy(
 ) -> Patched:
     """Return the workload with the claim put in; everything else, comments too, stays as it was written.
 
-    The claim goes to `container`, by default the first, of every pod template; `affinity` is required of the node in
-    addition to what the workload requires. Patching what was patched changes nothing. Raises InputError for a container
-    that is not there.
+    The claim goes to the chosen pod templates (`WorkloadFile.templates`). There it goes to `container`, by default the
+    one that asks for devices today, or the first. `affinity` is required of the node in addition to what the workload
+    requires. Patching what was patched changes nothing. Raises InputError for a container that is not there.
     """
     findings: list[Finding] = []
     if workload.name.lower().endswith(".json"):
         value = json.loads(workload.text)
-        _patch_object(value, claim, container, affinity, findings)
+        _patch_object(workload, value, claim, container, affinity, findings)
         return Patched(workload.name, json.dumps(value, indent=2, ensure_ascii=False) + "\n", tuple(findings))
     yaml, documents = _round_trip(workload)
-    for document in documents:
-        if isinstance(document, MutableMapping):
-            _patch_object(document, claim, container, affinity, findings)
+    value = [document for document in documents if document is not None][workload.document]
+    _patch_object(workload, value, claim, container, affinity, findings)
     out = io.StringIO()
     yaml.dump_all(documents, out)
     text = out.getvalue().replace("\n", "\r\n") if "\r\n" in workload.text else out.getvalue()
@@ -74,10 +74,11 @@ def kustomize_patch(
             f"kustomize would replace the containers of {workload.kind or 'an object without kind'} instead of merging "
             f"them (it merges {', '.join(_MERGED)}); take the patched copy instead"
         )
-    value = next(d.value for d in load_yaml(workload.text) if isinstance(d.value, dict) and any(pod_specs(d.value)))
-    path, spec = next(pod_specs(value))
+    value = list(load_yaml(workload.text))[workload.document].value
+    (field,) = workload.templates
+    path, spec = field.path.split("."), value_at(value, field.path)
     findings: list[Finding] = []
-    _patch_spec(spec, claim, container, affinity, findings, workload.subject)
+    _patch_spec(spec, claim, container, affinity, findings, workload.title)
     target = _container(spec, container)
     patch: dict[str, Any] = {
         "containers": [{"name": target.get("name"), "resources": {"claims": target["resources"]["claims"]}}],
@@ -114,19 +115,26 @@ def _round_trip(workload: WorkloadFile) -> tuple[Any, list[Any]]:
 
 
 def _patch_object(
-    value: MutableMapping[str, Any],
+    workload: WorkloadFile,
+    value: Any,
     claim: ResourceClaimTemplate | ResourceClaim,
     container: str,
     affinity: Affinity,
     findings: list[Finding],
 ) -> None:
-    subject = f"{value.get('kind')}/{metadata_of(value).get('name')}"
-    specs = list(pod_specs(value))
-    for _, spec in specs:
-        _patch_spec(spec, claim, container, affinity, findings, subject)
-    if len(specs) > 1:
-        message = f"it has {len(specs)} pod templates; the pods of each get a claim"
-        findings.append(Finding("several-pod-templates", Severity.NOTE, subject, message))
+    for field in workload.templates:
+        _patch_spec(value_at(value, field.path), claim, container, affinity, findings, workload.title)
+    others = [field for field in pod_fields(value) if field.path not in {chosen.path for chosen in workload.templates}]
+    if others or len(workload.templates) > 1:
+        message = f"the claim goes to the pods of {_paths(workload.templates)}"
+        message += f"; those of {_paths(others)} get none" if others else ""
+        findings.append(
+            Finding("templates-chosen", Severity.NOTE, workload.title, message, "Name others with --template PATH.")
+        )
+
+
+def _paths(fields: Sequence[PodField]) -> str:
+    return ", ".join(f"{f.template} ({f.helper + ', ' if f.helper else ''}{f.pods})" for f in fields)
 
 
 def _patch_spec(
@@ -144,11 +152,12 @@ def _patch_spec(
     claims = _list(_mapping(target, "resources"), "claims")
     if not any(isinstance(item, Mapping) and item.get("name") == entry["name"] for item in claims):
         claims.append({"name": entry["name"]})
-    others = [str(item.get("name")) for item in spec["containers"] if item is not target]
+    others = [str(item.get("name")) for item in _containers(spec) if item is not target]
     if others and not container:
         get = "gets" if len(others) == 1 else "get"
-        message = f"the devices go to its first container, {target.get('name')}; {', '.join(others)} {get} none"
-        findings.append(Finding("container-chosen", Severity.NOTE, subject, message, "Name one with --container."))
+        message = f"the devices go to its container {target.get('name')}; {', '.join(others)} {get} none"
+        finding = Finding("container-chosen", Severity.NOTE, subject, message, "Name one with --container.")
+        findings += [finding] if finding not in findings else []
     if affinity:
         _require(spec, affinity)
 
@@ -194,13 +203,26 @@ def _terms(affinity: Affinity) -> list[dict[str, Any]]:
     return terms
 
 
+def _containers(spec: Mapping[str, Any]) -> list[Any]:
+    return [item for path, item in containers(spec) if not path.startswith("initContainers")]
+
+
 def _container(spec: Mapping[str, Any], name: str) -> Any:
-    found = [item for item in spec["containers"] if isinstance(item, MutableMapping)]
+    """Return the container of that name; without one, the first that asks for devices today, or the first."""
+    found = _containers(spec)
+    if not name:
+        return next((item for item in found if _uses_devices(item)), found[0])
     for item in found:
-        if not name or item.get("name") == name:
+        if item.get("name") == name:
             return item
     names = ", ".join(str(item.get("name")) for item in found) or "none"
     raise InputError(f"there is no container {name!r}; containers: {names}")
+
+
+def _uses_devices(container: Mapping[str, Any]) -> bool:
+    resources = container.get("resources")
+    claims = resources.get("claims") if isinstance(resources, Mapping) else None
+    return bool(claims or extended_resources(container))
 
 
 def _list(value: MutableMapping[str, Any], key: str) -> Any:

@@ -1,36 +1,50 @@
-"""The file of a person's workload, and the pod templates in it."""
+"""The file of a person's workload: the object in it, and which of its pod templates get the claim."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dra_lab.errors import ExportError, InputError, SourceError
 from dra_lab.manifests.files import expanded, read_bytes, utf8_text
-from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.manifests.pod_templates import PodField, asked_devices, pod_fields
+from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 
 MAX_FILE_BYTES = 16 * 2**20
-_MAX_DEPTH = 24
 
 
 @dataclass(frozen=True)
 class WorkloadFile:
-    """A file with exactly one object that has pod templates; `name` is the file's, `text` what it holds."""
+    """A file with one object whose pods get a claim; `name` is the file's, `text` what it holds.
+
+    `document` counts the documents of the file from 0, without the empty ones. `templates` are the pod templates of
+    the object that get the claim, and `pods` is how many pods they run at a time; 1 where that is one on each node.
+    """
 
     name: str
     text: str
     kind: str
     subject: str
     namespace: str
+    document: int = 0
+    templates: tuple[PodField, ...] = ()
+    pods: int = 1
+
+    @property
+    def title(self) -> str:
+        """Return the object as `Kind/name`."""
+        return f"{self.kind}/{self.subject}"
 
 
-def read_workload(path: Path) -> WorkloadFile:
-    """Read the file of a workload: YAML or JSON, any object with a pod template (`spec` with `containers`).
+def read_workload(path: Path, templates: Sequence[str] = ()) -> WorkloadFile:
+    """Read the file of a workload: YAML or JSON, any object with a pod template.
 
-    Raises ExportError where it cannot be read, InputError where it has no such object, or several, and ManifestError
-    for broken text.
+    `templates` names the pod templates that get the claim, by their paths in the file. Without it these are the
+    templates that ask for devices today, or the only one that is no launcher, head or initializer. Raises ExportError
+    if the file cannot be read, InputError if it has no such object, several, or templates of which it is not clear
+    which get the claim, and ManifestError for broken text.
     """
     try:
         data = read_bytes(expanded(path), MAX_FILE_BYTES)
@@ -38,14 +52,14 @@ def read_workload(path: Path) -> WorkloadFile:
         raise ExportError(error.message) from None
     text = utf8_text(data, str(path))
     # our own reader first: it has limits against what is hostile
-    documents = [document.value for document in load_yaml(text, str(path))]
-    found = [value for value in documents if isinstance(value, dict) and any(pod_specs(value))]
-    names = ", ".join(f"{value.get('kind')}/{metadata_of(value).get('name')}" for value in found)
-    if len(found) != 1:
-        have = f"it has {len(found)}: {names}" if found else "it has none (a `spec` with `containers`)"
-        raise InputError(f"{str(path)!r} must hold one object with a pod template; {have}")
-    kind, metadata = str(found[0].get("kind") or ""), metadata_of(found[0])
-    return WorkloadFile(path.name, text, kind, str(metadata.get("name") or ""), str(metadata.get("namespace") or ""))
+    documents = list(load_yaml(text, str(path)))
+    at, value, fields = _object(path, documents)
+    chosen = _named(path, value, fields, templates) if templates else _clear(path, value, fields)
+    pods = sum(0 if field.per_node else field.pods for field in chosen) or 1
+    metadata = metadata_of(value)
+    name = str(metadata.get("name") or metadata.get("generateName") or "")
+    namespace = str(metadata.get("namespace") or "")
+    return WorkloadFile(path.name, text, str(value.get("kind") or ""), name, namespace, at, chosen, pods)
 
 
 def metadata_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -54,19 +68,84 @@ def metadata_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def pod_specs(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield (path, spec) of every pod template: a mapping `spec` with a list `containers`, at any depth."""
-    if len(path) > _MAX_DEPTH:
-        return
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from pod_specs(item, (*path, str(index)))
-    if not isinstance(value, MutableMapping):
-        return
-    spec = value.get("spec")
-    if isinstance(spec, MutableMapping) and isinstance(spec.get("containers"), list) and spec["containers"]:
-        yield (*path, "spec"), spec
-        return
-    for key, child in value.items():
-        if isinstance(child, (MutableMapping, list)) and key not in ("metadata", "status"):
-            yield from pod_specs(child, (*path, str(key)))
+Fields = tuple[PodField, ...]
+
+
+def _object(path: Path, documents: Sequence[YamlDocument]) -> tuple[int, Mapping[str, Any], Fields]:
+    """Return the object with pod templates, or the only one of several whose pods ask for devices today."""
+    found = []
+    for at, document in enumerate(documents):
+        if isinstance(document.value, Mapping):
+            fields = tuple(field for field in pod_fields(document.value) if field.spec.get("containers") != [])
+            found += [(at, document.value, fields)] if fields else []
+    asking = [one for one in found if any(asked_devices(field.spec) for field in one[2])]
+    one = found if len(found) == 1 else asking
+    if len(one) == 1:
+        return one[0]
+    if not found:
+        raise InputError(_without(path, documents))
+    names = ", ".join(_title(value) for _, value, _ in found)
+    raise InputError(
+        f"{str(path)!r} must hold one object with a pod template; it has {len(found)}: {names}, and "
+        f"{len(asking) or 'none'} of them ask{'' if len(asking) > 1 else 's'} for devices; put the one that gets the "
+        "claim into a file of its own"
+    )
+
+
+def _without(path: Path, documents: Sequence[YamlDocument]) -> str:
+    for document in documents:
+        value = document.value if isinstance(document.value, Mapping) else {}
+        if value.get("kind") == "TrainJob":
+            runtime = value.get("spec", {}).get("runtimeRef", {})
+            which = f"{runtime.get('kind') or 'ClusterTrainingRuntime'}/{runtime.get('name') or '?'}"
+            return (
+                f"{str(path)!r}: a TrainJob has no pod template that a claim can be put into; its pods are those of "
+                f"{which} (spec.runtimeRef); give --workload the file of that runtime"
+            )
+    return (
+        f"{str(path)!r} must hold one object with a pod template; it has none (a `spec` with `containers`, or the pod "
+        "template of a kind that is known here)"
+    )
+
+
+def _named(path: Path, value: Mapping[str, Any], fields: Fields, templates: Sequence[str]) -> Fields:
+    """Return the templates that were named: by the path of the template, or of the spec in it."""
+    chosen = []
+    for name in templates:
+        wanted = name.strip().lstrip(".")
+        match = [field for field in fields if wanted in (field.template, field.path)]
+        if not match:
+            raise InputError(f"{str(path)!r} has no pod template {name!r}; {_title(value)} has:{_listed(fields)}")
+        chosen += match
+    return tuple(field for field in fields if field in chosen)
+
+
+def _clear(path: Path, value: Mapping[str, Any], fields: Fields) -> Fields:
+    """Return the templates that clearly get the claim. Raises InputError if this is not clear."""
+    running = tuple(field for field in fields if field.pods) or fields
+    asking = tuple(field for field in running if asked_devices(field.spec))
+    if asking and len({asked_devices(field.spec) for field in asking}) == 1:
+        return asking
+    working = tuple(field for field in running if not field.helper) or running
+    if not asking and len(working) == 1:
+        return working
+    why = "they ask for different devices today" if asking else "none of them asks for devices today"
+    raise InputError(
+        f"{str(path)!r}: {_title(value)} has {len(fields)} pod templates, and it is not clear which get the claim: "
+        f"{why}. Name them with --template PATH (repeatable):{_listed(fields)}"
+    )
+
+
+def _title(value: Mapping[str, Any]) -> str:
+    metadata = metadata_of(value)
+    return f"{value.get('kind')}/{metadata.get('name') or metadata.get('generateName')}"
+
+
+def _listed(fields: Fields) -> str:
+    lines = []
+    for field in fields:
+        asks = ", ".join(asked_devices(field.spec)) or "no devices"
+        pods = "one pod per node" if field.per_node else f"{field.pods} pod{'' if field.pods == 1 else 's'}"
+        helper = f"{field.helper}, " if field.helper else ""
+        lines.append(f"\n  {field.template}  ({helper}{pods}; asks for {asks})")
+    return "".join(lines)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from dra_lab.gitops.pods import PodTemplate, containers
-
-_NATIVE = ("kubernetes.io", "k8s.io")
+from dra_lab.errors import QuantityError
+from dra_lab.gitops.pods import PodTemplate
+from dra_lab.manifests.pod_templates import containers, extended_resources
+from dra_lab.model.quantity import parse_quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +32,25 @@ def plugin_requests(pod: PodTemplate) -> tuple[PluginRequest, ...]:
     A resource counts where it is in `limits` or `requests`; the API server lets the two differ in nothing. Amounts that
     are no whole number above zero are left out: the API server refuses them or they ask for nothing.
     """
-    return tuple(_requests(pod))
+    return tuple(request for request, _ in _requests(pod) if request.count)
 
 
-def _requests(pod: PodTemplate) -> Iterator[PluginRequest]:
+def unreadable_amounts(pod: PodTemplate) -> tuple[tuple[PluginRequest, str], ...]:
+    """Return what a pod asks of device plugins in amounts that are no whole number, with the amount as written."""
+    return tuple((request, amount) for request, amount in _requests(pod) if not request.count)
+
+
+def _requests(pod: PodTemplate) -> Iterator[tuple[PluginRequest, str]]:
     for path, container in containers(pod.spec, pod.path):
-        resources = container.get("resources")
-        amounts: dict[str, Any] = {}
-        for part in ("requests", "limits"):
-            found = resources.get(part) if isinstance(resources, Mapping) else None
-            amounts.update(found if isinstance(found, Mapping) else {})
-        once = "initContainers" in path and container.get("restartPolicy") != "Always"
-        for name in sorted(key for key in amounts if isinstance(key, str) and is_extended(key)):
-            count = _whole(amounts[name])
-            if count:
-                yield PluginRequest(path, str(container.get("name", "")), name, count, once)
-
-
-def is_extended(name: str) -> bool:
-    """Say whether a resource name is an extended one: with a domain that is not Kubernetes' own (core/v1 helpers)."""
-    domain, slash, _ = name.partition("/")
-    native = any(domain == own or domain.endswith(f".{own}") for own in _NATIVE)
-    return bool(slash) and not native and not name.startswith("requests.")
+        once = ".initContainers[" in f".{path}" and container.get("restartPolicy") != "Always"
+        for name, amount in sorted(extended_resources(container).items()):
+            yield PluginRequest(path, str(container.get("name", "")), name, _whole(amount), once), str(amount)
 
 
 def _whole(amount: object) -> int:
-    if isinstance(amount, bool):
+    """Return an amount as a whole number: extended resources are quantities, so `1k` is 1000; else 0."""
+    try:
+        value = parse_quantity(amount.strip() if isinstance(amount, str) else amount)
+    except QuantityError:
         return 0
-    text = str(amount).strip()
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return int(value) if value.denominator == 1 and value > 0 else 0
