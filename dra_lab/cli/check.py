@@ -18,15 +18,26 @@ def add(commands: Commands) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for what kustomize prints")
     parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
     parser.add_argument("--now", action="store_true", help="count the devices that are in use")
-    parser.add_argument("--format", choices=("text", "json", "sarif", "junit"), default="text")
+    parser.add_argument("-o", "--format", choices=("text", "json", "sarif", "junit", "markdown"), default="text")
+    parser.add_argument(
+        "--allow-unchecked", action="store_true", help="exit status 0 also if some objects are not checked"
+    )
+    parser.add_argument(
+        "--allow-worse",
+        action="store_true",
+        help="accept an exported folder whose replicas kube-scheduler does not allocate as planned",
+    )
     parser.add_argument("--time-limit", type=seconds, default=60.0, metavar="S", help="for all planning (default: 60)")
     parser.set_defaults(run=run)
 
 
 _DESCRIPTION = (
     "Is each object valid for the API server, does every selector match something, does every workload fit, how many "
-    "times, with what alignment? Nothing counts as in use unless --now is given. Exit status 0: valid and everything "
-    "fits; 1: not; 2: it could not be decided."
+    "times, with what alignment? Nothing counts as in use unless --now is given. Each object that asks for devices has "
+    "one of three outcomes, which the last line counts: it is valid and fits, it does not, or it is not checked. A pod "
+    "is not checked if a claim or template that it names is neither in the files nor in the cluster, or if a device "
+    "plugin serves its devices. Exit status 0: valid, and everything fits; 1: something does not; 2: something is not "
+    "checked."
 )
 
 
@@ -36,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.gitops.check import check_manifests
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.report_json import review_json, review_junit, review_sarif
+    from dra_lab.gitops.report_markdown import review_markdown
     from dra_lab.gitops.report_text import review_text
 
     review = check_manifests(
@@ -43,15 +55,15 @@ def run(options: argparse.Namespace) -> int:
         read_manifests(options.paths),
         release=KubernetesRelease(options.release) if options.release else None,
         now=options.now,
+        allow_worse=options.allow_worse,
         time_limit=options.time_limit,
     )
-    if options.format == "text":
-        sys.stdout.write(review_text(review))
-    elif options.format == "junit":
-        sys.stdout.write(review_junit(review))
+    written = {"text": review_text, "junit": review_junit, "markdown": review_markdown}.get(options.format)
+    if written is not None:
+        sys.stdout.write(written(review))
     else:
         value = review_json(review) if options.format == "json" else review_sarif(review, __version__)
         print(json.dumps(value, indent=2, ensure_ascii=False))
-    if review.valid:
-        return FITS
-    return NOT if review.errors else UNANSWERED
+    if review.outcome.is_open:
+        return FITS if options.allow_unchecked else UNANSWERED
+    return FITS if review.valid else NOT

@@ -15,7 +15,16 @@ from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, pl
 from dra_lab.gitops.fits import Question
 from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.pods import PodTemplate, pod_templates
-from dra_lab.gitops.references import Claims, check_references, claim_of, distinct_entries, written_claims
+from dra_lab.gitops.references import (
+    DEFAULT_NAMESPACE,
+    Claims,
+    check_references,
+    claim_of,
+    distinct_entries,
+    held_claims,
+    held_key,
+    written_claims,
+)
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
@@ -23,7 +32,6 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.pods import PodClaims
 
 _SOME = 6
-_DEFAULT_NAMESPACE = "default"
 
 
 @dataclass(frozen=True)
@@ -125,16 +133,15 @@ def _without_pod(claims: Claims, cluster: Cluster) -> AskedPod:
 
 
 def _of_pod(pod: PodTemplate, claims: Claims, cluster: Cluster, release: KubernetesRelease) -> AskedPod:
-    held = {(c.metadata.namespace or _DEFAULT_NAMESPACE, c.metadata.name): c for c in cluster.claims}
-    namespace = pod.document.namespace or _DEFAULT_NAMESPACE
-    known = frozenset((pod.document.namespace, entry.claim) for entry in pod.claims if (namespace, entry.claim) in held)
-    findings = list(check_references(pod, claims, known))
+    held = held_claims(cluster)
+    namespace = pod.document.namespace or DEFAULT_NAMESPACE
+    findings = list(check_references(pod, claims, held))
     _raise(findings)
     sketches: dict[str, ClaimSketch] = {}
     allocated: list[ResourceClaim] = []
     for entry in distinct_entries(pod):
         written = claim_of(pod, entry, claims)
-        there = held.get((namespace, entry.claim)) if entry.claim else None
+        there = held.get(held_key(pod, entry)) if entry.claim else None
         if there is not None and there.status.allocation is not None:
             allocated.append(there)
         elif written is not None:

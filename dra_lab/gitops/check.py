@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from dra_lab.authoring.classes import with_documented_classes, with_given_classes
@@ -12,14 +12,17 @@ from dra_lab.authoring.free_words import unread_words
 from dra_lab.checks.documents import check_text
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.gitops.exported import exported_outcomes
 from dra_lab.gitops.extended import extended_spec
-from dra_lab.gitops.fits import answer_question, plan_together, together_findings
+from dra_lab.gitops.fits import Question, answer_question, plan_together, together_findings, with_together
 from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.kustomize import renamed_findings
 from dra_lab.gitops.matches import check_matches
+from dra_lab.gitops.not_rendered import rendered_claims, without_templates
+from dra_lab.gitops.outcomes import Answered, checked_objects
 from dra_lab.gitops.pods import PodTemplate, count_findings, pod_templates
 from dra_lab.gitops.questions import questions_of
-from dra_lab.gitops.references import CLAIM, TEMPLATE, check_references, written_claims
+from dra_lab.gitops.references import check_references, held_claims, written_claims
 from dra_lab.gitops.review import Review, Reviewed
 from dra_lab.gitops.tied import answer_tied, tied_groups
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
@@ -29,7 +32,6 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources.what_if import when_idle
 
-_CLAIMS = frozenset((CLAIM, TEMPLATE))
 _NOT_PLANNED = frozenset(("ResourcePoolStatusRequest",))
 """Kinds of the API that nothing here looks at."""
 
@@ -37,8 +39,8 @@ _NOTHING = Finding(
     "nothing-to-check",
     Severity.WARNING,
     "",
-    "there is no ResourceClaim, ResourceClaimTemplate or pod with claims in what was given",
-    "Give the rendered manifests.",
+    "no object in the files asks for devices",
+    "Give the rendered manifests with ResourceClaims, ResourceClaimTemplates or pods that ask for devices.",
 )
 
 
@@ -48,6 +50,7 @@ def check_manifests(
     *,
     release: KubernetesRelease | None = None,
     now: bool = False,
+    allow_worse: bool = False,
     time_limit: float = 60.0,
     progress: Callable[[str], None] | None = None,
     cancel: threading.Event | None = None,
@@ -56,8 +59,9 @@ def check_manifests(
 
     Devices in use do not count unless `now` is set, so that the answer depends neither on the day of a snapshot nor on
     the replicas that already run. DeviceClasses among the manifests come before the cluster's of the same name.
-    `release` is the cluster's default where None. `time_limit` in seconds bounds all planning together; what is then
-    open is told as not decided. Raises Cancelled once `cancel` is set.
+    `release` is the cluster's default where None. For a folder that `export` wrote, the answer is also what `export`
+    answered; `allow_worse` accepts replicas that are not allocated as planned. `time_limit` in seconds bounds all
+    planning together; what is then open is not decided. Raises Cancelled once `cancel` is set.
     """
     target = release or KubernetesRelease(cluster.default_release)
     read = with_classes(cluster if now else replace(when_idle(cluster), name=cluster.name), manifests)
@@ -68,27 +72,19 @@ def check_manifests(
     pods = _pods(manifests, read, target)
     findings += _classes_once(f for claim in claims.values() for f in check_matches(claim, complete, read, target))
     findings += [f for pod in pods for f in count_findings(pod)]
-    held = frozenset((c.metadata.namespace, c.metadata.name) for c in cluster.claims)
+    held = held_claims(cluster, idle=not now)
     findings += [f for pod in pods for f in check_references(pod, claims, held)]
-    questions = questions_of(pods, claims, read, target, findings)
-    reviewed: list[Reviewed] = []
-    tied = {id(member): group for group in tied_groups(questions) for member in group}
-    answers: dict[int, Reviewed] = {}
-    for question in questions:
-        if progress is not None:
-            progress(question.subject)
-        group = tied.get(id(question))
-        if group is None:
-            answers[id(question)], more = answer_question(question, read, target, _left(deadline), cancel)
-            findings += more
-        elif id(question) not in answers:
-            found, told = answer_tied(group, read, target, _left(deadline), cancel)
-            answers |= {id(member): one for member, one in zip(group, found, strict=True)}
-            findings += told
-        reviewed.append(answers[id(question)])
-    together = plan_together(questions, read, target, _left(deadline), cancel) if len(questions) > 1 else None
-    findings += together_findings(together) if together is not None else ()
-    if not pods and not any(document.kind in _CLAIMS for document in manifests.documents):
+    findings = without_templates(manifests, findings)
+    questions = questions_of(pods, rendered_claims(claims, findings), read, target, findings, held)
+    reviewed = _answers(questions, read, target, deadline, findings, progress, cancel)
+    together = plan_together(questions, read, target, _left(deadline), cancel)
+    if together is not None:
+        findings += together_findings(together)
+        reviewed = with_together(reviewed, together)
+    records, told = exported_outcomes(manifests, cluster, allow_worse=allow_worse)
+    answered = Answered(claims, reviewed, findings, read, target)
+    objects, others = checked_objects(manifests, answered)
+    if not objects and not records:
         findings.append(_NOTHING)
     return Review(
         cluster.name,
@@ -97,9 +93,11 @@ def check_manifests(
         now,
         tuple(reviewed),
         together,
-        sort_findings(findings),
+        sort_findings((*findings, *told)),
         tuple(manifests.texts),
         unread_words(read),
+        (*objects, *records),
+        others,
     )
 
 
@@ -111,6 +109,32 @@ def _classes_once(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield finding
         if finding.rule == "class-not-in-cluster":
             told.add(finding.subject)
+
+
+def _answers(
+    questions: Sequence[Question],
+    cluster: Cluster,
+    release: KubernetesRelease,
+    deadline: float,
+    findings: list[Finding],
+    progress: Callable[[str], None] | None,
+    cancel: threading.Event | None,
+) -> list[Reviewed]:
+    """Return the answer to each question; workloads that share claims are answered together."""
+    tied = {id(member): group for group in tied_groups(questions) for member in group}
+    answers: dict[int, Reviewed] = {}
+    for question in questions:
+        if progress is not None:
+            progress(question.subject)
+        group = tied.get(id(question))
+        if group is None:
+            answers[id(question)], more = answer_question(question, cluster, release, _left(deadline), cancel)
+            findings += more
+        elif id(question) not in answers:
+            found, told = answer_tied(group, cluster, release, _left(deadline), cancel)
+            answers |= {id(member): one for member, one in zip(group, found, strict=True)}
+            findings += told
+    return [answers[id(question)] for question in questions]
 
 
 def _pods(manifests: Manifests, cluster: Cluster, release: KubernetesRelease) -> list[PodTemplate]:

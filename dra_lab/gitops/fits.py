@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
+from dra_lab.exports.replay import judged, search_pod
 from dra_lab.exports.sentences import answer_sentence
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.gitops.extended import unserved_words
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
-from dra_lab.gitops.review import Fit, Reviewed
+from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
+from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import UNPLACED, FleetPlan, Workload
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.pictures.words import counted
 from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import how_many_more, plan_fleet
+from dra_lab.planner.pods import PodClaims
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,8 @@ class Question:
 
     `named` are the claims that all pods share (`resourceClaimName`), each with the namespace and name of the
     ResourceClaim: they are allocated once. `spec` is the pod's spec as written, empty for a claim that no pod uses;
-    `without` are nodes on which a device plugin serves it.
+    `without` are nodes on which a device plugin serves it; `unserved` are extended resources that no DeviceClass
+    serves; `allocated` are claims of the pod that the cluster has, with the devices that they hold.
     """
 
     subject: str
@@ -38,6 +45,8 @@ class Question:
     spec: Mapping[str, Any] = field(default_factory=dict)
     per_node: bool = False
     without: frozenset[str] = frozenset()
+    unserved: tuple[str, ...] = ()
+    allocated: tuple[ResourceClaim, ...] = ()
 
     @property
     def shared(self) -> frozenset[str]:
@@ -47,12 +56,14 @@ class Question:
     def nodes(self, cluster: Cluster) -> tuple[str, ...]:
         """Return the nodes on which its devices would be claimed."""
         admitted = admitted_nodes(cluster, self.spec, per_node=self.per_node)
-        return tuple(name for name in admitted if name not in self.without)
+        allowed = PodClaims(self.claims, allocated=self.allocated).allowed(cluster)
+        kept = (name for name in admitted if name not in self.without)
+        return tuple(name for name in kept if allowed is None or name in allowed)
 
     @property
     def wanted(self) -> int:
         """Return how many times its devices are needed: once where every claim is shared."""
-        return 1 if self.shared and len(self.shared) == len(self.claims) else self.replicas
+        return 1 if len(self.shared) == len(self.claims) else self.replicas
 
     @property
     def workload(self) -> Workload:
@@ -69,12 +80,84 @@ def answer_question(
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
     """Return what the planner says to a workload, and as Findings what makes it fail; never raises for its content.
 
-    Raises Cancelled once `cancel` is set.
+    A workload fits only if kube-scheduler does not give up its pods either. Raises Cancelled once `cancel` is set.
     """
+    end = time.monotonic() + seconds
+    reviewed, findings = _planned(question, cluster, release, seconds, cancel)
+    if reviewed.fit is Fit.FITS and question.claims:
+        reviewed, more = not_given_up(question, reviewed, cluster, release, end - time.monotonic(), cancel)
+        findings += more
+    if reviewed.fit is Fit.DOES_NOT_FIT and question.without:
+        reviewed, findings = _not_here(question, reviewed), ()
+    return _with_unserved(question, reviewed), findings
+
+
+def not_given_up(
+    question: Question,
+    reviewed: Reviewed,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    seconds: float,
+    cancel: threading.Event | None = None,
+) -> tuple[Reviewed, tuple[Finding, ...]]:
+    """Return the answer after kube-scheduler's search on every admitted node: one that it gives up fits nowhere.
+
+    The answer stays as it is if every search ends; it is open if there was no time to find out.
+    """
+    part = only_nodes(cluster, question.nodes(cluster))
+    try:
+        found = search_pod(tuple(question.claims.values()), part, release, time_limit=max(seconds, 0.0), cancel=cancel)
+    except UnsupportedFeature as error:
+        return _search_open(question, reviewed, Fit.NOT_CHECKED, error.message)
+    told = [
+        replace(f, message=f"on {f.subject} {f.message}", subject=question.subject, origin=question.origin)
+        for f in judged(found, "", release)
+    ]
+    given_up = next((f for f in told if f.severity is Severity.ERROR), None)
+    if given_up is not None:
+        sentence = f"Does not start: {given_up.message}."
+        return replace(reviewed, fit=Fit.DOES_NOT_FIT, sentence=sentence, times=None, proven=False), (given_up,)
+    unknown = next((f for f in told if f.rule in ("manifest-undecided", "manifest-not-replayed")), None)
+    if unknown is not None:
+        return _search_open(question, reviewed, Fit.NOT_DECIDED, unknown.message)
+    return reviewed, tuple(told)
+
+
+def _search_open(question: Question, reviewed: Reviewed, fit: Fit, why: str) -> tuple[Reviewed, tuple[Finding, ...]]:
+    message = f"an allocation exists, but whether kube-scheduler finds one is not known: {why}"
+    found = Finding("fit-not-decided", Severity.WARNING, question.subject, message, "", question.origin)
+    sentence = f"Not decided: {message}"
+    return replace(reviewed, fit=fit, sentence=sentence, times=None, proven=False), (found,)
+
+
+def _not_here(question: Question, reviewed: Reviewed) -> Reviewed:
+    """Return the answer if only the nodes of a device plugin are left, which are not judged here."""
+    nodes = ", ".join(sorted(question.without)[:3])
+    sentence = f"Not checked: device plugins on other nodes ({nodes}) serve it too, and only DRA is judged here."
+    return replace(reviewed, fit=Fit.NOT_CHECKED, sentence=sentence, times=None, proven=False)
+
+
+def _with_unserved(question: Question, reviewed: Reviewed) -> Reviewed:
+    if not question.unserved or reviewed.fit is not Fit.FITS:
+        return reviewed
+    sentence = f"Not checked: {unserved_words(question.unserved)} Its claims alone: {reviewed.sentence}"
+    return replace(reviewed, fit=Fit.NOT_CHECKED, sentence=sentence)
+
+
+def _planned(
+    question: Question,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    seconds: float,
+    cancel: threading.Event | None = None,
+) -> tuple[Reviewed, tuple[Finding, ...]]:
     nodes = question.nodes(cluster)
     if not nodes:
         message = "no node is admitted by the pod's own node name, selector, affinity and tolerations"
         return _refused(question, Fit.DOES_NOT_FIT, "no-node-admitted", message)
+    if not question.claims:
+        sentence = f"Its claims are allocated already; the pod may run on {counted(len(nodes), 'node')}."
+        return Reviewed(question.subject, question.origin, Fit.FITS, sentence, nodes=nodes), ()
     part = only_nodes(cluster, nodes)
     sketches = question.claims
     asked: Any = next(iter(sketches.values())) if len(sketches) == 1 else dict(sketches)
@@ -90,9 +173,9 @@ def answer_question(
     except Cancelled:
         raise
     except (CelError, UnsupportedFeature) as error:
-        return _refused(question, Fit.NOT_DECIDED, "fit-not-decided", error.message)
+        return _refused(question, Fit.NOT_CHECKED, "fit-not-decided", error.message)
     except DraLabError as error:
-        return _refused(question, Fit.NOT_DECIDED, "claim-not-planned", error.message)
+        return _refused(question, Fit.NOT_CHECKED, "claim-not-planned", error.message)
 
 
 def _fits(
@@ -162,9 +245,9 @@ def _misfit(question: Question, plan: Plan, cluster: Cluster) -> tuple[Reviewed,
 def _refused(
     question: Question, fit: Fit, rule: str, message: str, plan: Plan | None = None, times: int | None = None
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
-    severity = Severity.WARNING if fit is Fit.NOT_DECIDED else Severity.ERROR
+    severity = Severity.WARNING if fit.is_open else Severity.ERROR
     found = Finding(rule, severity, question.subject, message, "", question.origin)
-    sentence = f"{'Not decided' if fit is Fit.NOT_DECIDED else 'Does not fit'}: {message}"
+    sentence = f"{OUTCOME_WORDS[fit].capitalize()}: {message}"
     return _reviewed(question, fit, sentence, plan, times), (found,)
 
 
@@ -185,9 +268,13 @@ def plan_together(
     """Return the plan of all workloads at once, None where they cannot be planned as one.
 
     Workloads whose pods are admitted to different nodes, that run on every node or share claims are not planned
-    together: the answer for each alone is all that is said then. Raises Cancelled once `cancel` is set.
+    together: the answer for each alone is all that is said then. Claims that no pod uses do not count. Raises Cancelled
+    once `cancel` is set.
     """
-    alone = [q for q in questions if q.per_node or q.shared or not q.spec]
+    questions = [q for q in questions if q.spec]
+    if len(questions) < 2:
+        return None
+    alone = [q for q in questions if q.per_node or q.shared or q.allocated]
     places = {q.nodes(cluster) for q in questions}
     if alone or len(places) != 1 or len({q.subject for q in questions}) < len(questions):
         return None
@@ -200,6 +287,19 @@ def plan_together(
         raise
     except DraLabError:
         return None
+
+
+def with_together(reviewed: Sequence[Reviewed], plan: FleetPlan) -> list[Reviewed]:
+    """Return the answers, open for each workload that fits alone if the plan of all at once leaves that undecided."""
+    short = {w.name for w in plan.workloads if plan.placed.get(w.name, 0) < w.replicas}
+    if not short or any(together_findings(plan)):
+        return list(reviewed)
+    return [
+        replace(item, fit=Fit.NOT_DECIDED, sentence=f"Alone: {item.sentence} Whether all fit at once is not decided.")
+        if item.subject in short and item.fit is Fit.FITS
+        else item
+        for item in reviewed
+    ]
 
 
 def together_findings(plan: FleetPlan) -> Iterator[Finding]:

@@ -18,6 +18,12 @@ from dra_lab.manifests.yaml_text import load_yaml
 SUFFIXES = (".json", ".yaml", ".yml")
 MAX_FILE_BYTES = 64 * 2**20
 MAX_FILES = 10_000
+TEMPLATE_RULE = "template-not-rendered"
+UNREADABLE = ("file-broken", TEMPLATE_RULE)
+"""Rules of the findings about a document, or a file, that could not be read."""
+
+NOT_RENDERED = "this is a template with {{ }}, and not a manifest; it is not checked"
+RENDER = "Give what `helm template` prints, or fill in its variables."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +98,22 @@ def read_manifests(paths: Iterable[str | Path]) -> Manifests:
 
 
 def _broken(name: str, text: str, error: ManifestError) -> Finding:
-    advice = "The other documents are read; correct this one."
-    if "{{" in text:
-        advice = "It looks like a template: give what `helm template` prints."
     place = error.origin or Origin(name)
+    if "{{" in _document_at(text, place.line):
+        return Finding(TEMPLATE_RULE, Severity.WARNING, Path(name).name, NOT_RENDERED, RENDER, place)
+    advice = "The other documents are read; correct this one."
     return Finding("file-broken", Severity.ERROR, Path(name).name, error.message, advice, place)
+
+
+def _document_at(text: str, line: int) -> str:
+    """Return the YAML document around a line (from 1), the whole text if the line is not known."""
+    if line < 1:
+        return text
+    lines = text.splitlines()
+    starts = [number for number, found in enumerate(lines) if found.startswith("---")]
+    first = max((number for number in starts if number < line), default=0)
+    last = min((number for number in starts if number >= line), default=len(lines))
+    return "\n".join(lines[first:last])
 
 
 def _documents(name: str, text: str, broken: Callable[[ManifestError], None]) -> Iterator[Document]:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from dra_lab.authoring.read_back import sketch_of
 from dra_lab.errors import CelError, SketchError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes
+from dra_lab.gitops.extended import (
+    EXTENDED,
+    extended_spec,
+    plugin_findings,
+    plugin_nodes,
+    unserved_resources,
+)
 from dra_lab.gitops.fits import Question
 from dra_lab.gitops.pods import PodTemplate
-from dra_lab.gitops.references import CLAIM, Claims, claim_of, distinct_entries
-from dra_lab.model.claims import ResourceClaimSpec
+from dra_lab.gitops.references import CLAIM, Claims, claim_of, distinct_entries, held_key
+from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -23,17 +31,23 @@ def questions_of(
     cluster: Cluster,
     release: KubernetesRelease,
     findings: list[Finding],
+    held: Mapping[tuple[str, str], ResourceClaim],
 ) -> list[Question]:
     """Return the questions; what keeps a claim from being planned is added to `findings`.
 
-    A workload that names a claim which is not among the manifests is not asked for: that was told with its references.
+    A claim that is not among the manifests may be one that the cluster has (`held`). A workload that names any other
+    claim is not asked for, as its reference has a finding; its other claims are asked for by themselves.
     """
     asked, used = [], set()
+    several = Counter(pod.document.at("") for pod in pods)
     for pod in pods:
+        question = _of_pod(pod, claims, cluster, release, findings, held)
+        if question is None:
+            continue
         used |= {id(claim) for entry in pod.claims if (claim := claim_of(pod, entry, claims)) is not None}
-        question = _of_pod(pod, claims, cluster, release, findings)
-        if question is not None:
-            asked.append(question)
+        if several[pod.document.at("")] > 1:
+            question = replace(question, subject=f"{pod.subject} {pod.path.removesuffix('.spec')}")
+        asked.append(question)
     for claim in claims.values():
         if id(claim) not in used:
             document = claim.document
@@ -44,14 +58,28 @@ def questions_of(
 
 
 def _of_pod(
-    pod: PodTemplate, claims: Claims, cluster: Cluster, release: KubernetesRelease, findings: list[Finding]
+    pod: PodTemplate,
+    claims: Claims,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    findings: list[Finding],
+    held: Mapping[tuple[str, str], ResourceClaim],
 ) -> Question | None:
     sketches: dict[str, ClaimSketch | None] = {}
     named: dict[str, tuple[str, str]] = {}
+    allocated: list[ResourceClaim] = []
     for entry in distinct_entries(pod):
         claim = claim_of(pod, entry, claims)
         if claim is None:
-            return None
+            there = held.get(held_key(pod, entry)) if entry.claim else None
+            if there is None:
+                return None
+            if there.status.allocation is not None:
+                allocated.append(there)
+            else:
+                sketches[entry.name] = _sketch(findings, pod.document.at(entry.path), there.spec, entry.name)
+                named[entry.name] = (pod.document.namespace, entry.claim)
+            continue
         sketches[entry.name] = _sketch(findings, claim.document.at(claim.path), claim.spec, entry.name)
         if claim.document.kind == CLAIM:
             named[entry.name] = (claim.document.namespace, claim.document.name)
@@ -62,9 +90,12 @@ def _of_pod(
         without = plugin_nodes(pod, cluster)
         findings += plugin_findings(pod, sorted(without))
     known = {name: sketch for name, sketch in sketches.items() if sketch is not None}
-    if not known or len(known) < len(sketches):
+    if len(known) < len(sketches) or not (known or allocated):
         return None
-    return Question(pod.subject, place, known, pod.replicas, named, pod.spec, pod.per_node, without)
+    unserved = unserved_resources(pod, cluster, release)
+    return Question(
+        pod.subject, place, known, pod.replicas, named, pod.spec, pod.per_node, without, unserved, tuple(allocated)
+    )
 
 
 def _sketch(findings: list[Finding], place: Origin, spec: ResourceClaimSpec, name: str) -> ClaimSketch | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
@@ -13,10 +15,13 @@ from dra_lab.gitops.kustomize import ADVICE, likely_renamed
 from dra_lab.gitops.pods import PodClaim, PodTemplate
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.pod_templates import containers
+from dra_lab.model.allocation import ResourceClaimStatus
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+from dra_lab.model.cluster import Cluster
 from dra_lab.planner.pods import repeated_claim
 
 TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
+DEFAULT_NAMESPACE = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +73,21 @@ def distinct_entries(pod: PodTemplate) -> tuple[PodClaim, ...]:
     return tuple(found.values())
 
 
-def check_references(pod: PodTemplate, claims: Claims, held: frozenset[tuple[str, str]]) -> Iterator[Finding]:
+def held_claims(cluster: Cluster, *, idle: bool = False) -> Mapping[tuple[str, str], ResourceClaim]:
+    """Return the ResourceClaims of a cluster by namespace and name; `idle` as if none of them were allocated."""
+    claims = (replace(c, status=ResourceClaimStatus()) if idle else c for c in cluster.claims)
+    return {(c.metadata.namespace or DEFAULT_NAMESPACE, c.metadata.name): c for c in claims}
+
+
+def held_key(pod: PodTemplate, entry: PodClaim) -> tuple[str, str]:
+    """Return the namespace and name of the ResourceClaim that an entry of a pod names, as the cluster knows it."""
+    return pod.document.namespace or DEFAULT_NAMESPACE, entry.claim
+
+
+def check_references(pod: PodTemplate, claims: Claims, held: Collection[tuple[str, str]]) -> Iterator[Finding]:
     """Yield what is wrong between a pod and its claims (core/v1 validation of `resourceClaims` and `resources.claims`).
 
-    `held` are (namespace, name) of the ResourceClaims that the cluster has.
+    `held` are (namespace, name) of the ResourceClaims that the cluster has; a pod without a namespace is in `default`.
     """
     distinct = distinct_entries(pod)
     for entry in (entry for entry in pod.claims if entry.claim and entry not in distinct):
@@ -83,7 +99,7 @@ def check_references(pod: PodTemplate, claims: Claims, held: frozenset[tuple[str
         if bool(entry.template) == bool(entry.claim):
             why = "name exactly one of resourceClaimTemplateName and resourceClaimName"
             yield _error("pod-claim-source", pod, entry.path, f"the pod's claim {entry.name!r} is refused: {why}")
-        elif claim_of(pod, entry, claims) is None and (pod.document.namespace, entry.claim) not in held:
+        elif claim_of(pod, entry, claims) is None and held_key(pod, entry) not in held:
             yield _missing(pod, entry, claims)
     yield from _containers(pod, claims)
 
@@ -118,8 +134,9 @@ def _containers(pod: PodTemplate, claims: Claims) -> Iterator[Finding]:
 
 def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims) -> Finding:
     what = f"{TEMPLATE} {entry.template!r}" if entry.template else f"{CLAIM} {entry.claim!r}"
-    where = f"the namespace {pod.document.namespace!r}" if pod.document.namespace else "these manifests"
-    message = f"{what} is not in {where} of what was given; the pod waits until it is there, and it is not checked here"
+    where = f" in the namespace {pod.document.namespace!r}" if pod.document.namespace else ""
+    place = "the files" if entry.template else "the files or the cluster"
+    message = f"{what} is not in {place}{where}; the pod waits until it is there"
     advice = "Give the file in which it stands as well, or correct the name."
     kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
     there = (own for found, namespace, own in claims if (found, namespace) == (kind, pod.document.namespace))

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from dra_lab.exports.plan_values import plan_json
 from dra_lab.exports.sentences import printable
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.gitops.review import Fit, Review
+from dra_lab.gitops.review import Checked, Fit, Review
 from dra_lab.pictures.words import counted
 
 JSON_VERSION = "dra-lab/v1"
@@ -21,19 +21,30 @@ def review_json(review: Review) -> dict[str, Any]:
     """Return the review as plain values with fixed names and order."""
     return {
         "apiVersion": JSON_VERSION,
-        "kind": "Review",
+        "kind": "Check",
+        "outcome": review.outcome.value,
         "valid": review.valid,
-        "decided": review.decided,
         "cluster": review.cluster,
         "readAt": review.read_at,
         "release": review.release,
         "devicesInUse": review.in_use,
         "files": list(review.files),
+        "objects": [
+            {
+                "object": item.object,
+                "outcome": item.outcome.value,
+                "reason": item.reason,
+                "file": item.origin.source,
+                "line": item.origin.line,
+            }
+            for item in review.objects
+        ],
+        "withoutDevices": review.others,
         "workloads": [
             {
                 "subject": item.subject,
                 **_place(item.origin),
-                "fit": item.fit.value,
+                "outcome": item.fit.value,
                 "sentence": item.sentence,
                 "wanted": item.wanted,
                 "times": item.times,
@@ -57,6 +68,7 @@ def review_json(review: Review) -> dict[str, Any]:
                 "subject": f.subject,
                 "message": f.message,
                 "advice": f.advice,
+                "origin": str(f.origin or ""),
                 **_place(f.origin),
             }
             for f in review.findings
@@ -65,8 +77,12 @@ def review_json(review: Review) -> dict[str, Any]:
 
 
 def review_sarif(review: Review, version: str) -> dict[str, Any]:
-    """Return the findings as a SARIF 2.1.0 log; paths are relative to the working folder where they lie in it."""
-    rules = sorted({finding.rule for finding in review.findings})
+    """Return the findings, and each object that is not checked, as a SARIF 2.1.0 log.
+
+    Paths are relative to the working folder for files in it.
+    """
+    findings = [*review.findings, *(_unchecked(item) for item in review.objects if item.outcome.is_open)]
+    rules = sorted({finding.rule for finding in findings})
     return {
         "$schema": SARIF_SCHEMA,
         "version": "2.1.0",
@@ -80,10 +96,15 @@ def review_sarif(review: Review, version: str) -> dict[str, Any]:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(finding, rules) for finding in review.findings],
+                "results": [_result(finding, rules) for finding in findings],
+                "properties": {"outcome": review.outcome.value},
             }
         ],
     }
+
+
+def _unchecked(item: Checked) -> Finding:
+    return Finding("not-checked", Severity.WARNING, item.object, f"not checked: {item.reason}", "", item.origin)
 
 
 def _result(finding: Finding, rules: list[str]) -> dict[str, Any]:
@@ -116,25 +137,26 @@ def _uri(source: str) -> str:
 
 
 def review_junit(review: Review) -> str:
-    """Return the review as JUnit XML: a test case a workload, one for the findings of the files."""
+    """Return the review as JUnit XML: a test case for each object that asks for devices, and one for each file.
+
+    An object that does not fit has failed; one that is not checked is skipped, with the reason.
+    """
     suite = ET.Element("testsuite", name="dra-lab check")
-    failures = 0
-    for item in review.reviewed:
-        case = ET.SubElement(suite, "testcase", classname=_xml(item.origin.source), name=_xml(item.subject))
-        if item.fit is Fit.DOES_NOT_FIT:
-            failures += 1
-            ET.SubElement(case, "failure", message=_xml(item.sentence))
-        elif item.fit is Fit.NOT_DECIDED:
-            ET.SubElement(case, "skipped", message=_xml(item.sentence))
+    for item in review.objects:
+        case = ET.SubElement(suite, "testcase", classname=_xml(item.origin.source), name=_xml(item.object))
+        if item.outcome is Fit.DOES_NOT_FIT:
+            ET.SubElement(case, "failure", message=_xml(item.reason))
+        elif item.outcome.is_open:
+            ET.SubElement(case, "skipped", message=_xml(item.reason))
     for file in review.files:
         case = ET.SubElement(suite, "testcase", classname=_xml(file), name="valid")
         errors = [f for f in review.errors if f.origin is not None and f.origin.source == file]
         if errors:
-            failures += 1
             text = "\n".join(_xml(str(finding)) for finding in errors)
             ET.SubElement(case, "failure", message=counted(len(errors), "error")).text = text
     suite.set("tests", str(len(suite)))
-    suite.set("failures", str(failures))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
     ET.indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,11 +12,42 @@ from dra_lab.model.plan import Plan
 
 
 class Fit(StrEnum):
-    """Whether all wanted replicas fit: yes, no (both proven), or not decided."""
+    """The outcome of a check: it is valid and fits, it does not, a search stopped before its end, or not checked."""
 
     FITS = "fits"
     DOES_NOT_FIT = "does-not-fit"
-    NOT_DECIDED = "not-decided"
+    NOT_DECIDED = "stopped"
+    NOT_CHECKED = "not-checked"
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether it is neither known to fit nor known not to fit: reports count it as not checked."""
+        return self in (Fit.NOT_DECIDED, Fit.NOT_CHECKED)
+
+
+OUTCOME_WORDS = {
+    Fit.FITS: "fits",
+    Fit.DOES_NOT_FIT: "does not fit",
+    Fit.NOT_DECIDED: "not decided",
+    Fit.NOT_CHECKED: "not checked",
+}
+
+
+def worst(outcomes: Iterable[Fit]) -> Fit:
+    """Return the outcome of several things together: one that does not fit decides, then one that is open."""
+    found = set(outcomes)
+    order = (Fit.DOES_NOT_FIT, Fit.NOT_CHECKED, Fit.NOT_DECIDED)
+    return next((outcome for outcome in order if outcome in found), Fit.FITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One object that asks for devices, or is not valid, with its outcome; `reason` is "" for one that fits."""
+
+    object: str
+    outcome: Fit
+    reason: str
+    origin: Origin
 
 
 @dataclass(frozen=True)
@@ -42,8 +74,10 @@ class Reviewed:
 class Review:
     """The answer of `dra-lab check`.
 
-    `together` is the plan of all workloads at once, where there are several; `in_use` says whether devices in use were
-    counted, `unread` what is not known of them (`free_words.unread_words`); `findings` are sorted, errors first.
+    `objects` are the objects that ask for devices, or are not valid, each with its outcome; `others` counts the valid
+    objects that ask for no devices, which are nothing to check. `together` is the plan of all workloads at once, if
+    there are several; `in_use` says whether devices in use were counted, `unread` what is not known of them
+    (`free_words.unread_words`); `findings` are sorted, errors first.
     """
 
     cluster: str
@@ -55,6 +89,8 @@ class Review:
     findings: tuple[Finding, ...] = ()
     files: tuple[str, ...] = ()
     unread: str = ""
+    objects: tuple[Checked, ...] = ()
+    others: int = 0
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -62,11 +98,19 @@ class Review:
         return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
 
     @property
-    def valid(self) -> bool:
-        """Say whether nothing is wrong and everything fits."""
-        return not self.errors and all(item.fit is Fit.FITS for item in self.reviewed)
+    def outcome(self) -> Fit:
+        """Return the outcome of everything together; no object at all is not checked."""
+        if self.errors:
+            return Fit.DOES_NOT_FIT
+        if not self.objects and not self.others:
+            return Fit.NOT_CHECKED
+        return worst([*(item.outcome for item in self.objects), *(item.fit for item in self.reviewed)])
 
     @property
-    def decided(self) -> bool:
-        """Say whether every question was answered."""
-        return all(item.fit is not Fit.NOT_DECIDED for item in self.reviewed)
+    def valid(self) -> bool:
+        """Say whether nothing is wrong and everything that asks for devices fits."""
+        return self.outcome is Fit.FITS
+
+    def count(self, *outcomes: Fit) -> int:
+        """Return how many objects have one of these outcomes."""
+        return sum(1 for item in self.objects if item.outcome in outcomes)

@@ -11,7 +11,7 @@ from dra_lab.exports.sentences import answer_sentence
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.fits import Question, timeless
 from dra_lab.gitops.node_filter import only_nodes
-from dra_lab.gitops.review import Fit, Reviewed
+from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
@@ -67,9 +67,9 @@ def answer_tied(
     except Cancelled:
         raise
     except (CelError, UnsupportedFeature) as error:
-        return _all(group, Fit.NOT_DECIDED, "fit-not-decided", error.message)
+        return _all(group, Fit.NOT_CHECKED, "fit-not-decided", error.message)
     except DraLabError as error:
-        return _all(group, Fit.NOT_DECIDED, "claim-not-planned", error.message)
+        return _all(group, Fit.NOT_CHECKED, "claim-not-planned", error.message)
     if cancel is not None and cancel.is_set():
         raise Cancelled(f"cancelled while {group[0].subject} was planned")
     return _told(group, plan, part)
@@ -134,8 +134,8 @@ def _elsewhere(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Itera
 
 def _all(group: Sequence[Question], fit: Fit, rule: str, message: str, plan: Plan | None = None) -> Answer:
     """Return the same answer for all workloads of a group, and one finding."""
-    sentence = f"{'Not decided' if fit is Fit.NOT_DECIDED else 'Does not fit'}: {message}"
-    severity = Severity.WARNING if fit is Fit.NOT_DECIDED else Severity.ERROR
+    sentence = f"{OUTCOME_WORDS[fit].capitalize()}: {message}"
+    severity = Severity.WARNING if fit.is_open else Severity.ERROR
     subject = ", ".join(question.subject for question in group)
     found = Finding(rule, severity, subject, message, "", group[0].origin)
     return [_reviewed(question, fit, sentence, plan) for question in group], [found]

@@ -316,7 +316,7 @@ def _known(value: Object) -> Iterator[PodField]:
     for row in _TABLE.get(kind, ()) if isinstance(kind, str) else ():
         for path, spec, bound in _matches(value, _STEP.findall(row.path), "", ()):
             served = kind == "InferenceService" and isinstance(value_at(spec, "model"), Mapping)
-            if path in seen or not (_has_containers(spec) or served):
+            if path in seen or not (is_pod(spec) or served):
                 continue
             seen.add(path)
             counts = tuple(_filled(count, bound) for count in row.counts)
@@ -362,7 +362,7 @@ def _walk(root: Object, value: Any, path: str, counts: tuple[str, ...], depth: i
             return
     here = (*counts, *(_join(path, key) for key in _COUNTS if key in value))
     for key in ("spec", "podSpec"):
-        if _has_containers(value.get(key)):
+        if is_pod(value.get(key)):
             yield PodField(_join(path, key), value[key], _product(root, here), here)
             return
     for key, child in value.items():
@@ -377,7 +377,8 @@ def _within(root: Object, found: PodField, path: str, counts: tuple[str, ...]) -
     return replace(found, path=_join(path, found.path), pods=pods, counts=(*counts, *inner))
 
 
-def _has_containers(spec: Any) -> bool:
+def is_pod(spec: Any) -> bool:
+    """Return whether the value of a field `spec` is a pod's: a mapping with a list `containers`."""
     return isinstance(spec, Mapping) and isinstance(spec.get("containers"), list)
 
 
