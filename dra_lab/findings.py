@@ -54,7 +54,7 @@ class Finding:
     def __str__(self) -> str:
         """Return one line for a terminal: severity, place, subject, message and advice."""
         where = f"{self.origin}: " if self.origin and str(self.origin) else ""
-        named = self.origin is not None and self.origin.source == self.subject
+        named = self.origin is not None and self.subject in (self.origin.source, self.origin.object)
         subject = f"{self.subject}: " if self.subject and not named else ""
         advice = f". {self.advice}" if self.advice else ""
         return f"{self.severity}: {where}{subject}{self.message}{advice}"

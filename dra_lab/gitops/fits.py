@@ -196,7 +196,7 @@ def _fits(
         return _reviewed(question, Fit.FITS, sentence, plan, None if question.wanted > 1 else 1), ()
     more = how_many_more(cluster, question.workload, release=release, time_limit=seconds, cancel=cancel)
     count = more.count
-    times = f"{count} times" if more.proven else f"at least {count} times"
+    times = counted(count, "time") if more.proven else f"at least {counted(count, 'time')}"
     sentence = f"Fits {times}, {question.wanted} wanted. {sentence}"
     if count >= question.wanted:
         return _reviewed(question, Fit.FITS, sentence, plan, count, proven=more.proven), ()

@@ -52,7 +52,7 @@ def checked_objects(manifests: Manifests, answered: Answered) -> tuple[tuple[Che
         if not _is_object(document):
             continue
         said = [*_said(document, answered, by_place, users)]
-        error = errors.get(_key(document.at("")))
+        error = errors.get(_key(document.at("")), errors.get((document.origin.source, document.origin.document, "")))
         if error is not None:
             said.insert(0, (Fit.DOES_NOT_FIT, error))
         if _key(document.at("")) in unrendered:
@@ -149,4 +149,4 @@ def _of_pod(pod: PodTemplate, answered: Answered, by_place: Mapping[Origin, Revi
 def _why_not(pod: PodTemplate, findings: Sequence[Finding]) -> str:
     places = {pod.document.at(entry.path) for entry in pod.claims}
     missing = [f for f in findings if f.rule == "claim-not-given" and f.origin in places]
-    return "; ".join(f"{finding.message}. {finding.advice}" for finding in missing) or "its claims cannot be planned"
+    return "; ".join(finding.message for finding in missing) or "its claims cannot be planned"

@@ -134,9 +134,9 @@ def _containers(pod: PodTemplate, claims: Claims) -> Iterator[Finding]:
 
 def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims) -> Finding:
     what = f"{TEMPLATE} {entry.template!r}" if entry.template else f"{CLAIM} {entry.claim!r}"
-    where = f" in the namespace {pod.document.namespace!r}" if pod.document.namespace else ""
-    place = "the files" if entry.template else "the files or the cluster"
-    message = f"{what} is not in {place}{where}; the pod waits until it is there"
+    where = f" (namespace {pod.document.namespace!r})" if pod.document.namespace else ""
+    place = "not in the files" if entry.template else "neither in the files nor in the cluster"
+    message = f"{what} is {place}{where}; the pod waits until it is there"
     advice = "Give the file in which it stands as well, or correct the name."
     kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
     there = (own for found, namespace, own in claims if (found, namespace) == (kind, pod.document.namespace))
