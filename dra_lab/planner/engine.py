@@ -38,7 +38,8 @@ def minimise(
     if limits.reached:
         return Outcome(None, None, stopped=True)
     lp.setObjective(pulp.LpAffineExpression(_not_empty(lp, expression)))
-    rows = Rows.of(lp)
+    # PuLP adds a variable of its own to an objective without any.
+    rows, variables = Rows.of(lp), lp.variables()
     began = time.perf_counter()
     claim = SOLVERS[solver](lp, rows, limits, on_improvement, options)
     outcome, values = judged(rows, claim)
@@ -49,7 +50,7 @@ def minimise(
         values = second if second is not None else values
         outcome = outcome if values is None else replace(outcome, value=rows.value_of(values))
     outcome = replace(outcome, seconds=time.perf_counter() - began)
-    for index, variable in enumerate(lp.variables()):
+    for index, variable in enumerate(variables):
         variable.varValue = None if values is None else int(values[index])
     lp.assignStatus(*_status(outcome))
     return outcome
@@ -107,7 +108,7 @@ def _cbc_with(lp: Any, limits: Limits, options: list[str], *, presolved: bool) -
     if infeasible or not (optimal or lp.sol_status == pulp.LpSolutionIntegerFeasible):
         return Claim(infeasible=infeasible, presolved=presolved)
     values = np.array([variable.varValue or 0 for variable in lp.variables()], dtype=float)
-    bound = float(pulp.value(lp.objective)) if optimal else None
+    bound = float(pulp.value(lp.objective) or 0) if optimal else None
     return Claim(values=values, bound=bound, optimal=optimal, presolved=presolved)
 
 

@@ -146,3 +146,10 @@ def test_a_model_without_a_solution_is_infeasible_after_a_confirmation(monkeypat
     lp, both = small()
     lp.addConstraint(pulp.lpSum(both) <= 1, "one")
     assert minimise(lp, pulp.lpSum(both), "liar", Limits()).infeasible
+
+
+@pytest.mark.parametrize("solver", ["HiGHS", "CBC"])
+def test_a_model_without_variables_is_solved(solver):
+    """A model without any variable, to which PuLP adds one of its own, gets the value of its constant."""
+    outcome = minimise(pulp.LpProblem("nothing", pulp.LpMinimize), 0, solver, Limits())
+    assert (outcome.value, outcome.bound) == (0, 0)
