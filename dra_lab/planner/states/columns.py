@@ -58,6 +58,9 @@ def columns_of(problem: AllocationProblem, part: Part, order: Sequence[str]) -> 
 def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[int, int]]) -> Array | None:
     whole = np.zeros((1, len(pairs)), np.int8)
     for indices in problem.requests[slice(*part.requests)]:
+        if not len(whole):
+            # A request before cannot be served. Beside no way at all, any number of ways would pass the count below.
+            break
         # Counted first: to write down what is thrown away takes seconds.
         # Of the first request none are thrown away below.
         most = MOST_ROWS if len(whole) == 1 else MOST_ROWS * 20
