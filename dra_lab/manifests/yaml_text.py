@@ -24,6 +24,11 @@ MAX_EXPANDED_NODES = 20_000_000
 _MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 """Where a document begins: a line with this at its start stands in no value, not even in a block of text."""
 
+_EMPTY = r"---(?:[ \t]+#.*|[ \t\r]*)\n(?:[ \t]*(?:#.*|\r)?\n)*+"
+_EMPTY_DOCUMENT = re.compile(_EMPTY)
+_EMPTY_RUN = re.compile(rf"^(?:{_EMPTY}(?=---(?:\s|$))){{100,}}+", re.MULTILINE)
+"""Many documents in a row without a value, which are counted and not parsed."""
+
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -94,9 +99,17 @@ def load_yaml(
         )
     done = 0
     try:
-        for document in _documents(text, source, 0, 0):
-            done = document.number
-            yield document
+        before, above, start = 0, 0, 0
+        for run in (*_EMPTY_RUN.finditer(text), None):
+            part = text[start : run.start() if run else len(text)]
+            counted: list[int] = []
+            for document in _documents(part, source, before, above, counted):
+                done = document.number
+                yield document
+            if run is not None:
+                before += max(counted, default=0) + len(_MARKER.findall(run[0]))
+                above += part.count("\n") + run[0].count("\n")
+                start = run.end()
     except ManifestError:
         # each document by itself: what is wrong with one says nothing about the next
         yield from _one_by_one(text, source, done, broken)
@@ -111,6 +124,9 @@ def _one_by_one(
     for start, end in zip((0, *starts), (*starts, len(text)), strict=True):
         part = text[start:end]
         counted: list[int] = []
+        if _EMPTY_DOCUMENT.fullmatch(part):
+            number, above = number + 1, above + part.count("\n")
+            continue
         try:
             for document in _documents(part, source, number, above, counted):
                 if document.number > done:
