@@ -47,7 +47,7 @@ def expand(sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease | N
     land on one device: together they are larger than any. `release` decides which devices match; without it, the
     cluster's own. Source: design 4, dra-semantics 3.11 rules 65 and 67.
     """
-    release = release or KubernetesRelease(cluster.default_release)
+    release = cluster.target_release(release)
     names = Names(request.name for request in sketch.requests)
     parts: dict[str, tuple[DeviceRequest, ...]] = {}
     for request in sketch.requests:

@@ -151,12 +151,7 @@ def _names_at(found: Candidates, level: str, release: KubernetesRelease) -> dict
 
 def _usable(shape: Shape, name: str, release: KubernetesRelease) -> bool:
     kind = shape.attributes.get(name, ("", False))[0]
-    return bool(kind) and (not kind.endswith("s") or _lists_match(release))
-
-
-def _lists_match(release: KubernetesRelease) -> bool:
-    # M8: the scheduler of 1.36 never passes the gate on to its allocator
-    return release.enabled("DRAListTypeAttributes") and release.version not in ("1.34", "1.35", "1.36")
+    return bool(kind) and (not kind.endswith("s") or release.matches_lists)
 
 
 def _count(found: Candidates, name: str, release: KubernetesRelease) -> int:

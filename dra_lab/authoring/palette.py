@@ -74,7 +74,7 @@ def palette(cluster: Cluster, release: KubernetesRelease | None = None) -> tuple
     device; drivers without any class, under their own name. Empty for a cluster without devices. Without a release,
     the cluster's default counts.
     """
-    asked = release or KubernetesRelease(cluster.default_release)
+    asked = cluster.target_release(release)
     memo: dict[str, tuple[PaletteEntry, ...]] = cluster.__dict__.setdefault(_MEMO, {})
     found = memo.get(str(asked))
     if found is None:

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from dra_lab.cel.selector import Selector, admit_selector, compile_selector, has_lists
+from dra_lab.cel.selector import Selector, admit_selector, compile_selector
 from dra_lab.errors import CelCompileError, CelError, CelRuntimeError
 from dra_lab.model.claims import expressions
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.release import RELEASES, KubernetesRelease
-from dra_lab.model.shelf import Earlier
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
 
 MATCH = "match"
@@ -41,7 +40,6 @@ class Match:
 
 
 _MATCHED = Match(MATCH)
-_LISTS = "_publishes_lists"
 _Chain = tuple[tuple[Selector | str, Match], ...]
 _Key = tuple[str, str, tuple[str, ...], str]
 
@@ -52,21 +50,6 @@ class _Driver:
 
     alike: Match | None
     match: Callable[[Device], Match]
-
-
-def knows_lists(release: KubernetesRelease) -> bool:
-    """Say whether stored selectors see list-typed attributes: with the gate, and always from 1.37 (#139395)."""
-    return release.enabled("DRAListTypeAttributes") or RELEASES.index(release.version) >= RELEASES.index("1.37")
-
-
-def publishes_lists(cluster: Cluster) -> bool:
-    """Say whether any device publishes a list; looked up once for as long as the cluster lives."""
-
-    def make(earlier: Earlier[bool] | None) -> bool:
-        slices = earlier[1].come if earlier is not None and not earlier[0] else cluster.slices
-        return any(has_lists(device) for slice_ in slices for device in slice_.spec.devices or ())
-
-    return cluster.gathered.find(_LISTS, make)
 
 
 def _constant(answer: Match) -> _Driver:
@@ -94,14 +77,14 @@ class Matching:
     def __init__(self, cluster: Cluster, release: KubernetesRelease) -> None:
         """Keep the cluster; nothing is compiled before it is asked for."""
         self._cluster = cluster
-        self._lists = knows_lists(release)
+        self._lists = release.reads_lists
         self._compiled: dict[str, Selector | str] = {}
         self._drivers: dict[_Key, _Driver] = {}
 
     @cached_property
     def _looks_for_lists(self) -> bool:
         """Say whether a list on a device must make selectors fail; looked up once for the whole cluster."""
-        return not self._lists and publishes_lists(self._cluster)
+        return not self._lists and self._cluster.publishes_lists
 
     def selector(self, expression: str) -> Selector:
         """Return a compiled selector; raises CelCompileError."""

@@ -20,7 +20,7 @@ from dra_lab.cel.tree import Tree, type_name
 from dra_lab.cel.values import quantity, semver, whole_text
 from dra_lab.cel.whole_device import inline
 from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError
-from dra_lab.model.device import Device, DeviceAttribute
+from dra_lab.model.device import Device, DeviceAttribute, has_lists
 from dra_lab.model.names import split_qualified
 
 LENGTH_LIMIT = 10 * 1024
@@ -49,15 +49,6 @@ def _attribute_value(attribute: DeviceAttribute) -> Any:
     if isinstance(value, tuple):
         return [whole_text(item) if isinstance(item, str) else item for item in value]
     return whole_text(value) if isinstance(value, str) else value
-
-
-def has_lists(device: Device) -> bool:
-    """Say whether a device publishes a list-typed attribute."""
-    # written out, and scalars first (exactly one member is set): this is asked of every attribute of a cluster
-    for a in device.attributes.values():
-        if a.string is None and a.int_ is None and a.bool_ is None and a.version is None and a.is_list:
-            return True
-    return False
 
 
 class Selector:

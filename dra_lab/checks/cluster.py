@@ -15,6 +15,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.grouped import newest
 from dra_lab.model.names import PCIE_ROOT, DeviceID, full_name
 from dra_lab.model.pools import pools_changed, why_invalid
+from dra_lab.model.release import LIST_ATTRIBUTES
 from dra_lab.model.shelf import Earlier
 from dra_lab.model.slices import ResourceSlice
 
@@ -117,15 +118,18 @@ def check_places(cluster: Cluster) -> Iterator[Finding]:
 
 
 def check_lists(cluster: Cluster) -> Iterator[Finding]:
-    """Yield drivers with list-typed attributes: with the gate off every selector fails on them (dra-semantics 4.1)."""
+    """Yield drivers with list-typed attributes: they prove the gate, without which every selector fails on them."""
     drivers: Counter[str] = Counter()
     for slice_, device in _devices(cluster):
         if any(attribute.is_list for attribute in device.attributes.values()):
             drivers[slice_.spec.driver] += 1
     for driver, count in sorted(drivers.items()):
         message = f"{count} devices have list-typed attributes"
-        advice = "Without DRAListTypeAttributes (alpha) kube-scheduler 1.36 gives up a pod whose selector meets one."
-        yield Finding("list-attributes", Severity.WARNING, driver, message, advice)
+        advice = (
+            f"The API server keeps lists only with the gate {LIST_ATTRIBUTES} (alpha), so the gate counts as on. "
+            f"--feature-gates {LIST_ATTRIBUTES}=false plans without it."
+        )
+        yield Finding("list-attributes", Severity.NOTE, driver, message, advice)
 
 
 def check_classes(cluster: Cluster) -> Iterator[Finding]:

@@ -37,6 +37,7 @@ def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -
     does not matter; then numbers of replicas, sums of the goals, bounds and status. The cluster is to be the one that
     was planned on, with the device classes of the plan.
     """
+    release = cluster.target_release(release)
     found = list(_numbers(plan))
     if not found:
         found.extend(_status(plan))

@@ -50,7 +50,7 @@ def audit_claims(cluster: Cluster) -> tuple[AuditRow, ...]:
     """
     rows: tuple[AuditRow, ...] | None = cluster.__dict__.get(_MEMO)
     if rows is None:
-        rows = tuple(_all_rows(Held(cluster, KubernetesRelease(cluster.default_release))))
+        rows = tuple(_all_rows(Held(cluster, cluster.target_release())))
         cluster.__dict__[_MEMO] = rows
     return rows
 

@@ -37,6 +37,7 @@ def check_plan(
     The cluster is to be the one that was planned on, with the device classes of the plan; where it is only a part of
     that one, `asks_for_nics` says whether the plan's requests may take a NIC anywhere in the whole.
     """
+    release = cluster.target_release(release)
     found = list(told_of_itself(plan, cluster))
     held = HeldPlan(cluster, plan, release, asks_for_nics)
     others = Others(held)

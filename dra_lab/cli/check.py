@@ -6,8 +6,17 @@ import argparse
 import json
 import sys
 
-from dra_lab.cli.options import FITS, NOT, UNANSWERED, Commands, add_cluster, cluster_of, seconds
-from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.cli.options import (
+    FITS,
+    NOT,
+    UNANSWERED,
+    Commands,
+    add_cluster,
+    add_release,
+    cluster_of,
+    release_of,
+    seconds,
+)
 
 
 def add(commands: Commands) -> None:
@@ -16,7 +25,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("check", help=text, description=_DESCRIPTION)
     add_cluster(parser)
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for what kustomize prints")
-    parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
+    add_release(parser)
     parser.add_argument("--now", action="store_true", help="count the devices that are in use")
     parser.add_argument("-o", "--format", choices=("text", "json", "sarif", "junit", "markdown"), default="text")
     parser.add_argument(
@@ -53,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     review = check_manifests(
         cluster_of(options),
         read_manifests(options.paths),
-        release=KubernetesRelease(options.release) if options.release else None,
+        release=release_of(options),
         now=options.now,
         allow_worse=options.allow_worse,
         time_limit=options.time_limit,

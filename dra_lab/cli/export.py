@@ -7,7 +7,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import Commands, add_claim, cluster_of, session_of, status_of, tell_misfit
+from dra_lab.cli.options import (
+    Commands,
+    add_claim,
+    cluster_of,
+    release_of,
+    session_of,
+    setting_of,
+    status_of,
+    tell_misfit,
+)
 from dra_lab.cli.pods import pod_of
 from dra_lab.cli.workloads import add_workloads, fleet_status, is_fleet, workloads_of
 from dra_lab.errors import InputError
@@ -39,12 +48,6 @@ def add(commands: Commands) -> None:
         help="template: each pod gets devices of its own; claim: all pods that name it share the same devices",
     )
     target.add_argument("-n", "--namespace", default="", help="of the claim and of who uses it")
-    target.add_argument(
-        "--feature-gates",
-        default="",
-        metavar="NAME=true,...",
-        help="alpha features that the cluster has on, for example DRADerivedAttributes=true (1.37)",
-    )
     target.add_argument("--pin", action="store_true", help="add the pins that make kube-scheduler allocate the plan")
     text = "with --pin and replicas: several templates for a claim where one cannot serve every planned node"
     target.add_argument("--split", action="store_true", help=text)
@@ -73,7 +76,6 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.exports.bundle import Wanted, write_bundle
     from dra_lab.exports.targets import Target
     from dra_lab.exports.workload_file import read_workload
-    from dra_lab.model.release import KubernetesRelease
     from dra_lab.session.outputs import bundle
 
     if options.patch and options.workload is None:
@@ -105,8 +107,7 @@ def run(options: argparse.Namespace) -> int:
     session = session_of(options)
     plan: Plan = session.plan()
     session.wait()
-    release = KubernetesRelease(session.release.version, _gates(options.feature_gates))
-    target = Target(release, options.api_version, options.kind, options.namespace)
+    target = Target(session.release, options.api_version, options.kind, options.namespace)
     made = bundle(session, target, wanted, tighten=options.pin)
     tell_misfit(plan)
     # the session searched the manifest without pins: what is written was searched again
@@ -128,19 +129,15 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     """Place the replicas, run first fit on their manifests, write them, print their paths."""
     from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.targets import Target
-    from dra_lab.model.release import KubernetesRelease
     from dra_lab.planner.fleet import plan_fleet
     from dra_lab.session.outputs import fleet_bundle
 
     if options.node:
         raise InputError("--node is for one claim without --replicas; leave it out: replicas go where there is room")
     cluster = cluster_of(options)
-    version = options.release or KubernetesRelease(cluster.default_release).version
-    workloads, cluster, told = workloads_of(options.asked, cluster, KubernetesRelease(version))
-    target = Target(
-        KubernetesRelease(version, _gates(options.feature_gates)), options.api_version, options.kind, options.namespace
-    )
-    goals = tuple(goal.strip() for goal in options.goals.split(",") if goal.strip())
+    target = Target(release_of(options), options.api_version, options.kind, options.namespace)
+    workloads, cluster, told = workloads_of(options.asked, cluster, target.release)
+    goals = setting_of(options, "goals")
     plan = plan_fleet(
         cluster, workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
@@ -150,13 +147,3 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     for path in write_bundle(options.dir, made, overwrite=options.overwrite):
         print(path)
     return fleet_status(plan)
-
-
-def _gates(text: str) -> dict[str, bool]:
-    gates = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, value = part.partition("=")
-        if value not in ("true", "false"):
-            raise InputError(f"--feature-gates {part!r}: write NAME=true or NAME=false")
-        gates[name] = value == "true"
-    return gates

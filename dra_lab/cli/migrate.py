@@ -9,7 +9,7 @@ from pathlib import Path
 from dra_lab.cli.options import FITS, NOT, Commands, add_cluster, cluster_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Severity
-from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.model.release import RELEASES
 
 
 def add(commands: Commands) -> None:
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.gitops.migrate import migrate
 
     cluster = cluster_of(options)
-    release = KubernetesRelease(options.release or cluster.default_release)
+    release = cluster.target_release(options.release)
     manifests = read_manifests(options.files)
     classes = _classes(options.map)
     if options.keep_resource_name:

@@ -7,10 +7,11 @@ import math
 import sys
 from typing import Any
 
-from dra_lab.errors import InputError
+from dra_lab.errors import InputError, SketchError
+from dra_lab.findings import Origin
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan, PlanStatus
-from dra_lab.model.release import RELEASES
+from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
 from dra_lab.planner.interrupt import SAID
 
 Commands = Any
@@ -70,7 +71,18 @@ def add_claim(parser: argparse.ArgumentParser, *, required: bool = True, short: 
         metavar="GOAL,...",
         help=f"goals that come first, after {' and '.join(FIXED_GOALS)}; the others in their usual order: {named}",
     )
+    add_release(parser)
+
+
+def add_release(parser: argparse.ArgumentParser) -> None:
+    """Declare --release and --feature-gates."""
     parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
+    parser.add_argument(
+        "--feature-gates",
+        default="",
+        metavar="NAME=true,...",
+        help="gates that differ from the release's defaults, for example DRADerivedAttributes=true (1.37)",
+    )
 
 
 def seconds(text: str) -> float:
@@ -84,6 +96,49 @@ def seconds(text: str) -> float:
     return value
 
 
+def setting_of(options: argparse.Namespace, name: str) -> Any:
+    """Return a command's node, release or goals: the option, else what its plan files say, "" or () where nothing does.
+
+    Raises InputError where the plan files differ.
+    """
+    from dra_lab.session import read_plan_file
+
+    given = getattr(options, name)
+    if given:
+        return tuple(filter(None, (goal.strip() for goal in given.split(",")))) if name == "goals" else given
+    files = [claim for claim, _ in options.asked] if "asked" in options else [options.claim]
+    drawings = {file: drawing for file in files if (drawing := read_plan_file(file)) is not None}
+    said = {file: value for file, drawing in drawings.items() if (value := getattr(drawing, name))}
+    if len(set(said.values())) > 1:
+        differing = "; ".join(f"{file}: {value}" for file, value in said.items())
+        raise InputError(f"the plan files differ in {name} ({differing}); give --{name}")
+    return next(iter(said.values()), () if name == "goals" else "")
+
+
+def release_of(options: argparse.Namespace) -> KubernetesRelease:
+    """Return the release that a command plans for, with its gates. Raises InputError for an unknown gate."""
+    cluster = cluster_of(options)
+    version = setting_of(options, "release") if "claim" in options else options.release
+    gates = read_gates(options.feature_gates)
+    return cluster.target_release(KubernetesRelease(version or cluster.default_release, gates))
+
+
+def node_of(options: argparse.Namespace) -> str:
+    """Return the node that a command plans on, "" for any. Raises InputError for one that the cluster lacks."""
+    node: str = setting_of(options, "node")
+    if not options.node and node:
+        refuse_node(node, options.claim, cluster_of(options))
+    return node
+
+
+def refuse_node(node: str, claim: str, cluster: Cluster) -> None:
+    """Raise SketchError, naming the plan file, where the node that it pins is not in the cluster."""
+    if node not in cluster.node_by_name:
+        some = ", ".join(cluster.node_names[:8])
+        message = f"there is no node {node!r} in {cluster.name}; nodes: {some}. Correct the line, or remove it"
+        raise SketchError(message, origin=Origin(claim, path="node"))
+
+
 def session_of(options: argparse.Namespace) -> Any:
     """Return the Session of a command's cluster and claim."""
     from dra_lab.gitops.asked import classes_beside
@@ -92,10 +147,11 @@ def session_of(options: argparse.Namespace) -> Any:
     return Session(
         classes_beside(options.claim, cluster_of(options)),
         sketch=read_sketch(options.claim),
-        release=options.release,
+        release=setting_of(options, "release"),
+        feature_gates=read_gates(options.feature_gates),
         time_limit=getattr(options, "time_limit", None) or 60.0,
-        node=options.node,
-        goals=tuple(goal.strip() for goal in options.goals.split(",") if goal.strip()),
+        node=node_of(options),
+        goals=setting_of(options, "goals"),
     )
 
 

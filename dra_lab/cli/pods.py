@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import cluster_of
+from dra_lab.cli.options import cluster_of, release_of, setting_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
@@ -54,7 +54,7 @@ def pod_of(options: argparse.Namespace) -> AskedPod | None:
     if not _may_be_pod(options.claim):
         return None
     read = cluster_of(options)
-    return read_pod(options.claim, read, KubernetesRelease(options.release or read.default_release))
+    return read_pod(options.claim, read, release_of(options))
 
 
 def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
@@ -70,14 +70,14 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     if pod is None:
         return None
     read = cluster_of(options)
-    release = KubernetesRelease(options.release or read.default_release)
+    release = release_of(options)
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = make_plan(
             pod.cluster,
             pod.planned,
             release=release,
             node=options.node,
-            goals=tuple(goal.strip() for goal in options.goals.split(",") if goal.strip()),
+            goals=setting_of(options, "goals"),
             time_limit=getattr(options, "time_limit", None) or _SECONDS,
             progress=waiting.tell,
             cancel=cancel,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
-from dra_lab.cli.options import CLAIM_HELP, FITS, NOT, UNANSWERED, cluster_of
+from dra_lab.cli.options import CLAIM_HELP, FITS, NOT, UNANSWERED, cluster_of, refuse_node, release_of, setting_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
@@ -83,9 +83,9 @@ def run_fleet(options: argparse.Namespace) -> int:
         advice = "leave it out: replicas go where there is room" if options.node else "dra-lab export writes manifests"
         raise InputError(f"{'--node' if options.node else '--output'} is for one claim without --replicas; {advice}")
     cluster = cluster_of(options)
-    release = KubernetesRelease(options.release or cluster.default_release)
+    release = release_of(options)
     workloads, cluster, told = workloads_of(options.asked, cluster, release)
-    goals = tuple(goal.strip() for goal in options.goals.split(",") if goal.strip())
+    goals = setting_of(options, "goals")
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = plan_fleet(
             cluster,
@@ -131,7 +131,7 @@ def workloads_of(
         pod = read_pod(claim, cluster, release)
         if pod is None:
             sketch = read_sketch(claim)
-            pod = AskedPod("", {sketch.name: sketch}, classes_beside(claim, cluster))
+            pod = AskedPod("", {sketch.name: sketch}, classes_beside(claim, cluster), nodes=_pinned(claim, cluster))
         if pod.allocated:
             names = ", ".join(c.metadata.name for c in pod.allocated)
             raise InputError(f"{claim}: {names} is allocated already, and replicas cannot share it; plan one pod")
@@ -162,6 +162,17 @@ def workloads_of(
         )
     admitted = places.pop() if places else None
     return tuple(found), cluster if admitted is None else only_nodes(cluster, sorted(admitted)), tuple(told)
+
+
+def _pinned(claim: str, cluster: Cluster) -> frozenset[str] | None:
+    """Return the node that a plan file pins, None for all. Raises SketchError for one that the cluster lacks."""
+    from dra_lab.session import read_plan_file
+
+    drawing = read_plan_file(claim)
+    if drawing is None or not drawing.node:
+        return None
+    refuse_node(drawing.node, claim, cluster)
+    return frozenset((drawing.node,))
 
 
 def fleet_status(plan: FleetPlan) -> int:

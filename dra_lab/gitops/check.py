@@ -63,7 +63,7 @@ def check_manifests(
     answered; `allow_worse` accepts replicas that are not allocated as planned. `time_limit` in seconds bounds all
     planning together; what is then open is not decided. Raises Cancelled once `cancel` is set.
     """
-    target = release or KubernetesRelease(cluster.default_release)
+    target = cluster.target_release(release)
     read = with_classes(cluster if now else replace(when_idle(cluster), name=cluster.name), manifests)
     complete, deadline = with_documented_classes(read), time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]

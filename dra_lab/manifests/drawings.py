@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from dra_lab.errors import ManifestError, SketchError
+from dra_lab.errors import InputError, ManifestError, SketchError
 from dra_lab.findings import Origin
 from dra_lab.manifests.typed import convert
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
+from dra_lab.model.plan import goal_order
+from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease
 from dra_lab.model.sketch import DRAWING_VERSION, Drawing, check_sketch
 
 _HEADER = "# A drawing of dra_lab: requests, links, layout. Edit it here or on the canvas.\n"
@@ -55,7 +58,22 @@ def drawing_of(value: Any, source: str, line: Any = None) -> Drawing:
         check_sketch(drawing.sketch)
     except SketchError as error:
         raise SketchError(error.message, origin=Origin(source, path="sketch")) from None
+    _check_settings(drawing, source, line)
     return drawing
+
+
+def _check_settings(drawing: Drawing, source: str, line: Any) -> None:
+    """Raise SketchError at the field for a release or goal that is not known."""
+    checks: dict[str, Callable[[], object]] = {
+        "release": lambda: KubernetesRelease(drawing.release or DEFAULT_RELEASE),
+        "goals": lambda: goal_order(drawing.goals),
+    }
+    for path, check in checks.items():
+        try:
+            check()
+        except InputError as error:
+            place = Origin(source, path=path, line=line(path) if line else 0)
+            raise SketchError(f"{error.message}; correct it, or remove the line", origin=place) from None
 
 
 def encode_drawing(drawing: Drawing) -> str:

@@ -11,14 +11,14 @@ from typing import Any
 
 from dra_lab.findings import Finding
 from dra_lab.model.claims import DeviceClass, ResourceClaim
-from dra_lab.model.device import Device, DeviceTaint
+from dra_lab.model.device import Device, DeviceTaint, has_lists
 from dra_lab.model.grouped import grouped, node_of, pool_of, regrouped
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.overlay import Overlay
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.release import KubernetesRelease, release_of_kubelet
-from dra_lab.model.shelf import Change, Shelf, slices_changed
+from dra_lab.model.release import KubernetesRelease, release_of, release_of_kubelet
+from dra_lab.model.shelf import Change, Earlier, Shelf, slices_changed
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.told import told
 from dra_lab.model.topologies import Topology
@@ -61,6 +61,7 @@ class AllocatedDevices:
 _Numbered = tuple[int, DeviceTaint]
 
 _SHELVES = ("gathered", "located", "hardware")
+_LISTS = "_publishes_lists"
 _FEW, _LEAST = 0.1, 3
 """The share of slices, or of nodes, and the number, up to which a change leaves most of what was worked out."""
 
@@ -224,6 +225,23 @@ class Cluster:
     def default_release(self) -> str:
         """Return the release of the lowest kubelet version read, else the default release."""
         return release_of_kubelet(tuple(n.status.node_info.kubelet_version for n in self.nodes))
+
+    def target_release(self, given: KubernetesRelease | str | None = None) -> KubernetesRelease:
+        """Return the release to plan for: the one given, else the default, with the gates that the slices prove.
+
+        Every answer about this cluster uses this one set of gates. Raises InputError for what is no release.
+        """
+        return release_of(given or None, self.default_release, lists=self.publishes_lists)
+
+    @property
+    def publishes_lists(self) -> bool:
+        """Say whether any device publishes a list-typed attribute; looked up once for as long as the slices stay."""
+
+        def make(earlier: Earlier[bool] | None) -> bool:
+            slices = earlier[1].come if earlier is not None and not earlier[0] else self.slices
+            return any(has_lists(device) for slice_ in slices for device in slice_.spec.devices or ())
+
+        return self.gathered.find(_LISTS, make)
 
     def with_objects(self, **changes: Any) -> Cluster:
         """Return the cluster with other values of some fields; what was worked out from the others is kept.

@@ -148,3 +148,12 @@ class Device(Value, frozen=True):
             if domain == driver:
                 found = self.attributes.get(identifier)
         return found
+
+
+def has_lists(device: Device) -> bool:
+    """Say whether a device publishes a list-typed attribute."""
+    # written out, and scalars first (exactly one member is set): this is asked of every attribute of a cluster
+    for a in device.attributes.values():
+        if a.string is None and a.int_ is None and a.bool_ is None and a.version is None and a.is_list:
+            return True
+    return False

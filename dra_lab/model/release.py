@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from dra_lab.errors import InputError
 
@@ -35,6 +36,10 @@ _OFF = (
     "DRAPartitionableDevicesType",
 )
 GATES = (*_SINCE, *_OFF)
+LIST_ATTRIBUTES = "DRAListTypeAttributes"
+"""The gate of list-typed attributes (KEP-5491): the API server keeps a list only where it is on."""
+LISTS_SINCE = "1.36"
+"""The first release that has the gate LIST_ATTRIBUTES."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +58,33 @@ class KubernetesRelease:
             raise InputError(f"Kubernetes release {self.version!r} is not known; use one of {', '.join(RELEASES)}")
         for gate in self.gates:
             if gate not in GATES:
-                raise InputError(f"feature gate {gate!r} is not one of DRA's; known: {', '.join(sorted(GATES))}")
+                near = get_close_matches(gate, GATES, 1)
+                advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(GATES))}"
+                raise InputError(f"feature gate {gate!r} is not one of DRA's; {advice}")
 
     def enabled(self, gate: str) -> bool:
         """Say whether a feature gate is on: the override if there is one, else the release's default."""
         if gate in self.gates:
             return self.gates[gate]
         since = _SINCE.get(gate)
-        return since is not None and RELEASES.index(self.version) >= RELEASES.index(since)
+        return since is not None and self.is_at_least(since)
+
+    def is_at_least(self, version: str) -> bool:
+        """Say whether this is the release `version` or a later one."""
+        return RELEASES.index(self.version) >= RELEASES.index(version)
+
+    @property
+    def reads_lists(self) -> bool:
+        """Say whether stored selectors see list-typed attributes: with the gate, and always from 1.37 (#139395)."""
+        return self.enabled(LIST_ATTRIBUTES) or self.is_at_least("1.37")
+
+    @property
+    def matches_lists(self) -> bool:
+        """Say whether constraints compare list-typed attributes by common values.
+
+        They do with the gate from 1.37 on: the scheduler of 1.36 never passes the gate on (dra-semantics 3.9 M8).
+        """
+        return self.enabled(LIST_ATTRIBUTES) and self.is_at_least("1.37")
 
     def __str__(self) -> str:
         """Return the version, with the overridden gates when there are any."""
@@ -68,16 +92,36 @@ class KubernetesRelease:
         return f"{self.version} ({gates})" if gates else self.version
 
 
-def release_of(given: KubernetesRelease | str | None, default: str) -> KubernetesRelease:
+def release_of(given: KubernetesRelease | str | None, default: str, *, lists: bool = False) -> KubernetesRelease:
     """Return a release as it was given, or by its version (`"1.36"`); that of `default` where none was given.
 
-    Raises InputError for a version that is not known, and for what is no version.
+    `lists` says that a slice shows a list-typed attribute, which proves that LIST_ATTRIBUTES is on where the release
+    has it; a gate that was given by name stays as it was given. Raises InputError for a version that is not known, and
+    for what is no version.
     """
-    if isinstance(given, KubernetesRelease):
-        return given
-    if given is not None and not isinstance(given, str):
+    if given is not None and not isinstance(given, KubernetesRelease | str):
         raise InputError(f"a release is a version such as {DEFAULT_RELEASE!r} or a KubernetesRelease, not {given!r}")
-    return KubernetesRelease(default if given is None else given)
+    found = given if isinstance(given, KubernetesRelease) else KubernetesRelease(default if given is None else given)
+    if lists and LIST_ATTRIBUTES not in found.gates and found.is_at_least(LISTS_SINCE):
+        return KubernetesRelease(found.version, {**found.gates, LIST_ATTRIBUTES: True})
+    return found
+
+
+def read_gates(text: str) -> dict[str, bool]:
+    """Return the gates of `A=true,B=false`, as Kubernetes writes them. Raises InputError for another form."""
+    gates = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = (word.strip() for word in part.partition("="))
+        if value not in ("true", "false"):
+            raise InputError(f"feature gate {part!r}: write NAME=true or NAME=false")
+        gates[name] = value == "true"
+    return gates
+
+
+def release_of_text(text: str) -> KubernetesRelease:
+    """Return the release that `str` of one gave, `1.36 (A=true,B=false)`. Raises InputError."""
+    version, _, gates = text.partition(" (")
+    return KubernetesRelease(version, read_gates(gates.removesuffix(")")))
 
 
 def release_of_kubelet(versions: tuple[str, ...]) -> str:

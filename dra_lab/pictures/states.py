@@ -17,7 +17,7 @@ from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import FirstFit, Placement, Plan
 from dra_lab.model.pools import devices_on, gather_pools
 from dra_lab.model.quantity import format_quantity
-from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.topology.locality import skipped_devices
 
@@ -114,7 +114,7 @@ def device_states(
     `release` decides which taints count, "" for the cluster's own. Raises KeyError for an unknown node.
     """
     on_top = on_top or Shown()
-    target = _release(release or cluster.default_release)
+    target = cluster.target_release(release_of_text(release) if release else None)
     seen = [(found.id, found.device) for found in devices_on(gather_pools(cluster, node_name))]
     unfit = _ineligible(cluster, seen, sketch, request, target) if sketch is not None else {}
     unfit |= {skipped.id: skipped.reason for skipped in skipped_devices(cluster, node_name)}
@@ -129,12 +129,6 @@ def device_states(
         unhealthy = device_health(cluster).get(device_id) == UNHEALTHY
         states[device_id] = DeviceState(state, chosen, scheduler, why, unhealthy)
     return states
-
-
-def _release(text: str) -> KubernetesRelease:
-    # a plan's release may print its gates behind the version: "1.36 (Gate=true)"
-    version = text.split(" ", 1)[0]
-    return KubernetesRelease(version) if version in RELEASES else KubernetesRelease()
 
 
 def _basic(

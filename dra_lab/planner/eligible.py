@@ -12,7 +12,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.pools import Pool, PoolDevice, devices_on
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.planner.counters import CounterBooks, counter_books
 from dra_lab.planner.device_rules import Amounts, device_use, is_hidden, is_tolerated
@@ -103,7 +103,7 @@ class Rules:
     @property
     def lists(self) -> bool:
         """Say whether list-typed attributes count in links: the gate, as meant, also where 1.36 forgets it (3.9 M8)."""
-        return self.release.enabled("DRAListTypeAttributes")
+        return self.release.enabled(LIST_ATTRIBUTES)
 
     @cached_property
     def claims(self) -> int:

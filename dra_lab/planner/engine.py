@@ -38,8 +38,10 @@ def minimise(
     if limits.reached:
         return Outcome(None, None, stopped=True)
     lp.setObjective(pulp.LpAffineExpression(_not_empty(lp, expression)))
-    # PuLP adds a variable of its own to an objective without any.
     rows, variables = Rows.of(lp), lp.variables()
+    if not variables:
+        value = rows.value_of(rows.cost)
+        return Outcome(value, value)
     began = time.perf_counter()
     claim = SOLVERS[solver](lp, rows, limits, on_improvement, options)
     outcome, values = judged(rows, claim)
@@ -108,7 +110,7 @@ def _cbc_with(lp: Any, limits: Limits, options: list[str], *, presolved: bool) -
     if infeasible or not (optimal or lp.sol_status == pulp.LpSolutionIntegerFeasible):
         return Claim(infeasible=infeasible, presolved=presolved)
     values = np.array([variable.varValue or 0 for variable in lp.variables()], dtype=float)
-    bound = float(pulp.value(lp.objective) or 0) if optimal else None
+    bound = float(pulp.value(lp.objective)) if optimal else None
     return Claim(values=values, bound=bound, optimal=optimal, presolved=presolved)
 
 

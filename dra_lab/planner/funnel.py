@@ -52,12 +52,11 @@ def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
 def _guarded(scan: Scan, expression: str, failing: Sequence[DeviceID], published: Mapping[DeviceID, Device]) -> str:
     """Return the guarded form of a selector, held against every device of the cluster."""
     from dra_lab.cel.guard import guarded
-    from dra_lab.cel.matching import knows_lists
 
     wanted = set(failing)
     others = ((item.driver, device) for item, device in published.items() if item not in wanted)
     own = [(item.driver, published[item]) for item in failing]
-    return guarded(expression, own, others, lists=knows_lists(scan.release))
+    return guarded(expression, own, others, lists=scan.release.reads_lists)
 
 
 def scarcity(scan: Scan, rows: Sequence[Figures]) -> tuple[Scarcity, ...]:

@@ -108,14 +108,11 @@ def _claim(engine: Any, *, presolved: bool) -> Claim:
     status, info = engine.getModelStatus(), engine.getInfo()
     known = highspy.HighsModelStatus
     infeasible = status in (known.kInfeasible, known.kUnboundedOrInfeasible)
-    ended = status in (known.kOptimal, known.kModelEmpty)
-    found = status == known.kModelEmpty or info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    # A model without variables has no bound of its own.
-    bound = engine.getObjectiveValue() if status == known.kModelEmpty else info.mip_dual_bound
+    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     return Claim(
         values=np.array(engine.getSolution().col_value) if found else None,
-        bound=bound if math.isfinite(bound) else None,
-        optimal=ended and found,
+        bound=info.mip_dual_bound if math.isfinite(info.mip_dual_bound) else None,
+        optimal=status == known.kOptimal and found,
         infeasible=infeasible,
         presolved=presolved,
     )

@@ -12,7 +12,7 @@ from dra_lab.checks.taint_rules import ignored_taint_rules
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
-from dra_lab.model.release import KubernetesRelease, release_of
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.answer import Work
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.pods import Planned, expand_pod, held_cluster, pod_findings, read_claims
@@ -55,7 +55,7 @@ def make_plan(
     selector that does not compile, UnsupportedFeature for a rule of DRA that is not known here yet, SolverError.
     """
     began = time.monotonic()
-    release = release_of(release, cluster.default_release)
+    release = cluster.target_release(release)
     pod = read_claims(claims)
     sketch = pod.sketch
     order = goal_order(goals)

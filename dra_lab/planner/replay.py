@@ -12,7 +12,7 @@ from dra_lab.errors import DraLabError
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.planner.claims import pod_sketch
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.problem import build_problem
@@ -31,7 +31,7 @@ from dra_lab.topology.locality import localities
 INTENDED = "1.37"
 """The release whose rules are the intended ones: the known defects of 1.36.2 are gone (dra-semantics 5.3)."""
 
-_GATES_OF_1_36 = {"DRADeviceTaintRules": False, "DRAFractionalCapacityRange": False}
+_GATES_OF_1_36 = {"DRADeviceTaintRules": False, "DRAFractionalCapacityRange": False, LIST_ATTRIBUTES: False}
 _FEWEST_RANKS = ("alternatives",)
 
 

@@ -100,7 +100,7 @@ def answer_scenario(scenario: Scenario, cancel: threading.Event | None = None) -
 
 
 def _plan(scenario: Scenario, cancel: threading.Event) -> Plan | FleetPlan:
-    release = scenario.release or KubernetesRelease(scenario.cluster.default_release)
+    release = scenario.cluster.target_release(scenario.release)
     limit = scenario.time_limit
     if (scenario.sketch is None) == (not scenario.workloads):
         raise InputError(f"scenario {scenario.name!r}: give either workloads or a sketch")

@@ -14,6 +14,7 @@ RECORDED_RELEASE = "1.36"
 class Gates:
     """The feature gates that the structured allocator is handed, by subject.
 
+    `list_attributes` says whether constraints compare lists, `list_selectors` whether selectors see them.
     `skip_groups` passes over devices with compatibilityGroups, as 1.37 does while the gate of these is off.
     `defects` is True up to 1.36: counters leak while backtracking and are keyed by pool name alone (rule 62),
     `distinctAttribute` remembers one device a request (3.9 D5), list intersections are not restored (rule 54),
@@ -29,6 +30,7 @@ class Gates:
     partitionable_devices: bool
     binding_conditions: bool
     list_attributes: bool
+    list_selectors: bool
     fractional_range: bool
     skip_groups: bool
     defects: bool
@@ -41,7 +43,7 @@ def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None)
     this for verdicts of the allocator alone.
     """
     defects = RELEASES.index(release.version) <= RELEASES.index(RECORDED_RELEASE)
-    lists = release.enabled("DRAListTypeAttributes") and not defects if list_attributes is None else list_attributes
+    lists = release.matches_lists if list_attributes is None else list_attributes
     taints = release.enabled("DRADeviceTaints")
     return Gates(
         prioritized_list=release.enabled("DRAPrioritizedList"),
@@ -52,6 +54,7 @@ def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None)
         partitionable_devices=release.enabled("DRAPartitionableDevices"),
         binding_conditions=release.enabled("DRADeviceBindingConditions"),
         list_attributes=lists,
+        list_selectors=release.reads_lists,
         fractional_range=release.enabled("DRAFractionalCapacityRange"),
         skip_groups=not (defects or release.enabled("DRADeviceCompatibilityGroups")),
         defects=defects,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dra_lab.cel.matching import publishes_lists
 from dra_lab.errors import CelError
 from dra_lab.scheduler.candidates import Candidate, NodeView
 from dra_lab.scheduler.capacity import capacity_left, capacity_use
@@ -26,7 +25,7 @@ class Judge:
     def __init__(self, view: NodeView, gates: Gates, trace: Trace) -> None:
         """Judge the candidates of one node."""
         self._candidates = view.candidates
-        self._lists = publishes_lists(view.cluster)
+        self._lists = view.cluster.publishes_lists
         self._pools = view.pools
         self._gates = gates
         self._trace = trace

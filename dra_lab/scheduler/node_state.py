@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dra_lab.cel.matching import publishes_lists
-from dra_lab.cel.selector import Selector, compile_selector, has_lists
+from dra_lab.cel.selector import Selector, compile_selector
 from dra_lab.errors import Cancelled, CelError
 from dra_lab.model.claims import DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device
+from dra_lab.model.device import Device, has_lists
 from dra_lab.model.pools import Pool, PoolDevice
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.candidates import held_devices, pools_of
@@ -69,7 +68,7 @@ class NodeStates:
         self._gates = gates_of(release)
         self._held = held_devices(cluster, self._gates, ignore=ignore_allocated)
         self._groups: dict[_Question, dict[Hashable, tuple[str, ...]]] = {}
-        self._lists = publishes_lists(cluster)
+        self._lists = cluster.publishes_lists
         self._kept: Kept[_Question] = take_over(cluster, release, self._held, self._gates) if keep else Kept()
 
     def groups(
@@ -153,7 +152,7 @@ class NodeStates:
         return _Question(tuple(chains), tuple(sorted(attributes)))
 
     def _chain(self, selectors: tuple[DeviceSelector, ...]) -> tuple[Selector, ...]:
-        lists = self._gates.list_attributes
+        lists = self._gates.list_selectors
         return tuple(compile_selector(s.cel.expression, list_type_attributes=lists) for s in selectors if s.cel)
 
     def _by_state(self, question: _Question, cancel: threading.Event | None) -> dict[Hashable, tuple[str, ...]]:
@@ -226,7 +225,7 @@ class NodeStates:
         )
 
     def _answer(self, chain: tuple[Selector, ...], place: PoolDevice, *, listed: bool) -> bool | None:
-        if listed and chain and not self._gates.list_attributes:
+        if listed and chain and not self._gates.list_selectors:
             return None
         driver, device = place.id.driver, place.device
         try:

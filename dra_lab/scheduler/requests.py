@@ -162,7 +162,7 @@ def _compiled(selectors: tuple[DeviceSelector, ...], where: str, gates: Gates) -
     for selector in selectors:
         if selector.cel is None:
             raise AttemptAborted(f"{where}: a selector without cel; only CEL selectors are known")
-        found.append(compile_selector(selector.cel.expression, list_type_attributes=gates.list_attributes))
+        found.append(compile_selector(selector.cel.expression, list_type_attributes=gates.list_selectors))
     return found
 
 

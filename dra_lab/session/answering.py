@@ -41,6 +41,7 @@ class Answering:
         """Begin without a question; no thread is begun."""
         self.events = Events()
         self.time_limit = time_limit
+        self.feature_gates: Mapping[str, bool] = {}
         # Where a person draws, edits come in bursts: the manifest is searched once they pause (seconds; Lab sets it).
         self.replay_delay = 0.0
         self.answer: Plan | None = None
@@ -65,8 +66,11 @@ class Answering:
 
     @property
     def release(self) -> KubernetesRelease:
-        """Return the target release: the drawing's, else that of the cluster's lowest kubelet."""
-        return KubernetesRelease(self.drawing.release or self.cluster.default_release)
+        """Return the target release with its gates: the drawing's, else that of the cluster's lowest kubelet."""
+        return self._release_for(self.cluster, self.drawing)
+
+    def _release_for(self, cluster: Cluster, drawing: Drawing) -> KubernetesRelease:
+        return cluster.target_release(KubernetesRelease(drawing.release or cluster.default_release, self.feature_gates))
 
     @property
     def stale(self) -> bool:
@@ -154,19 +158,20 @@ class Answering:
                 self.checking = False
             self.events.emit("findings")
         # Edits come in bursts, and one search after them is enough; a cluster that goes on is another matter.
-        asked = drawing.sketch, KubernetesRelease(drawing.release or cluster.default_release)
+        release = self._release_for(cluster, drawing)
+        asked = drawing.sketch, release
         if plan is not None and not stop.wait(0.0 if asked == self._searched else self.replay_delay):
             self._searched = asked
             self._on_searching(number, now=not is_small(cluster))
             # cancelled, or a rule that kube-scheduler's copy does not know: the plan says so
             with suppress(DraLabError):
-                search_manifest(cluster, drawing, stop, lambda found: self._on_searched(number, found))
+                search_manifest(cluster, drawing.sketch, release, stop, lambda found: self._on_searched(number, found))
             self._on_searching(number, now=False)
 
     def _plan_of(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> Plan:
         from dra_lab.planner import make_plan
 
-        release = KubernetesRelease(drawing.release or cluster.default_release)
+        release = self._release_for(cluster, drawing)
         self.status = count_matches(cluster, drawing.sketch, release)
         self.events.emit("status")
         if not is_prepared(cluster):

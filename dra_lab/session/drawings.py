@@ -10,6 +10,10 @@ from dra_lab.findings import Severity
 from dra_lab.model.release import RELEASES, KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing
 from dra_lab.sources import read_claim
+from dra_lab.sources.samples import PREFIX
+
+PLAN_FILE = ".dralab.yaml"
+"""How the name of a plan file ends."""
 
 
 def read_sketch(source: str | Path) -> ClaimSketch:
@@ -18,6 +22,16 @@ def read_sketch(source: str | Path) -> ClaimSketch:
     Raises SourceError, ManifestError or SketchError with file, line and path.
     """
     return read_claim(source, drawing_of, refuse_claim).sketch
+
+
+def read_plan_file(source: str | Path) -> Drawing | None:
+    """Return the drawing of a plan file with its node, release and goals; None for any other file.
+
+    Raises SourceError or SketchError with file, line and path.
+    """
+    if not str(source).startswith(PREFIX) and not str(source).endswith(PLAN_FILE):
+        return None
+    return read_claim(source, drawing_of, refuse_claim)
 
 
 def refuse_claim(text: str, source: str, document: int) -> None:

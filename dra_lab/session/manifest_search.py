@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import Drawing
+from dra_lab.model.sketch import ClaimSketch
 
 PART_SECONDS = 5.0
 """How long the node states are searched until what is known so far is told, with how many states are still open."""
@@ -18,7 +18,11 @@ MOST_SECONDS = 60.0
 
 
 def search_manifest(
-    cluster: Cluster, drawing: Drawing, stop: threading.Event, told: Callable[[tuple[Finding, ...]], None]
+    cluster: Cluster,
+    sketch: ClaimSketch,
+    release: KubernetesRelease,
+    stop: threading.Event,
+    told: Callable[[tuple[Finding, ...]], None],
 ) -> None:
     """Tell what is wrong with the manifest, and what kube-scheduler's search for it does on every node state.
 
@@ -29,10 +33,9 @@ def search_manifest(
     from dra_lab.exports.manifests import manifest_yaml
     from dra_lab.exports.replay import judged, search_states
 
-    release = KubernetesRelease(drawing.release or cluster.default_release)
-    written = check_text(manifest_yaml(drawing.sketch, cluster, release).text, "the manifest", release)
+    written = check_text(manifest_yaml(sketch, cluster, release).text, "the manifest", release)
     for _ in range(int(MOST_SECONDS / PART_SECONDS)):
-        found = search_states(drawing.sketch, cluster, release, time_limit=PART_SECONDS, cancel=stop)
-        told((*written, *judged(found, drawing.sketch.name, release)))
+        found = search_states(sketch, cluster, release, time_limit=PART_SECONDS, cancel=stop)
+        told((*written, *judged(found, sketch.name, release)))
         if not found.skipped:
             return

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dra_lab.errors import DraLabError
+from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import goal_order, named_goals
 from dra_lab.model.release import KubernetesRelease
@@ -61,6 +61,10 @@ def first_cluster(given: Given, drawing: Drawing, node: str) -> tuple[Cluster, D
             problem = f"The drawing was made for {drawing.cluster}, which cannot be read: {error}"
             cluster = Cluster(name=drawing.cluster)
     check_node(cluster, node)
-    if drawing.node and drawing.node not in cluster.node_by_name:
-        drawing = replace(drawing, node="")
+    if drawing.node and not problem:
+        try:
+            check_node(cluster, drawing.node)
+        except InputError as error:
+            # the node stays in the drawing, so that no answer is given for other nodes
+            problem = f"The plan file pins a node: {error.message}. Choose a node, or all nodes"
     return cluster, drawing, problem

@@ -37,8 +37,9 @@ class Session(Answering):
 
     `cluster` is a Cluster or what `load_cluster` takes; without one, the drawing's file names it, else the shipped
     example is shown (`example` is True until something changes). Every change is planned in a worker thread; `wait()`
-    waits for the answer and `plan()` returns it. The thread ends with `close`, or when nobody holds the session any
-    more. Raises SourceError or SketchError for what cannot be read.
+    waits for the answer and `plan()` returns it. `release` and `feature_gates` (`{"DRADerivedAttributes": True}`) are
+    the target; what is given comes before what the drawing's file says. The thread ends with `close`, or when nobody
+    holds the session any more. Raises SourceError or SketchError for what cannot be read.
     """
 
     def __init__(
@@ -47,7 +48,8 @@ class Session(Answering):
         *,
         file: str | Path | None = None,
         sketch: ClaimSketch | None = None,
-        release: str = "",
+        release: str | KubernetesRelease = "",
+        feature_gates: Mapping[str, bool] | None = None,
         node: str = "",
         goals: Sequence[str] = (),
         time_limit: float | None = 30.0,
@@ -59,7 +61,10 @@ class Session(Answering):
         self.highlight = ""
         self._live = LiveCluster(self._take_live, self._is_busy, lambda: self.events.emit("following"))
         kept = self.file.read() if self.file else None
-        drawing, self.example = first_drawing(kept, cluster, sketch, release, node, goals)
+        version = release.version if isinstance(release, KubernetesRelease) else release
+        drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals)
+        own = release.gates if isinstance(release, KubernetesRelease) else {}
+        self.feature_gates = KubernetesRelease(gates={**own, **(feature_gates or {})}).gates
         self.history: History[ClaimSketch] = History(drawing.sketch)
         self.cluster, self.drawing, self.problem = first_cluster(cluster, drawing, node)
         self._answer_anew()
@@ -185,7 +190,7 @@ class Session(Answering):
         return self.stale or self.checking
 
     def _take_live(self, cluster: Cluster) -> None:
-        prepare(cluster, KubernetesRelease(self.drawing.release or cluster.default_release))
+        prepare(cluster, self._release_for(cluster, self.drawing))
         # it is checked after the answer, which a person waits for; until then what was said a moment before stays
         with self._lock:
             self._said_before = checked_findings(self.cluster, self._said_before)

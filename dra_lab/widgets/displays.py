@@ -148,7 +148,7 @@ def _cluster(cluster: Cluster) -> Iterator[Part]:
     from dra_lab.pictures.words import counted
     from dra_lab.widgets.cluster_rows import counts
 
-    release = KubernetesRelease(cluster.default_release)
+    release = cluster.target_release()
     found = counts((*cluster.findings, *check_cluster(cluster)))
     yield Sentence(_summary(cluster, release))
     yield Table(("driver", "kind", "model", "devices", "free"), _driver_rows(cluster, release))

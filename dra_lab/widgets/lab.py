@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import ipywidgets
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
 from dra_lab.widgets.claim_canvas import ClaimCanvas
@@ -33,8 +35,9 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
 
     `cluster` is a Cluster or what `load_cluster` takes (`sample:NAME`, a file, a folder); without one, the drawing's
     file names it, else the shipped example opens. `file` holds the drawing and is written after every change; None
-    keeps nothing. `release` is the target release, "" for the cluster's own. With `session`, that one is shown and the
-    other arguments must be left out. Raises SourceError or SketchError for what cannot be read.
+    keeps nothing. `release` is the target release, "" for the cluster's own, and `feature_gates` its gates that differ.
+    With `session`, that one is shown and the other arguments must be left out. Raises SourceError or SketchError for
+    what cannot be read.
 
     `session`, `bar`, `canvas`, `plan_view` and `hardware` are the parts.
     """
@@ -45,12 +48,15 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         *,
         file: str | Path | None = DRAWING_FILE,
         sketch: ClaimSketch | None = None,
-        release: str = "",
+        release: str | KubernetesRelease = "",
+        feature_gates: Mapping[str, bool] | None = None,
         session: Session | None = None,
     ) -> None:
         """Open the session and show it."""
         self._take_over(file if session is None else None)
-        self.session = session or Session(cluster, file=file, sketch=sketch, release=release)
+        self.session = session or Session(
+            cluster, file=file, sketch=sketch, release=release, feature_gates=feature_gates
+        )
         self.session.replay_delay = 1.0
         register_displays(self.session)
         on_kernel_loop(self.session)

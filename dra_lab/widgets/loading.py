@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 
 from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.session.preparing import check, prepare
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.live import PREFIX, Progress, load_context
@@ -74,7 +73,7 @@ class Loading:
             cluster = read(stop, progress)
             if not stop.is_set():
                 # Here, and not where the kernel waits; the cluster keeps it.
-                prepare(cluster, KubernetesRelease(cluster.default_release))
+                prepare(cluster, cluster.target_release())
                 check(cluster)
         except Cancelled:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.cel.matching import Matching, knows_lists
+from dra_lab.cel.matching import Matching
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
@@ -78,7 +78,7 @@ def test_a_list_on_one_device_fails_selectors_on_it_alone_before_1_37():
 
 def test_lists_are_known_with_the_gate_and_from_1_37_on():
     """#139395: stored selectors of 1.37 see lists whatever the gate says."""
-    assert not knows_lists(KubernetesRelease("1.36"))
-    assert knows_lists(KubernetesRelease("1.36", {"DRAListTypeAttributes": True}))
-    assert knows_lists(KubernetesRelease("1.37"))
+    assert not KubernetesRelease("1.36").reads_lists
+    assert KubernetesRelease("1.36", {"DRAListTypeAttributes": True}).reads_lists
+    assert KubernetesRelease("1.37").reads_lists
     assert matching("1.37", devices=(LISTED,)).match(ask(), "d", LISTED).stage == "match"

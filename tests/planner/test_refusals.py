@@ -120,9 +120,9 @@ def test_lists_in_pairs():
     listed = Device(name="listed", attributes={ROOT: DeviceAttribute(strings=("pci0000:10", "pci0000:20"))})
     found = node_with(listed)
     pair = Link(name="l", requests=("gpu", "other"), where="pcieRoot", how=How.PAIRWISE)
-    gate = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
+    gate, off = (KubernetesRelease("1.37", {"DRAListTypeAttributes": on}) for on in (True, False))
     assert plan(found, ask(), ask("other"), release=gate).fits
-    assert not plan(found, ask(), ask("other"), links=(pair,), release=KubernetesRelease("1.37")).fits
+    assert not plan(found, ask(), ask("other"), links=(pair,), release=off).fits
     with pytest.raises(UnsupportedFeature) as caught:
         plan(found, ask(), ask("other"), links=(pair,), release=gate)
     assert caught.value.feature == "listTypeAttributes"

@@ -16,7 +16,6 @@ from dra_lab.authoring.candidates import all_devices, candidates, free_by_kind
 from dra_lab.authoring.links import link_options
 from dra_lab.authoring.palette import palette
 from dra_lab.authoring.status import request_status
-from dra_lab.cel.matching import publishes_lists
 from dra_lab.checks.cluster import check_cluster
 from dra_lab.checks.in_use import published_devices
 from dra_lab.checks.in_use_audit import audit_claims
@@ -60,7 +59,7 @@ def drawn(cluster, sketch, release):
 
 def told(cluster):
     """What is wrong with it."""
-    yield publishes_lists(cluster)
+    yield cluster.publishes_lists
     yield check_cluster(cluster)
     yield list(audit_claims(cluster))
     yield published_devices(cluster)

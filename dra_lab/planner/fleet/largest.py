@@ -17,7 +17,7 @@ from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import FleetPlan, LargestJob, Workload
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
-from dra_lab.model.release import KubernetesRelease, release_of
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import look_at
@@ -51,7 +51,7 @@ def largest_job(
     `plan_fleet` does.
     """
     began = time.monotonic()
-    release = release_of(release, cluster.default_release)
+    release = cluster.target_release(release)
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
     names = [request.name for request in claim.requests]
     for name in scale:

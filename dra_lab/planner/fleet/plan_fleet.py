@@ -12,7 +12,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workload
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
-from dra_lab.model.release import KubernetesRelease, release_of
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.progress import Limits, Progress
@@ -58,7 +58,7 @@ def plan_fleet(
     known here.
     """
     began = time.monotonic()
-    release = release_of(release, cluster.default_release)
+    release = cluster.target_release(release)
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
     order = fleet_order(goals, objective)
     plan = FleetPlan(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import FleetPlan, Room, RoomOnNodes, Workload
-from dra_lab.model.release import KubernetesRelease, release_of
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.sites import sites_of
@@ -43,7 +43,7 @@ def how_many_more(
     search, `bound` is above `count`. Raises as `plan_fleet` does.
     """
     began = time.monotonic()
-    release = release_of(release, cluster.default_release)
+    release = cluster.target_release(release)
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
     room = room_of_claim(cluster, workload, release, held_after(cluster, after, release), limits, solver)
     return replace(room, seconds=time.monotonic() - began)

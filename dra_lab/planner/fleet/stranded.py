@@ -16,7 +16,7 @@ from dra_lab.model.fleet import FleetPlan, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.release import KubernetesRelease, release_of
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.counters import Counter as Drawn
 from dra_lab.planner.counters import Draws, consumption, counted_pools, left_of
@@ -65,7 +65,7 @@ def stranded(
     Raises InputError without claims, and as `plan_fleet` does.
     """
     began = time.monotonic()
-    release = release_of(release, cluster.default_release)
+    release = cluster.target_release(release)
     if not claims:
         raise InputError("what is stranded depends on the claims that are to use it; give one at least")
     limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)

@@ -1,0 +1,156 @@
+"""A plan file's own node, release and goals count on the command line as they do in a notebook."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dra_lab import Session, load_cluster
+from dra_lab.cli import main
+from dra_lab.errors import DraLabError, SketchError
+from dra_lab.manifests.drawings import encode_drawing
+from dra_lab.model.sketch import Drawing
+from dra_lab.session import read_plan_file, read_sketch
+from dra_lab.sources import samples
+
+SHARED = Path(__file__).parents[2] / ".." / "shared"
+CLUSTER = "sample:eks-p4d"
+NODES = load_cluster(CLUSTER).node_names
+PAIRS = f"{CLUSTER}/gpu-nic-pairs"
+DRAWN = [f"sample:{sample.name}/{example}" for sample in samples() for example in sample.examples]
+
+
+def plan_file(folder, **settings):
+    """Write the shipped pairs with settings of their own; return the path."""
+    path = folder / "pin.dralab.yaml"
+    path.write_text(encode_drawing(Drawing(sketch=read_sketch(PAIRS), **settings)))
+    return path
+
+
+def answer(capsys, *words):
+    """Return what `plan --format json` says, without what differs from run to run."""
+    main(["plan", *words, "--format", "json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def of_notebook(path, cluster):
+    """Return what a session of the same file answers."""
+    session = Session(cluster, file=path, time_limit=60.0)
+    try:
+        return session.plan()
+    finally:
+        session.close()
+
+
+def compared(found):
+    return found["status"], found["node"], found["release"], [goal["goal"] for goal in found["goals"]]
+
+
+def of_plan(plan):
+    return plan.status.value, plan.node, plan.release, [goal.goal for goal in plan.goals]
+
+
+@pytest.mark.parametrize("settings", [{}, {"node": NODES[1], "release": "1.35", "goals": ["roots"]}], ids=["", "set"])
+@pytest.mark.parametrize("drawn", DRAWN)
+def test_notebook_and_command_line_answer_alike(drawn, settings, tmp_path, capsys):
+    """The same file on the same cluster has the same status, node, release and goals in both."""
+    sample = drawn.partition("/")[0]
+    known = {**settings, "node": load_cluster(sample).node_names[0]} if settings else {}
+    path = tmp_path / "plan.dralab.yaml"
+    path.write_text(encode_drawing(Drawing(sketch=read_sketch(drawn), **known)))
+    assert compared(answer(capsys, sample, "--claim", str(path))) == of_plan(of_notebook(path, sample))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], (NODES[1], "1.35", "roots")),
+        (["--node", NODES[2]], (NODES[2], "1.35", "roots")),
+        (["--release", "1.37"], (NODES[1], "1.37", "roots")),
+        (["--goals", "damage"], (NODES[1], "1.35", "damage")),
+    ],
+)
+def test_an_option_comes_before_the_plan_file(words, expected, tmp_path, capsys):
+    """What is not given as an option is what the plan file says."""
+    path = plan_file(tmp_path, node=NODES[1], release="1.35", goals=("roots",))
+    found = answer(capsys, CLUSTER, "--claim", str(path), *words)
+    assert (found["node"], found["release"], found["goals"][2]["goal"]) == expected
+
+
+NONSENSE = [
+    ("release", "1.99", "1.37"),
+    ("goals", ["roots", "nope"], "unpaired"),
+    ("node", "nowhere", NODES[0]),
+]
+
+
+def broken(folder, field, value):
+    path = plan_file(folder)
+    path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), field: value}))
+    return path
+
+
+@pytest.mark.parametrize("command", ["plan", "export"])
+@pytest.mark.parametrize(("field", "value", "known"), NONSENSE)
+def test_nonsense_in_a_plan_file_is_refused_where_it_stands(field, value, known, command, tmp_path, capsys):
+    """The message has the file, the field, what is wrong and what there is instead; nothing is written."""
+    path = broken(tmp_path, field, value)
+    more = ["--output", str(tmp_path / "out")] if command == "export" else []
+    assert main([command, CLUSTER, "--claim", str(path), *more]) == 2
+    said = capsys.readouterr().err
+    assert [part for part in (str(path), field, known, "remove") if part not in said] == []
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("field", "value", "known"), NONSENSE)
+def test_a_notebook_gives_no_answer_to_nonsense_either(field, value, known, tmp_path):
+    """An unknown release or goal does not open; an unknown node has no answer until a person chooses one."""
+    path = broken(tmp_path, field, value)
+    with pytest.raises(DraLabError):
+        of_notebook(path, CLUSTER)
+
+
+def test_a_pinned_node_that_is_gone_is_a_problem_that_a_choice_solves(tmp_path):
+    """The planner opens, says that the node is unknown, and answers once the node is left open."""
+    session = Session(CLUSTER, file=plan_file(tmp_path, node="nowhere"))
+    said = session.problem
+    session.pin("")
+    fits = session.plan().fits
+    session.close()
+    assert ("nowhere" in said, fits) == (True, True)
+
+
+def test_replicas_of_a_pinned_plan_file_stay_on_its_node(tmp_path, capsys):
+    """With --replicas the node that the plan file pins is the only one that is used."""
+    path = plan_file(tmp_path, node=NODES[1])
+    found = answer(capsys, CLUSTER, "--claim", str(path), "--replicas", "2")
+    assert {replica["node"] for replica in found["replicas"]} == {NODES[1]}
+
+
+def test_plan_files_that_differ_need_the_option(tmp_path, capsys):
+    """Two plan files for two releases are refused by name, and --release decides."""
+    (tmp_path / "other").mkdir()
+    one, two = plan_file(tmp_path, release="1.36"), plan_file(tmp_path / "other", release="1.37")
+    words = ["plan", CLUSTER, "--claim", str(one), "--claim", str(two)]
+    assert main(words) == 2
+    assert "--release" in capsys.readouterr().err
+    assert main([*words, "--release", "1.36"]) == 0
+
+
+def test_an_unknown_goal_names_its_line(tmp_path):
+    """The place in the file is the field's."""
+    with pytest.raises(SketchError, match="nope") as caught:
+        read_plan_file(broken(tmp_path, "goals", ["nope"]))
+    assert caught.value.origin.path == "goals"
+
+
+def test_the_recorded_plan_file_is_refused(capsys):
+    """A goal that no planner has is not silently left out."""
+    folder = SHARED / "repro"
+    if not folder.exists():
+        pytest.skip(f"{folder} is not there")
+    assert main(["plan", str(folder / "pin.json"), "--claim", str(folder / "pin.dralab.yaml")]) == 2
+    assert "nope" in capsys.readouterr().err
