@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     workload = read_workload(options.workload, options.template) if options.workload else None
     pod = None if is_fleet(options) else pod_of(options)
     if pod is not None:
-        options.asked = [(options.claim, pod.replicas)]
+        options.asked = [options.asked[0]._replace(replicas=pod.replicas)]
     example = options.example or (_like(pod) if pod else "deployment" if is_fleet(options) else "pod")
     wanted = Wanted(
         example, workload, options.container, options.patch, report=options.report, annotate=options.annotate
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         print(
             f"note: {pods} replicas are planned, as {options.workload} says; --replicas N plans others", file=sys.stderr
         )
-        options.asked = [(options.asked[0][0], pods)]
+        options.asked = [options.asked[0]._replace(replicas=pods)]
     if is_fleet(options):
         return _run_fleet(options, wanted)
     session = session_of(options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from dra_lab.errors import InputError, SketchError
 from dra_lab.findings import Origin
@@ -28,6 +28,16 @@ CLAIM_HELP = (
     "a drawing (*.dralab.yaml), a ResourceClaim or ResourceClaimTemplate, a Pod or workload with its claim templates "
     "(a file or folder), or sample:NAME/EXAMPLE"
 )
+
+POD_HELP = "the pod or workload that is meant where the file of --claim holds several"
+
+
+class AskedClaim(NamedTuple):
+    """A --claim with what stands behind it: how many replicas (None: not given) and which pod of the file."""
+
+    claim: str
+    replicas: int | None = None
+    pod: str = ""
 
 
 def add_cluster(parser: argparse.ArgumentParser, *, short: bool = True) -> None:
@@ -63,6 +73,7 @@ def add_claim(parser: argparse.ArgumentParser, *, required: bool = True, short: 
     """Declare CLUSTER, --claim, --node, --goals and --release."""
     add_cluster(parser, short=short)
     parser.add_argument("--claim", required=required, metavar="FILE", help=CLAIM_HELP)
+    parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
     parser.add_argument("--node", default="", metavar="NAME", help="plan on this node only")
     named = ", ".join(goal for goal in GOALS if goal not in FIXED_GOALS)
     parser.add_argument(
@@ -106,7 +117,7 @@ def setting_of(options: argparse.Namespace, name: str) -> Any:
     given = getattr(options, name)
     if given:
         return tuple(filter(None, (goal.strip() for goal in given.split(",")))) if name == "goals" else given
-    files = [claim for claim, _ in options.asked] if "asked" in options else [options.claim]
+    files = [asked.claim for asked in options.asked] if "asked" in options else [options.claim]
     drawings = {file: drawing for file in files if (drawing := read_plan_file(file)) is not None}
     said = {file: value for file, drawing in drawings.items() if (value := getattr(drawing, name))}
     if len(set(said.values())) > 1:
@@ -129,6 +140,12 @@ def node_of(options: argparse.Namespace) -> str:
     if not options.node and node:
         refuse_node(node, options.claim, cluster_of(options))
     return node
+
+
+def refuse_pod(claim: str, pod: str) -> None:
+    """Raise InputError where a pod is named and the file of the claim holds none."""
+    if pod:
+        raise InputError(f"{claim} holds no pod; --pod {pod} is for a file with pods, leave it out")
 
 
 def refuse_node(node: str, claim: str, cluster: Cluster) -> None:

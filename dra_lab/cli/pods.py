@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import cluster_of, release_of, setting_of
+from dra_lab.cli.options import cluster_of, refuse_pod, release_of, setting_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
@@ -51,10 +51,13 @@ def pod_of(options: argparse.Namespace) -> AskedPod | None:
     """
     from dra_lab.gitops.asked import read_pod
 
-    if not _may_be_pod(options.claim):
-        return None
-    read = cluster_of(options)
-    return read_pod(options.claim, read, release_of(options))
+    name = options.asked[0].pod if "asked" in options else options.pod
+    found = None
+    if _may_be_pod(options.claim):
+        found = read_pod(options.claim, cluster_of(options), release_of(options), pod=name)
+    if found is None:
+        refuse_pod(options.claim, name)
+    return found
 
 
 def plan_pod(options: argparse.Namespace) -> PodAnswer | None:

@@ -11,7 +11,19 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
-from dra_lab.cli.options import CLAIM_HELP, FITS, NOT, UNANSWERED, cluster_of, refuse_node, release_of, setting_of
+from dra_lab.cli.options import (
+    CLAIM_HELP,
+    FITS,
+    NOT,
+    POD_HELP,
+    UNANSWERED,
+    AskedClaim,
+    cluster_of,
+    refuse_node,
+    refuse_pod,
+    release_of,
+    setting_of,
+)
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
@@ -31,8 +43,8 @@ class _AddClaim(argparse.Action):
         self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
     ) -> None:
         del parser, option_string
-        namespace.asked = [*(getattr(namespace, "asked", None) or []), (values, None)]
-        namespace.claim = namespace.asked[0][0]
+        namespace.asked = [*(getattr(namespace, "asked", None) or []), AskedClaim(values)]
+        namespace.claim = namespace.asked[0].claim
 
 
 class _SetReplicas(argparse.Action):
@@ -43,11 +55,25 @@ class _SetReplicas(argparse.Action):
     ) -> None:
         del option_string
         asked = list(getattr(namespace, "asked", None) or [])
-        if not asked or asked[-1][1] is not None:
+        if not asked or asked[-1].replicas is not None:
             parser.error("--replicas N stands behind the --claim that it is for, once for each")
         if not 0 <= values <= _MOST:
             parser.error(f"--replicas {values}: give a number from 0 to {_MOST}")
-        asked[-1] = (asked[-1][0], values)
+        asked[-1] = asked[-1]._replace(replicas=values)
+        namespace.asked = asked
+
+
+class _SetPod(argparse.Action):
+    """Say which pod of the claim before it is meant."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        del option_string
+        asked = list(getattr(namespace, "asked", None) or [])
+        if not asked or asked[-1].pod:
+            parser.error("--pod NAME stands behind the --claim that it is for, once for each")
+        asked[-1] = asked[-1]._replace(pod=values)
         namespace.asked = asked
 
 
@@ -58,13 +84,14 @@ def add_workloads(parser: argparse.ArgumentParser) -> None:
     )
     text = "so many pods of the --claim before it (1 where several claims are given)"
     parser.add_argument("--replicas", type=int, action=_SetReplicas, metavar="N", help=text)
+    parser.add_argument("--pod", action=_SetPod, metavar="NAME", help=f"of the --claim before it, {POD_HELP}")
     text = "with replicas: place as many as can be (default), or all of them on the fewest nodes"
     parser.add_argument("--objective", choices=("replicas", "nodes"), default="replicas", help=text)
 
 
 def is_fleet(options: argparse.Namespace) -> bool:
     """Say whether replicas are asked for; without, it is the plan of one claim."""
-    return len(options.asked) > 1 or options.asked[0][1] is not None
+    return len(options.asked) > 1 or options.asked[0].replicas is not None
 
 
 def run_fleet(options: argparse.Namespace) -> int:
@@ -111,7 +138,7 @@ def run_fleet(options: argparse.Namespace) -> int:
 
 
 def workloads_of(
-    asked: Sequence[tuple[str, int | None]], cluster: Cluster, release: KubernetesRelease
+    asked: Sequence[AskedClaim], cluster: Cluster, release: KubernetesRelease
 ) -> tuple[tuple[Workload, ...], Cluster, tuple[Finding, ...]]:
     """Return the workloads, the cluster to plan them on, and what is to be told; a name that comes again gets a number.
 
@@ -127,9 +154,10 @@ def workloads_of(
     told: list[Finding] = []
     places: set[frozenset[str] | None] = set()
     named: frozenset[tuple[str, str]] = frozenset()
-    for claim, replicas in asked:
-        pod = read_pod(claim, cluster, release)
+    for claim, replicas, named_pod in asked:
+        pod = read_pod(claim, cluster, release, pod=named_pod)
         if pod is None:
+            refuse_pod(claim, named_pod)
             sketch = read_sketch(claim)
             pod = AskedPod("", {sketch.name: sketch}, classes_beside(claim, cluster), nodes=_pinned(claim, cluster))
         if pod.allocated:

@@ -60,13 +60,13 @@ class AskedPod:
         return PodClaims(self.claims, allocated=self.allocated, nodes=self.nodes)
 
 
-def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease) -> AskedPod | None:
+def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *, pod: str = "") -> AskedPod | None:
     """Return the pod that a file or folder asks for, None where it holds one claim or drawing alone.
 
     A Pod, Deployment or any other object with a pod template stands with its ResourceClaimTemplates in the file or
     folder; a ResourceClaim may also be in the cluster. Several claims without a pod are those of one pod, which is told
     as a Finding. Raises SourceError for what cannot be read, ManifestError with file and line for what the API server
-    would refuse, InputError for several workloads or a claim that is nowhere.
+    would refuse, InputError for a claim that is nowhere, and for several workloads unless `pod` names one of them.
     """
     if not Path(source).exists():
         return None
@@ -82,11 +82,24 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease) -
         raise SourceError(f"the folder {str(source)!r} holds no claim and no pod with claims")
     if not pods:
         return _without_pod(claims, complete)
-    if len(pods) > 1:
-        names = [pod.subject for pod in pods]
-        some = ", ".join(names[:_SOME]) + (" ..." if len(names) > _SOME else "")
-        raise InputError(f"{source} holds {len(pods)} workloads ({some}); give a file with one, or use dra-lab check")
-    return _of_pod(pods[0], claims, complete, release)
+    return _of_pod(_chosen(source, pods, pod), claims, complete, release)
+
+
+def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> PodTemplate:
+    """Return the workload of a name (`name`, `Kind/name` or `Kind/name:path`), or the only one. Raises InputError."""
+    found = [pod for pod in pods if not wanted or wanted in _names(pod)]
+    if len(found) == 1:
+        return found[0]
+    among = found or pods
+    labels = [next((n for n in _names(pod) if sum(n in _names(o) for o in among) == 1), pod.subject) for pod in among]
+    some = ", ".join(labels[:_SOME]) + (" ..." if len(labels) > _SOME else "")
+    number = "1 workload" if len(among) == 1 else f"{len(among)} workloads"
+    why = f"there is no workload {wanted!r} in {source}, which" if wanted and not found else str(source)
+    raise InputError(f"{why} holds {number} ({some}); choose one with --pod NAME, for example --pod {labels[0]}")
+
+
+def _names(pod: PodTemplate) -> tuple[str, ...]:
+    return pod.document.name, pod.subject, f"{pod.subject}:{pod.path}"
 
 
 def classes_beside(source: str | Path, cluster: Cluster) -> Cluster:
