@@ -7,23 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import (
-    Commands,
-    add_claim,
-    cluster_of,
-    release_of,
-    session_of,
-    setting_of,
-    status_of,
-    tell_misfit,
-)
+from dra_lab.cli.options import Commands, add_claim, cluster_of, release_of, session_of, setting_of, tell_misfit
 from dra_lab.cli.pods import pod_of
-from dra_lab.cli.workloads import add_workloads, fleet_status, is_fleet, workloads_of
+from dra_lab.cli.workloads import add_workloads, is_fleet, workloads_of
 from dra_lab.errors import InputError
 from dra_lab.model.plan import Plan
 
 if TYPE_CHECKING:
-    from dra_lab.exports.bundle import Wanted
+    from dra_lab.exports.bundle import Bundle, Wanted
     from dra_lab.gitops.asked import AskedPod
 
 _API_VERSIONS = ("v1", "v1beta2", "v1beta1")
@@ -38,6 +29,8 @@ def add(commands: Commands) -> None:
     add_claim(parser, short=False)
     add_workloads(parser)
     parser.add_argument("--dir", type=Path, required=True, metavar="DIR", help="the folder to write")
+    text = "exit 0 also if a replica is not allocated as planned, or a must-link is not kept"
+    parser.add_argument("--allow-worse", action="store_true", help=text)
     parser.add_argument("--overwrite", action="store_true", help="also over files that a person changed")
     target = parser.add_argument_group("what it is written for")
     target.add_argument("--api-version", choices=_API_VERSIONS, default="v1", help="of resource.k8s.io")
@@ -73,7 +66,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Plan, run first fit on the manifests, write them, print their paths. Raises InputError for options at odds."""
-    from dra_lab.exports.bundle import Wanted, write_bundle
+    from dra_lab.exports.bundle import Wanted
     from dra_lab.exports.targets import Target
     from dra_lab.exports.workload_file import read_workload
     from dra_lab.session.outputs import bundle
@@ -114,9 +107,26 @@ def run(options: argparse.Namespace) -> int:
     others = (finding for finding in session.findings if not finding.rule.startswith("manifest-"))
     for finding in dict.fromkeys((*made.findings, *others)):
         print(finding, file=sys.stderr)
+    return _write(options, made)
+
+
+def _write(options: argparse.Namespace, made: Bundle) -> int:
+    """Write an export, print its paths, return the exit status of its answer."""
+    from dra_lab.exports.bundle import write_bundle
+    from dra_lab.exports.outcome import exit_status
+
     for path in write_bundle(options.dir, made, overwrite=options.overwrite):
         print(path)
-    return status_of(plan)
+    answer = made.record["answer"]
+    status = exit_status(answer, allow_worse=options.allow_worse)
+    if status and not exit_status(answer, allow_worse=True):
+        known = "not known to get" if answer["asPlanned"] is None else "not given"
+        how = "" if options.pin else "--pin adds pins that may change this; "
+        print(
+            f"warning: a replica is {known} devices as planned; {how}--allow-worse accepts this with exit status 0",
+            file=sys.stderr,
+        )
+    return status
 
 
 def _like(pod: AskedPod) -> str:
@@ -127,7 +137,6 @@ def _like(pod: AskedPod) -> str:
 
 def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     """Place the replicas, run first fit on their manifests, write them, print their paths."""
-    from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.targets import Target
     from dra_lab.planner.fleet import plan_fleet
     from dra_lab.session.outputs import fleet_bundle
@@ -144,6 +153,4 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     made = fleet_bundle(cluster, plan, target, wanted, tighten=options.pin, split=options.split)
     for finding in dict.fromkeys((*told, *made.findings)):
         print(finding, file=sys.stderr)
-    for path in write_bundle(options.dir, made, overwrite=options.overwrite):
-        print(path)
-    return fleet_status(plan)
+    return _write(options, made)

@@ -13,10 +13,7 @@ from typing import Any
 
 from dra_lab.cli.options import (
     CLAIM_HELP,
-    FITS,
-    NOT,
     POD_HELP,
-    UNANSWERED,
     AskedClaim,
     cluster_of,
     refuse_node,
@@ -27,7 +24,7 @@ from dra_lab.cli.options import (
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, LargestJob, Room, Stranded, Workload
+from dra_lab.model.fleet import FleetPlan, LargestJob, Room, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.interrupt import stoppable
@@ -205,13 +202,9 @@ def _pinned(claim: str, cluster: Cluster) -> frozenset[str] | None:
 
 def fleet_status(plan: FleetPlan) -> int:
     """Return 0 where all replicas are placed, 1 where it is proven that not all fit, 2 where that is not decided."""
-    unplaced = plan.goal(UNPLACED)
-    if plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE) and unplaced is not None and not unplaced.value:
-        return FITS
-    if plan.status is PlanStatus.EMPTY:
-        return FITS
-    proven = unplaced is not None and unplaced.bound is not None and unplaced.bound > 0
-    return NOT if plan.status is PlanStatus.INFEASIBLE or proven else UNANSWERED
+    from dra_lab.exports.outcome import exit_status, plan_outcome
+
+    return exit_status({"outcome": plan_outcome(plan), "asPlanned": True})
 
 
 def _after(

@@ -19,6 +19,7 @@ from dra_lab.exports.files import write_files
 from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.objects import Affinity
+from dra_lab.exports.outcome import export_answer
 from dra_lab.exports.readme import readme_text
 from dra_lab.exports.step_guard import Guarded
 from dra_lab.exports.targets import KINDS, Target
@@ -100,7 +101,9 @@ def make_bundle(
     notes = tuple(f"  Pinned: {pin.text}" for pin in tightened.pins) if tightened else ()
     files = _manifests(drawn, cluster, target, wanted, plan, affinity, notes)
     texts = dict(files.texts)
-    findings = [finding for part in (files, loop, tightened, guarded) if part for finding in part.findings]
+    findings = [finding for part in (files, tightened, guarded) if part for finding in part.findings]
+    if loop is not None:
+        findings += tightened.run_findings(loop) if tightened else loop.findings
     patch = ""
     if workload is not None:
         make = kustomize_patch if wanted.patch else patch_copy
@@ -113,6 +116,7 @@ def make_bundle(
     record = target_record(sketch.name, [sketch], cluster, target) | run_record(loop)
     if plan is not None:
         record["plan"] = plan_json(plan)
+        record["answer"] = export_answer(plan, loop)
     if tightened is not None:
         record["pins"] = tightened.as_json()
     if wanted.report:

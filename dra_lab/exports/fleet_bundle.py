@@ -12,6 +12,7 @@ from dra_lab.exports.fleet_values import fleet_json
 from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.objects import Affinity, example
+from dra_lab.exports.outcome import export_answer
 from dra_lab.exports.readme import fleet_readme
 from dra_lab.exports.step_guard import Guarded
 from dra_lab.exports.targets import Target
@@ -46,7 +47,9 @@ def make_fleet_bundle(
     if wanted.workload is not None:
         return _of_one(plan, cluster, target, wanted, loop, tightened, guarded)
     texts: dict[str, str] = {}
-    findings = [finding for part in (plan, loop, tightened) if part for finding in part.findings]
+    findings = [finding for part in (plan, tightened) if part for finding in part.findings]
+    if loop is not None:
+        findings += tightened.run_findings(loop) if tightened else loop.findings
     findings += _unplaced(plan)
     used, shown_names = Names(), Names()
     for number, workload in enumerate(plan.workloads):
@@ -107,7 +110,7 @@ def _unplaced(plan: FleetPlan) -> Iterator[Finding]:
     for workload in plan.workloads:
         left = workload.replicas - plan.placed[workload.name]
         if left:
-            message = f"{left} of {workload.replicas} replicas have no place in the plan, and nothing was run for them"
+            message = f"{left} of {workload.replicas} replicas have no place in the plan"
             yield Finding("replicas-unplaced", Severity.WARNING, workload.name, message, "Ask for fewer replicas.")
 
 
@@ -136,6 +139,7 @@ def _record(
     drawings = [sketch for workload in plan.workloads for sketch in workload.claims]
     names = ", ".join(workload.name for workload in plan.workloads)
     record = {**target_record(names, drawings, cluster, target), "plan": fleet_json(plan), **run_record(loop)}
+    record["answer"] = export_answer(plan, loop)
     if tightened is not None:
         record["pins"] = [{"workload": plan.workloads[pin.workload].name, **pin.as_json()} for pin in tightened.pins]
     return record

@@ -11,7 +11,7 @@ from dra_lab.exports import replay
 from dra_lab.exports.arrivals import Arrivals, History
 from dra_lab.exports.loop_result import Expected, Loop, Miss
 from dra_lab.exports.objects import Affinity
-from dra_lab.exports.pod_kinds import PodKind, pod_kind
+from dra_lab.exports.pod_kinds import Parts, PodKind, pod_kind
 from dra_lab.exports.runs import Served, run_pods
 from dra_lab.exports.shortcomings import shortcoming
 from dra_lab.model.cluster import Cluster
@@ -31,6 +31,7 @@ def close_loop(
     release: KubernetesRelease,
     *,
     exported: Sequence[Sequence[ClaimSketch]] = (),
+    parts: Sequence[Parts] = (),
     affinity: Sequence[Affinity] = (),
     seeds: int = SEEDS,
     time_limit: float = 30.0,
@@ -40,14 +41,15 @@ def close_loop(
 
     The replicas arrive in the plan's order and in shuffled orders; the node is that with the best score for prioritised
     lists, ties at random (`seeds` times), and the one where first fit takes the worst devices, as other plugins decide
-    as well. `exported` and `affinity` are the drawings and node requirements of a tightened export, per workload.
+    as well. `exported`, `parts` (see `pod_kind`) and `affinity` are the drawings and node requirements of an export
+    with pins, per workload. Replicas without a place in the plan arrive as well: their pods exist too.
     Served as planned means: the values of all goals but `damage`, most important first, are no worse than those of a
     planned replica of the same workload. A run ends a pod's attempt where a search on an admitted node fails, or where
     kube-scheduler may need more than `replay.LONGEST` seconds for it. `time_limit` (seconds) bounds everything; what
     was not run is said. Raises UnsupportedFeature for rules that the copy of the scheduler does not have.
     """
-    pods, expected = _expected(cluster, plan, release, exported)
-    if not expected:
+    pods, expected = _expected(cluster, plan, release, exported, parts)
+    if not any(replica.planned for replica in expected):
         return Loop(0, 0, not_run="nothing is planned")
     arrivals = Arrivals(cluster, pods, release, affinity=affinity, seconds=time_limit, cancel=cancel)
     return run_loop(arrivals, expected, seeds=seeds)
@@ -56,6 +58,7 @@ def close_loop(
 def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = SEEDS) -> Loop:
     """Run the arrivals of planned replicas; see `close_loop`."""
     worst: tuple[int, tuple[Miss, ...]] | None = None
+    placed: list[int] = []
     plans = _runs(expected, seeds)
     done: Counter[str] = Counter()
     for label, order, rng in plans:
@@ -63,6 +66,7 @@ def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = S
         if found is None:
             break
         done[label] += 1
+        placed.append(sum(bool(node) for _, node, _ in found))
         result = _compare(arrivals, expected, found)
         if worst is None or result[0] < worst[0]:
             worst = result
@@ -70,11 +74,13 @@ def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = S
     not_run = f"{left} of {len(plans)} runs, {_why_not(arrivals)}" if left else ""
     runs = ", ".join(f"{count} × {label}" if count > 1 else label for label, count in done.items())
     kept, misses = worst or (0, ())
-    always = not left and kept == len(expected) and _always(arrivals, expected)
+    wanted = sum(replica.planned for replica in expected)
+    always = not left and kept == wanted and _always(arrivals, expected)
     if always:
         runs = f"every choice of nodes{' and every order' if len(arrivals.pods) > 1 else ''}"
     searches = arrivals.recorded, arrivals.most_steps, arrivals.longest
-    return Loop(len(expected), kept, misses, runs, always, not_run, *searches)
+    pods = len(expected), min(placed, default=0), max(placed, default=0)
+    return Loop(wanted, kept, misses, runs, always, not_run, *searches, *pods)
 
 
 def _why_not(arrivals: Arrivals) -> str:
@@ -87,11 +93,15 @@ def expected_of(
     cluster: Cluster, plan: Plan | FleetPlan, release: KubernetesRelease
 ) -> tuple[list[PodKind], list[Expected]]:
     """Return the pods of a plan and its planned replicas."""
-    return _expected(cluster, plan, release, ())
+    return _expected(cluster, plan, release, (), ())
 
 
 def _expected(
-    cluster: Cluster, plan: Plan | FleetPlan, release: KubernetesRelease, exported: Sequence[Sequence[ClaimSketch]]
+    cluster: Cluster,
+    plan: Plan | FleetPlan,
+    release: KubernetesRelease,
+    exported: Sequence[Sequence[ClaimSketch]],
+    parts: Sequence[Parts],
 ) -> tuple[list[PodKind], list[Expected]]:
     if isinstance(plan, Plan):
         planned: list[tuple[str, tuple[ClaimSketch, ...]]] = [
@@ -102,9 +112,22 @@ def _expected(
         planned = [(workload.name, workload.claims) for workload in plan.workloads]
         index = {name: number for number, (name, _) in enumerate(planned)}
         replicas = [Expected(index[r.workload], r.number, r.goals) for r in plan.replicas]
+        replicas += [
+            Expected(index[workload.name], number, (), planned=False)
+            for workload in plan.workloads
+            for number in range(plan.placed[workload.name], workload.replicas)
+        ]
     order = tuple(goal.goal for goal in replicas[0].goals) if replicas else ()
     pods = [
-        pod_kind(cluster, release, name, own, exported[number] if exported else (), order)
+        pod_kind(
+            cluster,
+            release,
+            name,
+            own,
+            exported[number] if exported else (),
+            order,
+            parts=parts[number] if parts else (),
+        )
         for number, (name, own) in enumerate(planned)
     ]
     return pods, replicas
@@ -129,12 +152,12 @@ def _runs(expected: Sequence[Expected], seeds: int) -> list[Run]:
 
 
 def _compare(arrivals: Arrivals, expected: Sequence[Expected], served: Served) -> tuple[int, tuple[Miss, ...]]:
-    """Return how many replicas are no worse than planned, and the others.
+    """Return how many planned replicas are no worse than planned, and the others.
 
     Replicas of one workload are alike, so the best served is held against the best planned, and so on.
     """
     plans: dict[int, list[tuple[int, ...]]] = defaultdict(list)
-    for replica in expected:
+    for replica in (replica for replica in expected if replica.planned):
         plans[replica.workload].append(planned_values(replica, arrivals.pods[replica.workload]))
     by_workload: dict[int, Served] = defaultdict(list)
     for item in served:
@@ -144,10 +167,12 @@ def _compare(arrivals: Arrivals, expected: Sequence[Expected], served: Served) -
         pod = arrivals.pods[workload]
         wanted = sorted(plans[workload])
         ranked = sorted(items, key=lambda item: (not item[1], item[2].values))
-        for values, (replica, node, taken) in zip(wanted, ranked, strict=True):
+        # of more pods than planned the last in order have no place in the plan
+        for values, (replica, node, taken) in zip(wanted, ranked, strict=False):
             if not node or taken.values > values:
                 misses.append(Miss(pod.name, replica.number, node, shortcoming(pod, values, node, taken)))
-    return len(expected) - len(misses), tuple(sorted(misses, key=lambda miss: (miss.workload, miss.number)))
+    misses.sort(key=lambda miss: (miss.workload, miss.number))
+    return sum(map(len, plans.values())) - len(misses), tuple(misses)
 
 
 def planned_values(replica: Expected, pod: PodKind) -> tuple[int, ...]:
@@ -164,6 +189,7 @@ def _always(arrivals: Arrivals, expected: Sequence[Expected]) -> bool:
     """
     if arrivals.shared or len(arrivals.pods) > 1:
         return False
+    expected = [replica for replica in expected if replica.planned]
     best = min(planned_values(replica, arrivals.pods[0]) for replica in expected)
     room = 0
     for names in arrivals.kinds.values():

@@ -11,11 +11,15 @@ from dra_lab.model.plan import GoalValue
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A planned replica: its workload, its number there (from 0), and the goals' values that it was planned with."""
+    """A replica: its workload, its number there (from 0), and the goals' values that it was planned with.
+
+    A replica without a place in the plan (`planned` is False) has no goals. It arrives too, and may be placed.
+    """
 
     workload: int
     number: int
     goals: tuple[GoalValue, ...]
+    planned: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,11 @@ class Loop:
     """What running the manifests gave.
 
     `kept` of `wanted` replicas were served as well as planned in the worst of the runs; `misses` are the others of that
-    run. `runs` says which orders and choices of nodes were run; `always` that every order and every choice of nodes
-    was gone through. `not_run` says what was not, "" where nothing is missing. `recorded` is False for releases whose
-    scheduler is reproduced from documentation. `most_steps` and `seconds` are candidates and kube-scheduler's
-    time of the longest search of one node.
+    run. `placed` of `pods` got devices in the run that placed the fewest, `most_placed` in the run that placed the
+    most; `pods` are all replicas, also those without a place in the plan. `runs` says which orders and choices of nodes
+    were run; `always` that every order and every choice of nodes was gone through. `not_run` says what was not, ""
+    where nothing is missing. `recorded` is False for releases whose scheduler is reproduced from documentation.
+    `most_steps` and `seconds` are candidates and kube-scheduler's time of the longest search of one node.
     """
 
     wanted: int
@@ -48,6 +53,9 @@ class Loop:
     recorded: bool = True
     most_steps: int = 0
     seconds: float = 0.0
+    pods: int = 0
+    placed: int = 0
+    most_placed: int = 0
 
     @property
     def as_planned(self) -> bool:
@@ -55,11 +63,18 @@ class Loop:
         return self.kept == self.wanted and not self.not_run
 
     @property
+    def rank(self) -> tuple[int, int]:
+        """Return what manifests are compared by, more is better: the pods placed, then those served as planned."""
+        return self.placed, self.kept
+
+    @property
     def sentence(self) -> str:
         """Return the result in one sentence."""
         if not self.runs:
             return f"Not run on kube-scheduler's first fit: {self.not_run}."
         first = f"{self.kept} of {self.wanted} as planned"
+        if self.placed < self.pods and self.placed != self.kept:
+            first += f", {self.placed} of {self.pods} placed"
         more = [f"replica {miss.number + 1} of {miss.workload} {miss.why}" for miss in self.misses[:3]]
         more += [f"{len(self.misses) - 3} more"] if len(self.misses) > 3 else []
         rest = f"; not run: {self.not_run}" if self.not_run else ""
@@ -79,6 +94,8 @@ class Loop:
             "asPlanned": self.as_planned,
             "kept": self.kept,
             "wanted": self.wanted,
+            "placed": self.placed,
+            "pods": self.pods,
             "runs": self.runs,
             "everyOrderAndNode": self.always,
             "notRun": self.not_run,

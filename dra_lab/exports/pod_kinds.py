@@ -21,6 +21,10 @@ COUNTED = ("alternatives", "preferences", "numa", "unpaired", "roots")
 """The goals of the devices that are taken; `damage` is about other replicas."""
 
 
+Parts = Sequence[Mapping[str, str]]
+"""By claim: the drawn request of each request that an export has in place of it, {} where the names are the same."""
+
+
 @dataclass(frozen=True)
 class PodKind:
     """Pods of one workload: the claims as exported, and the drawing by which their devices are valued.
@@ -43,8 +47,13 @@ def pod_kind(
     planned: Sequence[ClaimSketch],
     exported: Sequence[ClaimSketch] = (),
     order: Sequence[str] = (),
+    *,
+    parts: Parts = (),
 ) -> PodKind:
-    """Return the pods of a workload from its drawings as planned, and as they are exported where that is tighter."""
+    """Return the pods of a workload from its drawings as planned, and as they are exported where that is tighter.
+
+    `parts` says which drawn request a request of an exported drawing is a part of.
+    """
     on = with_documented_classes(cluster)
     compiled = [compile_claim(sketch, on, release) for sketch in exported or planned]
     claims = tuple(
@@ -53,17 +62,20 @@ def pod_kind(
     )
     expanded = [expand(sketch, on, release) for sketch in planned]
     origin = tuple(
-        _to_expanded(one.origin, made.origin, made.sketch) for one, made in zip(compiled, expanded, strict=True)
+        _to_expanded(one.origin, made.origin, made.sketch, drawn)
+        for one, made, drawn in zip(compiled, expanded, parts or [{}] * len(expanded), strict=True)
     )
-    parts = {str(number): one.sketch for number, one in enumerate(expanded)}
-    drawn = expanded[0].sketch if len(expanded) == 1 else join_sketches(parts, name)
+    joined = {str(number): one.sketch for number, one in enumerate(expanded)}
+    drawn = expanded[0].sketch if len(expanded) == 1 else join_sketches(joined, name)
     ways = [ask for one in expanded for request in one.sketch.requests for ask in asks(request)]
     kinds = {kind_of(item) for ask in ways for item in candidates(on, ask, release).devices}
     goals = tuple(goal for goal in order or goal_order(()) if goal in COUNTED)
     return PodKind(name, claims, origin, drawn, {"gpu", "nic"} <= kinds, goals)
 
 
-def _to_expanded(origin: Mapping[str, str], planned: Mapping[str, str], sketch: ClaimSketch) -> dict[str, str]:
+def _to_expanded(
+    origin: Mapping[str, str], planned: Mapping[str, str], sketch: ClaimSketch, parts: Mapping[str, str]
+) -> dict[str, str]:
     """Map a manifest's references to the expanded drawing: all parts of one request are worth the same.
 
     Alternatives that only the manifest has are worth the request.
@@ -75,6 +87,7 @@ def _to_expanded(origin: Mapping[str, str], planned: Mapping[str, str], sketch: 
     found = {}
     for written, drawn in origin.items():
         request, slash, sub = drawn.partition("/")
+        request = parts.get(request, request)
         part = first.get(request, request)
         found[written] = part if part in plain else f"{part}{slash}{sub}"
     return found

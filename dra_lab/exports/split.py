@@ -35,8 +35,9 @@ def tighten_in_groups(
     """Return the pins of a plan, or of its groups where one template a workload does not serve every replica.
 
     A group are the replicas of one workload on equal nodes: what is pinned for it need not suit the other nodes, and
-    node affinity keeps its pods on its own. The groups are taken only where a run shows that more replicas are served
-    as planned. `time_limit` in seconds holds for each of the two searches. Raises as `tighten` does.
+    node affinity keeps its pods on its own. The groups are taken only where a run shows that more pods are placed, or
+    as many and more of them as planned. `time_limit` in seconds holds for each of the two searches. Raises as `tighten`
+    does.
     """
     whole = tighten(cluster, plan, release, time_limit=time_limit, seeds=seeds)
     if whole.loop.as_planned or not whole.loop.wanted:
@@ -45,7 +46,7 @@ def tighten_in_groups(
     if not len(plan.workloads) < len(groups.workloads) <= MOST_GROUPS:
         return Split(plan, whole)
     parts = tighten(cluster, groups, release, time_limit=time_limit, seeds=seeds)
-    if parts.loop.kept <= whole.loop.kept:
+    if parts.loop.rank <= whole.loop.rank or parts.loop.placed < whole.before.most_placed:
         return Split(plan, whole)
     return Split(groups, parts, changed=True)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.exports.loop import SEEDS, expected_of
 from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.objects import Affinity
+from dra_lab.exports.pod_kinds import Parts
 from dra_lab.exports.tightening_pieces import Draft
 from dra_lab.exports.tightening_plan import sketches_of
 from dra_lab.exports.tightening_search import Search, with_pieces
@@ -40,7 +41,7 @@ class Tightened:
     """The drawings to export and what their pods require of a node, per workload; `before` and `loop` are the runs.
 
     `pins` are what was added, none where first fit does what was planned anyway. `findings` list each with its price,
-    and say where not every replica could be had.
+    and say where not every replica could be had. `parts` are those of `Draft`.
     """
 
     sketches: tuple[tuple[ClaimSketch, ...], ...]
@@ -48,6 +49,7 @@ class Tightened:
     pins: tuple[Pin, ...]
     before: Loop
     loop: Loop
+    parts: tuple[Parts, ...] = ()
 
     @property
     def sketch(self) -> ClaimSketch:
@@ -59,13 +61,17 @@ class Tightened:
         """Return what the pods of the first workload require of a node."""
         return self.affinities[0]
 
+    def run_findings(self, loop: Loop) -> tuple[Finding, ...]:
+        """Return the findings of a run with these pins: to add pins is no advice any more."""
+        return tuple(replace(finding, advice="") for finding in loop.findings)
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return a note for each pin, and a warning where pinning does not bring what was planned."""
         found = [Finding("pinned", Severity.NOTE, pin.text, f"{pin.reason}; {pin.price}") for pin in self.pins]
         if self.loop.wanted and not self.loop.as_planned:
-            message = f"no pins were found that bring the plan for every replica: {self.loop.sentence.rstrip('.')}"
-            advice = "Split the workload, or take fewer goals: some devices cannot be told apart by what they publish."
+            message = "no pins were found with which every replica gets devices as planned"
+            advice = "Use --split, or another order of goals: some devices publish nothing that tells them apart."
             found.append(Finding("not-tightened", Severity.WARNING, "kube-scheduler", message, advice))
         return tuple(found)
 
@@ -88,13 +94,14 @@ def tighten(
     Tried in this order, and kept only where a run of kube-scheduler's copy shows that it helps: another order of
     requests, preferences as musts, links that hold in the plan, the planned alternatives only, requirements on nodes,
     selectors for the places of the planned devices. In the end every piece that is not needed is taken out again.
-    Devices are told apart by what they publish, never by name, which CEL cannot see. `time_limit` in seconds bounds the
-    whole search. Raises UnsupportedFeature as `close_loop` does.
+    Drafts are compared by the pods placed, then by those served as planned, and pins that place fewer pods than no pins
+    are never returned. Devices are told apart by what they publish, never by name, which CEL cannot see. `time_limit`
+    in seconds bounds the whole search. Raises UnsupportedFeature as `close_loop` does.
     """
     on = with_documented_classes(cluster)
     pods, expected = expected_of(on, plan, release)
     base = Draft(sketches_of(plan), tuple(() for _ in pods))
-    if not expected:
+    if not any(replica.planned for replica in expected):
         loop = Loop(0, 0, not_run="nothing is planned")
         return Tightened(base.sketches, base.affinity, (), loop, loop)
     search = Search(on, plan, release, expected, time_limit, cancel)
@@ -104,5 +111,8 @@ def tighten(
     chosen = search.find(base, before)
     draft = with_pieces(base, chosen)
     loop = search.run(draft, seeds) if chosen else before
+    if loop.not_run or loop.placed < before.most_placed:
+        # pins that may cost a pod, or of which it is not known, are never written
+        chosen, draft, loop = (), base, before
     pins = tuple(Pin(piece.text, piece.reason, search.price(base, piece), piece.workload) for piece in chosen)
-    return Tightened(draft.sketches, draft.affinity, pins, before, loop)
+    return Tightened(draft.sketches, draft.affinity, pins, before, loop, draft.parts)

@@ -20,6 +20,8 @@ from dra_lab.exports.place_selectors import (
     numa_selectors,
     place_alternatives,
 )
+from dra_lab.exports.place_splits import PlaceSplit, place_splits, with_parts, words
+from dra_lab.exports.pod_kinds import Parts
 from dra_lab.exports.tightening_plan import Planned
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
@@ -30,16 +32,28 @@ from dra_lab.model.sketch import ClaimSketch, How, Link, asks
 
 @dataclass(frozen=True)
 class Draft:
-    """What would be exported: the drawings of each workload's claims, and what its pods require of a node."""
+    """What would be exported: the drawings of each workload's claims, and what its pods require of a node.
+
+    `parts` says, by workload, which requests are parts of a drawn one (see `pod_kind`).
+    """
 
     sketches: tuple[tuple[ClaimSketch, ...], ...]
     affinity: tuple[Affinity, ...]
+    parts: tuple[Parts, ...] = ()
 
-    def with_sketch(self, workload: int, claim: int, sketch: ClaimSketch) -> Draft:
-        """Return the draft with another drawing of one claim."""
+    def with_sketch(
+        self, workload: int, claim: int, sketch: ClaimSketch, parts: Mapping[str, str] | None = None
+    ) -> Draft:
+        """Return the draft with another drawing of one claim, in which some requests are parts of a drawn one."""
         own = self.sketches[workload]
         mine = (*own[:claim], sketch, *own[claim + 1 :])
-        return changed(self, sketches=(*self.sketches[:workload], mine, *self.sketches[workload + 1 :]))
+        sketches = (*self.sketches[:workload], mine, *self.sketches[workload + 1 :])
+        if not parts:
+            return changed(self, sketches=sketches)
+        known = [list(one) for one in self.parts] or [[{} for _ in claims] for claims in self.sketches]
+        before = known[workload][claim]
+        known[workload][claim] = {**before, **{name: before.get(drawn, drawn) for name, drawn in parts.items()}}
+        return changed(self, sketches=sketches, parts=tuple(map(tuple, known)))
 
     def with_affinity(self, workload: int, affinity: Affinity) -> Draft:
         """Return the draft with further requirements on the nodes of a workload."""
@@ -63,12 +77,25 @@ class Piece:
     affinity: Affinity = ()
     exact: bool = False
     places: Mapping[str, tuple[str, ...]] | None = None
+    split: PlaceSplit | None = None
+
+    @property
+    def strong(self) -> bool:
+        """Say whether it names places of devices by their values."""
+        return bool(self.selectors or self.places or self.split)
 
     def add_to(self, draft: Draft) -> Draft:
         """Return the draft with this piece."""
         if self.affinity:
             return draft.with_affinity(self.workload, self.affinity)
         sketch = draft.sketches[self.workload][self.claim]
+        if self.split:
+            known = {request.name for request in sketch.requests}
+            if not known.issuperset(self.split):
+                return draft  # another piece has parts in place of its requests
+            return draft.with_sketch(self.workload, self.claim, *with_parts(sketch, self.split))
+        if self.keep and not self._keeps_some(sketch):
+            return draft  # another piece keeps another alternative
         if self.link is not None and self.link.name not in {link.name for link in sketch.links}:
             sketch = replace(sketch, links=(*sketch.links, self.link))
         if self.musts:
@@ -77,8 +104,13 @@ class Piece:
         requests = tuple(self._request(request) for request in sketch.requests)
         links = tuple(link for link in map(self._link, sketch.links) if link is not None)
         if self.order:
-            requests = tuple(sorted(requests, key=lambda request: self.order.index(request.name)))
+            place = {name: number for number, name in enumerate(self.order)}
+            requests = tuple(sorted(requests, key=lambda request: place.get(request.name, len(place))))
         return draft.with_sketch(self.workload, self.claim, replace(sketch, requests=requests, links=links))
+
+    def _keeps_some(self, sketch: ClaimSketch) -> bool:
+        subs = {(request.name, sub.name) for request in sketch.requests for sub in request.first_available}
+        return all(kept in subs for kept in (self.keep or {}).items())
 
     def _link(self, link: Link) -> Link | None:
         """Return a link without the ends that name an alternative which is not kept; None where too few are left."""
@@ -131,6 +163,7 @@ def pieces_for(cluster: Cluster, release: KubernetesRelease, draft: Draft, plann
     yield from _musts(sketch, planned)
     yield from _links(cluster, release, sketch, planned)
     yield from _alternatives(sketch, planned)
+    yield from _splits(cluster, sketch, planned)
     yield from _selectors(cluster, planned)
     yield from _places(cluster, sketch, planned)
 
@@ -193,11 +226,21 @@ def _writable(
 def _alternatives(sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
     for request in sketch.requests:
         used = planned.alternatives.get(request.name, frozenset())
-        if len(request.first_available) > 1 and len(used) == 1:
-            (name,) = used
-            reason = "every planned replica has this alternative"
-            text = f"request {request.name}: alternative {name} only"
-            yield Piece(text, reason, planned.workload, planned.claim, keep={request.name: name})
+        if len(request.first_available) < 2:
+            continue
+        for sub in request.first_available:
+            if sub.name in used:
+                reason = "every planned replica has this alternative"
+                if len(used) > 1:
+                    reason = "the other alternatives take devices that later replicas need"
+                text = f"request {request.name}: alternative {sub.name} only"
+                yield Piece(text, reason, planned.workload, planned.claim, keep={request.name: sub.name})
+
+
+def _splits(cluster: Cluster, sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
+    reason = "no constraint can say on which NUMA nodes the devices are; the planned ones have these values"
+    for split in place_splits(cluster, sketch, planned):
+        yield Piece(words(split), reason, planned.workload, planned.claim, split=split)
 
 
 def _selectors(cluster: Cluster, planned: Planned) -> Iterator[Piece]:

@@ -15,7 +15,7 @@ from dra_lab.model.sketch import ClaimSketch
 
 @dataclass(frozen=True)
 class Planned:
-    """The planned devices of one claim: by drawn request, over all replicas; and what holds for all of them."""
+    """The planned devices of one claim: by drawn request, over all replicas and by replica; what holds for all."""
 
     workload: int
     claim: int
@@ -23,6 +23,7 @@ class Planned:
     nodes: tuple[str, ...]
     alternatives: Mapping[str, frozenset[str]]
     goals: Sequence[Sequence[GoalValue]]
+    replicas: Sequence[Mapping[str, tuple[DeviceID, ...]]] = ()
 
     def always(self, goal: str, value: int) -> bool:
         """Say whether a goal has a value in every planned replica, no device being of unknown place."""
@@ -61,10 +62,18 @@ def planned_of(plan: Plan | FleetPlan, drawn: Sequence[Sequence[ClaimSketch]]) -
             known: Mapping[str, tuple[DeviceID, ...]] = {
                 request.name: tuple(dict.fromkeys(devices[request.name])) for request in sketch.requests
             }
+            single = [_by_request(sketch, [p for p in placements if of_claim(p)]) for _, placements, _ in replicas]
             nodes = tuple(dict.fromkeys(node for node, _, _ in replicas))
             used = {name: frozenset(subs) for name, subs in alternatives.items()}
             if nodes:
-                yield Planned(workload, claim, known, nodes, used, [goals for _, _, goals in replicas])
+                yield Planned(workload, claim, known, nodes, used, [goals for _, _, goals in replicas], single)
+
+
+def _by_request(sketch: ClaimSketch, placements: Sequence[Placement]) -> Mapping[str, tuple[DeviceID, ...]]:
+    return {
+        request.name: tuple(p.device for p in placements if split_request(p.request)[0] == request.name)
+        for request in sketch.requests
+    }
 
 
 def _is_of(placement: Placement, *, sketches: Sequence[ClaimSketch], claim: int) -> bool:

@@ -13,7 +13,7 @@ from dra_lab.exports.loop import planned_values, run_loop
 from dra_lab.exports.loop_result import Expected, Loop
 from dra_lab.exports.node_pins import node_requirements
 from dra_lab.exports.objects import Affinity
-from dra_lab.exports.pod_kinds import PodKind, pod_kind
+from dra_lab.exports.pod_kinds import Parts, PodKind, pod_kind
 from dra_lab.exports.tightening_pieces import Draft, Piece, pieces_for
 from dra_lab.exports.tightening_plan import names_of, planned_of, sketches_of
 from dra_lab.model.cluster import Cluster
@@ -51,7 +51,8 @@ class Search:
 
     def arrivals(self, draft: Draft, *, idle: bool = False) -> Arrivals:
         """Return a scheduler that is given the manifests of a draft."""
-        rows = enumerate(zip(names_of(self._plan), self._base, draft.sketches, strict=True))
+        parts = draft.parts or [()] * len(self._base)
+        rows = enumerate(zip(names_of(self._plan), self._base, draft.sketches, parts, strict=True))
         pods = [self._pod(number, *row) for number, row in rows]
         left = max(0.0, self._end - time.monotonic())
         return Arrivals(
@@ -68,20 +69,23 @@ class Search:
                 self._runs[key] = found
         return found
 
-    def _pod(self, number: int, name: str, planned: Sequence[ClaimSketch], exported: Sequence[ClaimSketch]) -> PodKind:
+    def _pod(
+        self, number: int, name: str, planned: Sequence[ClaimSketch], exported: Sequence[ClaimSketch], parts: Parts
+    ) -> PodKind:
         key = number, msgspec.json.encode(exported)
         if key not in self._pods:
-            self._pods[key] = pod_kind(self._cluster, self._release, name, planned, exported, self._order)
+            self._pods[key] = pod_kind(self._cluster, self._release, name, planned, exported, self._order, parts=parts)
         return self._pods[key]
 
     def find(self, base: Draft, before: Loop) -> tuple[Piece, ...]:
-        """Return the fewest pieces found that serve every replica as planned, or the most replicas.
+        """Return the fewest pieces found that serve every replica as planned.
 
+        Without such pieces: those that place the most pods, and of these those that serve the most as planned.
         What the claim says comes first, then requirements on nodes, then selectors that name places.
         """
         pieces = list(self._pieces(base))
-        weak = [piece for piece in pieces if not piece.selectors and not piece.places]
-        strong = [piece for piece in pieces if piece.selectors or piece.places]
+        weak = [piece for piece in pieces if not piece.strong]
+        strong = [piece for piece in pieces if piece.strong]
         chosen, best = self._add(base, (), before, weak)
         if not best.as_planned:
             chosen, best = self._at_nodes(base, chosen, best)
@@ -92,7 +96,7 @@ class Search:
             whole = self._harmless(base, chosen, best, weak)
             rest = [piece for piece in strong if piece not in whole]
             fuller, found = self._add(base, whole, self.run(with_pieces(base, whole)), rest)
-            if found.kept > best.kept:
+            if found.rank > best.rank:
                 chosen, best = fuller, found
         if not best.as_planned:
             chosen, best = self._at_nodes(base, chosen, best)
@@ -107,14 +111,14 @@ class Search:
         nodes = tuple(self._planned_nodes(base))
         exact = tuple(piece for piece in pieces if piece.exact)
         kept = tuple(piece for piece in chosen if not piece.affinity)
-        weak = [piece for piece in pieces if not piece.selectors and not piece.places]
+        weak = [piece for piece in pieces if not piece.strong]
         fuller = self._harmless(base, (), self.run(base), weak)
         for start in ((*kept, *nodes), nodes, (*nodes, *exact), (*fuller, *nodes, *exact)):
             if self.over or best.as_planned:
                 break
             trial = self.run(with_pieces(base, start))
             pinned, found = self._add(base, start, trial, [piece for piece in pieces if piece not in start])
-            if found.kept > best.kept:
+            if found.rank > best.rank:
                 chosen, best = pinned, found
         return chosen, best
 
@@ -125,7 +129,7 @@ class Search:
         for piece in pieces:
             if self.over:
                 break
-            if piece not in chosen and self.run(with_pieces(base, (*chosen, piece))).kept >= best.kept:
+            if piece not in chosen and self.run(with_pieces(base, (*chosen, piece))).rank >= best.rank:
                 chosen = (*chosen, piece)
         return chosen
 
@@ -153,7 +157,7 @@ class Search:
             if self.over or best.as_planned:
                 return chosen, best
             trial = self.run(with_pieces(base, (*chosen, piece)))
-            if trial.kept > best.kept:
+            if trial.rank > best.rank:
                 chosen, best = (*chosen, piece), trial
             else:
                 rest.append(piece)
@@ -162,9 +166,9 @@ class Search:
             if self.over or found.as_planned:
                 break
             trial = self.run(with_pieces(base, (*together, piece)))
-            if trial.kept >= found.kept:
+            if trial.rank >= found.rank:
                 together, found = (*together, piece), trial
-        return (together, found) if found.kept > best.kept else (chosen, best)
+        return (together, found) if found.rank > best.rank else (chosen, best)
 
     @property
     def over(self) -> bool:
@@ -197,7 +201,7 @@ class Search:
         arrivals = self.arrivals(draft)
         added: list[Piece] = []
         for workload, pod in enumerate(arrivals.pods):
-            own = [planned_values(r, pod) for r in self._expected if r.workload == workload]
+            own = [planned_values(r, pod) for r in self._expected if r.workload == workload and r.planned]
             if not own:
                 continue
             good, bad = _by_worth(arrivals, workload, max(own))
@@ -210,7 +214,7 @@ class Search:
         if not added:
             return chosen, best
         trial = self.run(with_pieces(base, (*chosen, *added)))
-        return ((*chosen, *added), trial) if trial.kept > best.kept else (chosen, best)
+        return ((*chosen, *added), trial) if trial.rank > best.rank else (chosen, best)
 
     def _fewest(self, base: Draft, chosen: tuple[Piece, ...], best: Loop) -> tuple[Piece, ...]:
         for piece in reversed(chosen):
@@ -218,7 +222,7 @@ class Search:
             if self.over:
                 break
             trial = self.run(with_pieces(base, without))
-            if trial.kept >= best.kept and trial.as_planned >= best.as_planned:
+            if trial.rank >= best.rank and trial.as_planned >= best.as_planned:
                 chosen = without
         return chosen
 

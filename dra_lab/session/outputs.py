@@ -83,7 +83,10 @@ def bundle(session: Session, target: Target, wanted: Wanted | None = None, *, ti
             loop = tightened.loop
         elif plan is not None:
             exported, pins = ((guarded.sketch,),), (guarded.affinity,)
-            loop = close_loop(cluster, plan, release, exported=exported, affinity=pins, time_limit=LOOP_SECONDS)
+            parts = tightened.parts if tightened else ()
+            loop = close_loop(
+                cluster, plan, release, exported=exported, parts=parts, affinity=pins, time_limit=LOOP_SECONDS
+            )
     except UnsupportedFeature as error:
         loop = Loop(1, 0, not_run=str(error)) if plan else None
     known = session.answer if not session.stale else None
@@ -116,8 +119,8 @@ def fleet_bundle(
     release, tightened, guarded = target.release, None, []
     try:
         if tighten and split and plan.replicas:
-            parts = tighten_in_groups(cluster, plan, release, time_limit=FLEET_SECONDS)
-            plan, tightened = parts.plan, parts.tightened
+            groups = tighten_in_groups(cluster, plan, release, time_limit=FLEET_SECONDS)
+            plan, tightened = groups.plan, groups.tightened
         elif tighten and plan.replicas:
             tightened = tighten_plan(cluster, plan, release, time_limit=FLEET_SECONDS)
         for number, workload in enumerate(plan.workloads):
@@ -129,7 +132,10 @@ def fleet_bundle(
         else:
             exported = [guard.sketches for guard in guarded]
             pins = [guard.affinity for guard in guarded]
-            loop = close_loop(cluster, plan, release, exported=exported, affinity=pins, time_limit=FLEET_SECONDS)
+            parts = tightened.parts if tightened else ()
+            loop = close_loop(
+                cluster, plan, release, exported=exported, parts=parts, affinity=pins, time_limit=FLEET_SECONDS
+            )
     except UnsupportedFeature as error:
         loop, guarded = Loop(len(plan.replicas), 0, not_run=str(error)), []
     return make_fleet_bundle(plan, cluster, target, wanted, loop=loop, tightened=tightened, guarded=guarded)

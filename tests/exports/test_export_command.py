@@ -30,7 +30,17 @@ def test_what_first_fit_does_otherwise_is_a_warning(tmp_path, capsys):
 
 
 def test_version_kind_and_namespace_are_chosen(tmp_path):
-    options = ["--api-version", "v1beta1", "--kind", "claim", "-n", "team-a", "--example", "deployment"]
+    options = [
+        "--api-version",
+        "v1beta1",
+        "--kind",
+        "claim",
+        "-n",
+        "team-a",
+        "--example",
+        "deployment",
+        "--allow-worse",
+    ]
     assert main(["export", *CLAIM, "--dir", str(tmp_path), *options]) == 0
     claim = yaml.safe_load((tmp_path / "resourceclaim.yaml").read_text())
     assert (claim["apiVersion"], claim["metadata"]["namespace"]) == ("resource.k8s.io/v1beta1", "team-a")
@@ -62,7 +72,7 @@ spec:
 def test_a_workload_is_planned_with_its_own_replicas(tmp_path, capsys):
     """What is run on the copy of kube-scheduler is what the Deployment will run; --replicas says otherwise."""
     (tmp_path / "work.yaml").write_text(DEPLOYMENT)
-    options = ["--workload", str(tmp_path / "work.yaml")]
+    options = ["--workload", str(tmp_path / "work.yaml"), "--allow-worse"]
     assert main(["export", *CLAIM, "--dir", str(tmp_path / "own"), *options]) == 0
     assert json.loads((tmp_path / "own" / "plan.json").read_text())["loop"]["wanted"] == 3
     assert "3 replicas are planned" in capsys.readouterr().err

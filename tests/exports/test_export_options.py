@@ -1,9 +1,22 @@
 """The options of `dra-lab export`: one spelling each."""
 
+import json
+
 import pytest
 
 from dra_lab.cli import main
+from dra_lab.exports.outcome import exit_status
 
+APART = """\
+apiVersion: dra-lab/v1
+kind: Drawing
+sketch:
+  name: apart
+  requests:
+  - {name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}
+  links:
+  - {name: link, requests: [gpu], where: numaNode, how: apart, must: true}
+"""
 CLAIM = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
 
 
@@ -20,3 +33,37 @@ def test_former_spellings_are_refused(former, tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["export", *CLAIM, "--dir", str(tmp_path), former, *more])
     assert (ended.value.code, former in capsys.readouterr().err) == (2, True)
+
+
+@pytest.mark.parametrize(("options", "status"), [([], 1), (["--allow-worse"], 0), (["--pin"], 0)])
+def test_a_replica_that_is_not_allocated_as_planned_sets_status_1(options, status, tmp_path, capsys):
+    """Without pins first fit spans two NUMA nodes; --allow-worse accepts that, and pins prevent it."""
+    assert main(["export", *CLAIM, "--dir", str(tmp_path), *options]) == status
+    answer = json.loads((tmp_path / "plan.json").read_text())["answer"]
+    assert (answer["outcome"], answer["asPlanned"]) == ("fits", "--pin" in options)
+    assert ("--allow-worse accepts this" in capsys.readouterr().err) == (status == 1)
+
+
+def test_a_must_link_that_is_not_kept_sets_status_1(tmp_path):
+    """These GPUs publish no NUMA node, so that no constraint keeps them apart; selectors of their own values do."""
+    claim = tmp_path / "apart.dralab.yaml"
+    claim.write_text(APART)
+    asked = ["export", "sample:eks-p4d", "--claim", str(claim), "--replicas", "3", "--dir"]
+    assert main([*asked, str(tmp_path / "plain")]) == 1
+    assert main([*asked, str(tmp_path / "pinned"), "--pin"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "as_planned", "status", "allowed"),
+    [
+        ("fits", True, 0, 0),
+        ("fits", False, 1, 0),
+        ("fits", None, 2, 0),
+        ("does-not-fit", False, 1, 1),
+        ("stopped", None, 2, 2),
+    ],
+)
+def test_the_exit_status_follows_from_the_recorded_answer(outcome, as_planned, status, allowed):
+    """0 as planned, 1 not, 2 not decided; --allow-worse accepts what is worse, never what does not fit."""
+    answer = {"outcome": outcome, "asPlanned": as_planned, "reasons": []}
+    assert (exit_status(answer), exit_status(answer, allow_worse=True)) == (status, allowed)

@@ -111,7 +111,7 @@ def test_a_deployment_of_ones_own_is_patched_for_its_replicas(tmp_path):
     own.write_text(
         f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {{template: {{spec: {pod}}}}}\n"
     )
-    assert main(["export", *FLEET, "--dir", str(tmp_path / "out"), "--workload", str(own)]) == 0
+    assert main(["export", *FLEET, "--dir", str(tmp_path / "out"), "--workload", str(own), "--allow-worse"]) == 0
     made = yaml.safe_load((tmp_path / "out" / "web.yaml").read_text())
     assert made["spec"]["template"]["spec"]["resourceClaims"][0]["name"] == "devices"
 

@@ -24,3 +24,18 @@ def test_the_node_on_which_the_search_timed_out_is_excluded(tmp_path, capsys):
     status, _ = export(tmp_path, REPRO / "heavy.yaml", "eight.yaml")
     said = capsys.readouterr().err
     assert (status, "a-idle" in (tmp_path / "pod.yaml").read_text(), "give up" in said) == (0, True, False)
+
+
+@pytest.mark.parametrize("replicas", [2, 3, 5])
+def test_pins_of_devices_apart_place_every_pod(replicas, tmp_path):
+    """A hostname as pin placed 2 of 5; one request per NUMA node, by the GPUs' own values, places all of them."""
+    status, record = export(tmp_path, "sample:eks-p4d", "gpu2-apart.dralab.yaml", "--replicas", str(replicas))
+    assert (status, record["loop"]["placed"], record["loop"]["kept"]) == (0, replicas, replicas)
+    assert "nodeAffinity" not in (tmp_path / "deployment-gpu2-apart.yaml").read_text()
+
+
+@pytest.mark.parametrize("more", [[], ["--split"]])
+def test_pins_place_as_many_pods_as_planned(more, tmp_path):
+    """Six of eight were planned; 4 were placed, and 5 with --split."""
+    status, record = export(tmp_path, "sample:mi300x", "s119.dralab.yaml", "--replicas", "8", *more)
+    assert (status, record["loop"]["placed"]) == (1, 6)

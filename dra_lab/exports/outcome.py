@@ -1,0 +1,56 @@
+"""What an export answers, as `plan.json` records it and as `dra-lab export` and `dra-lab check` both exit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dra_lab.exports.loop_result import Loop
+from dra_lab.model.fleet import UNPLACED, FleetPlan
+from dra_lab.model.plan import Plan, PlanStatus
+
+FITS, DOES_NOT_FIT, STOPPED = "fits", "does-not-fit", "stopped"
+
+
+def plan_outcome(plan: Plan | FleetPlan) -> str:
+    """Return whether everything has a place in a plan: fits, does-not-fit (proven), or stopped (not decided)."""
+    if isinstance(plan, Plan):
+        refused = plan.status is PlanStatus.INFEASIBLE
+        return FITS if plan.fits else DOES_NOT_FIT if refused else STOPPED
+    unplaced = plan.goal(UNPLACED)
+    if plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE) and unplaced is not None and not unplaced.value:
+        return FITS
+    if plan.status is PlanStatus.EMPTY:
+        return FITS
+    proven = unplaced is not None and unplaced.bound is not None and unplaced.bound > 0
+    return DOES_NOT_FIT if plan.status is PlanStatus.INFEASIBLE or proven else STOPPED
+
+
+def export_answer(plan: Plan | FleetPlan | None, loop: Loop | None) -> dict[str, Any]:
+    """Return the answer of an export as plain values.
+
+    `outcome` is that of the plan. `asPlanned` says whether kube-scheduler allocates every planned replica as planned,
+    with every must-link kept, on our copy of it; None if that was not found out. `reasons` are those against it.
+    """
+    outcome = STOPPED if plan is None else plan_outcome(plan)
+    if loop is None:
+        return {"outcome": outcome, "asPlanned": None, "reasons": []}
+    reasons = [f"replica {miss.number + 1} of {miss.workload} {miss.why}" for miss in loop.misses]
+    if loop.kept < loop.wanted and loop.runs:
+        return {"outcome": outcome, "asPlanned": False, "reasons": reasons}
+    nothing = not loop.wanted and outcome == FITS
+    as_planned = True if nothing or (loop.as_planned and loop.runs) else None
+    return {"outcome": outcome, "asPlanned": as_planned, "reasons": [loop.not_run] if loop.not_run else []}
+
+
+def exit_status(answer: Mapping[str, Any], *, allow_worse: bool = False) -> int:
+    """Return the exit status of an answer: 0 as planned, 1 not, 2 not decided.
+
+    `allow_worse` accepts replicas that are allocated otherwise than planned, or not known to be as planned, and
+    must-links that are not kept. It does not accept replicas without a place in the plan.
+    """
+    if answer["outcome"] != FITS:
+        return 1 if answer["outcome"] == DOES_NOT_FIT else 2
+    if allow_worse or answer["asPlanned"]:
+        return 0
+    return 2 if answer["asPlanned"] is None else 1
