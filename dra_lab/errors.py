@@ -6,6 +6,7 @@ DraLabError
 │   ├── ManifestError          a document is broken, of the wrong kind or type (carries an Origin)
 │   ├── SketchError            a drawing is inconsistent or its file is broken
 │   ├── ClaimError             a claim that the API server would refuse
+│   ├── NodeError              a node that the cluster does not have
 │   ├── QuantityError          text that is no Kubernetes quantity
 │   └── SemverError            text that is no semantic version
 ├── CelError                   a selector
@@ -62,6 +63,14 @@ class SketchError(InputError):
 
 class ClaimError(InputError):
     """A claim that the API server would refuse."""
+
+
+class NodeError(InputError, KeyError):
+    """A node that the cluster does not have."""
+
+    def __str__(self) -> str:
+        """Return the message as it is; KeyError would put it between quotes."""
+        return Exception.__str__(self)
 
 
 class QuantityError(InputError, ValueError):

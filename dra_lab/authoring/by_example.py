@@ -105,8 +105,7 @@ def _groups(
 ) -> tuple[_Group, ...]:
     if not devices:
         raise InputError("choose one device or more on the picture first")
-    if node not in cluster.node_by_name:
-        raise InputError(f"there is no node {node!r} in {cluster.name}")
+    cluster.node_named(node)
     here = localities(cluster, node)
     known = {item.id: item for item in catalogue(cluster).devices if item.id in here}
     by_class: dict[str, list[PoolDevice]] = defaultdict(list)

@@ -120,7 +120,7 @@ def _listed(held: HeldPlan) -> Iterator[Finding]:
 
 def _tied_to_node(held: HeldPlan) -> Iterator[Finding]:
     """`allocation.nodeSelector`: what the claims of the pod demand of its node, those allocated before too (3.12)."""
-    node = held.cluster.node_by_name[held.plan.node]
+    node = held.cluster.node_named(held.plan.node)
     for claim in held.plan.allocated_claims:
         selector = claim.status.allocation.node_selector if claim.status.allocation else None
         if selector is not None and not node_matches(selector, node):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from dra_lab.errors import InputError, SketchError
 from dra_lab.findings import Origin
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.numbers import whole_number
 from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan, PlanStatus
 from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
 from dra_lab.planner.interrupt import SAID
@@ -99,7 +100,7 @@ def add_release(parser: argparse.ArgumentParser) -> None:
 def seconds(text: str) -> float:
     """Return a time limit. Raises argparse's error for anything but a number above 0."""
     try:
-        value = float(text)
+        value = float(text) if text.isascii() else math.nan
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
@@ -154,6 +155,14 @@ def refuse_node(node: str, claim: str, cluster: Cluster) -> None:
         some = ", ".join(cluster.node_names[:8])
         message = f"there is no node {node!r} in {cluster.name}; nodes: {some}. Correct the line, or remove it"
         raise SketchError(message, origin=Origin(claim, path="node"))
+
+
+def whole(text: str) -> int:
+    """Return a count. Raises argparse's error for anything but a whole number in the digits 0 to 9."""
+    found = whole_number(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number")
+    return found
 
 
 def session_of(options: argparse.Namespace) -> Any:

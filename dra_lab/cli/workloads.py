@@ -20,6 +20,7 @@ from dra_lab.cli.options import (
     refuse_pod,
     release_of,
     setting_of,
+    whole,
 )
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
@@ -80,7 +81,7 @@ def add_workloads(parser: argparse.ArgumentParser) -> None:
         "--claim", required=True, action=_AddClaim, metavar="FILE", help=f"{CLAIM_HELP}; may be repeated"
     )
     text = "so many pods of the --claim before it (1 where several claims are given)"
-    parser.add_argument("--replicas", type=int, action=_SetReplicas, metavar="N", help=text)
+    parser.add_argument("--replicas", type=whole, action=_SetReplicas, metavar="N", help=text)
     parser.add_argument("--pod", action=_SetPod, metavar="NAME", help=f"of the --claim before it, {POD_HELP}")
     text = "with replicas: place as many as can be (default), or all of them on the fewest nodes"
     parser.add_argument("--objective", choices=("replicas", "nodes"), default="replicas", help=text)

@@ -42,7 +42,7 @@ def devices_frame(cluster: Cluster, node: str | None = None, plan: Plan | None =
 
     `state` is "free", "shared" (something of it is left), "in use", "tainted" or "skipped" (kube-scheduler does not
     look at its pool), as far as claims were read; `request` is what a plan chose the device for. A device
-    that several nodes see has a row on each. Raises KeyError for a node that the cluster does not have.
+    that several nodes see has a row on each. Raises NodeError for a node that the cluster does not have.
     """
     chosen = plan.chosen() if plan is not None else {}
     names = cluster.node_names if node is None else (node,)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from dra_lab.errors import NodeError
 from dra_lab.findings import Finding
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.device import Device, DeviceTaint, has_lists
@@ -146,6 +148,18 @@ class Cluster:
                 labels = {"kubernetes.io/hostname": name}
                 known[name] = Node(metadata=ObjectMeta(name=name, labels=labels))
         return dict(sorted(known.items()))
+
+    def node_named(self, name: str) -> Node:
+        """Return a node by name. Raises NodeError, with the most similar name or the first names there are."""
+        found = self.node_by_name.get(name)
+        if found is not None:
+            return found
+        similar = get_close_matches(name, self.node_names, 1, 0.75) if len(name) <= 253 else []
+        where = f"there is no node {name[:253]!r} in {self.name or 'the cluster'}"
+        if similar:
+            raise NodeError(f"{where}; did you mean {similar[0]!r}?")
+        more = f" and {len(self.node_names) - 8:,} more" if len(self.node_names) > 8 else ""
+        raise NodeError(f"{where}; its nodes are: {', '.join(self.node_names[:8]) or 'none'}{more}")
 
     @cached_property
     def node_names(self) -> tuple[str, ...]:

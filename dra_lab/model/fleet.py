@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dra_lab.findings import Finding
@@ -27,13 +27,19 @@ FLEET_GOALS: Mapping[str, str] = {
 """The goals of a fleet, most important first, all minimised (design 5); each is a sum over the placed replicas."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Workload:
     """Pods that are alike: the claims of one pod, in the pod's order, and how many pods (`replicas`) are wanted."""
 
     name: str
     claims: tuple[ClaimSketch, ...]
     replicas: int = 1
+
+    def __init__(self, name: str, claims: ClaimSketch | Iterable[ClaimSketch], replicas: int = 1) -> None:
+        """Take the claims of one pod, or its only claim."""
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "claims", (claims,) if isinstance(claims, ClaimSketch) else tuple(claims))
+        object.__setattr__(self, "replicas", replicas)
 
 
 @dataclass(frozen=True, slots=True)

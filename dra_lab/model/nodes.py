@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from dra_lab.model.numbers import whole_number
+
 
 class NodeValue(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Base of the values of core/v1: frozen, camelCase in documents, defaults left out when written."""
@@ -102,9 +104,9 @@ def _requirement_holds(requirement: NodeSelectorRequirement, labels: Mapping[str
 
 
 def _compare(requirement: NodeSelectorRequirement, value: str | None) -> bool:
-    try:
-        have, limit = int(value or ""), int(requirement.values[0])
-    except (ValueError, IndexError):
+    have = whole_number(value or "")
+    limit = whole_number(requirement.values[0]) if requirement.values else None
+    if have is None or limit is None:
         return False
     return have > limit if requirement.operator == "Gt" else have < limit
 

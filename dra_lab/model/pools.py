@@ -175,7 +175,7 @@ def _gather(
     counters_everywhere: bool,  # noqa: FBT001
     before: Sequence[Pool],
 ) -> tuple[Pool, ...]:
-    node = cluster.node_by_name[node_name]
+    node = cluster.node_named(node_name)
     relevant: dict[_Key, list[ResourceSlice]] = {}
     seen = [*cluster.slices_by_node.get(node_name, ()), *cluster.network_slices]
     if partitionable_devices and counters_everywhere:

@@ -12,7 +12,7 @@ from dra_lab.errors import QuantityError
 QuantityText = str | int | float
 """A quantity as it stands in a document; the API server accepts bare numbers and strings."""
 
-_TEXT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d{1,3})|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?\Z")
+_TEXT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d{1,3})|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?\Z", re.ASCII)
 _SUFFIX = {
     "n": Fraction(1, 10**9),
     "u": Fraction(1, 10**6),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from dra_lab.errors import InputError
+from dra_lab.model.numbers import whole_number
 
 RELEASES = ("1.34", "1.35", "1.36", "1.37")
 DEFAULT_RELEASE = "1.36"
@@ -132,8 +133,9 @@ def release_of_kubelet(versions: tuple[str, ...]) -> str:
     minors = []
     for version in versions:
         parts = version.lstrip("v").split(".")
-        if len(parts) >= 2 and parts[0] == "1" and parts[1].isdigit():
-            minors.append(int(parts[1]))
+        minor = whole_number(parts[1]) if len(parts) >= 2 and parts[0] == "1" else None
+        if minor is not None and minor >= 0:
+            minors.append(minor)
     if not minors:
         return DEFAULT_RELEASE
     lowest = min(max(min(minors), int(RELEASES[0].split(".")[1])), int(RELEASES[-1].split(".")[1]))

@@ -76,7 +76,7 @@ def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> st
     """Return the page: levels from top to bottom, devices in columns under their place, chosen ones in their colour.
 
     One self-contained HTML text of about 700 kB with no URL to fetch and a policy that forbids every request; names
-    from the cluster are text in it, never markup. Raises KeyError for an unknown node.
+    from the cluster are text in it, never markup. Raises NodeError for an unknown node.
     """
     # pyvis takes long to import (it brings IPython); only who wants this page waits for it.
     from pyvis.network import Network
@@ -99,7 +99,7 @@ def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> st
 def graph_frame(cluster: Cluster, node_name: str, plan: Plan | None = None, *, height: int = 520) -> str:
     """Return the page as HTML for the output of a cell, in JupyterLab's theme, also after that was changed.
 
-    The page is shut off from the notebook by a sandbox; `height` in pixels. Raises KeyError for an unknown node.
+    The page is shut off from the notebook by a sandbox; `height` in pixels. Raises NodeError for an unknown node.
     """
     page = html.escape(graph_page(cluster, node_name, plan))
     name = html.escape(f"Graph of {clean(node_name)}")

@@ -67,7 +67,7 @@ def hardware_svg(
     on one page; "" makes one from the content.
     Devices carry `data-id` (driver/pool/device) and `data-request`; they are the items of a tree with roving tabindex
     (the first has 0), places are its groups; `data-legend` on the root is where the legend begins.
-    Raises KeyError for an unknown node and ValueError for an unknown `show`.
+    Raises NodeError for an unknown node and ValueError for an unknown `show`.
     """
     on_top = shown(plan, node_name, show)
     drawn = sketch if sketch is not None else plan.sketch if plan is not None else None

@@ -70,7 +70,7 @@ def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, nod
     `node` is the one to draw, "" for the plan's, the nearest of a misfit, or the first; `sentence` is the answer in
     words (`exports.text.answer_sentence`), the page's heading. Without a plan the page shows the node's hardware. All
     text is escaped, the page's own policy forbids scripts and requests, and the same plan gives the same page. Raises
-    KeyError for a node that the cluster does not have.
+    NodeError for a node that the cluster does not have.
     """
     drawn = node or node_to_draw(plan) or next(iter(cluster.node_names), "")
     if plan is None:

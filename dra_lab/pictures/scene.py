@@ -81,13 +81,13 @@ class Frame:
 
 
 def node_scene(cluster: Cluster, node_name: str, width: float = WIDTH) -> Frame:
-    """Return the outermost box of a node. Raises KeyError for a node that the cluster does not have."""
+    """Return the outermost box of a node. Raises NodeError for a node that the cluster does not have."""
     return _lay(node_tree(cluster, node_name), width, node_title(cluster, node_name))
 
 
 def node_title(cluster: Cluster, node_name: str) -> str:
     """Return the node's machine type from its labels, or ""."""
-    labels = cluster.node_by_name[node_name].metadata.labels
+    labels = cluster.node_named(node_name).metadata.labels
     return labels.get("node.kubernetes.io/instance-type") or labels.get("beta.kubernetes.io/instance-type") or ""
 
 

@@ -111,7 +111,7 @@ def device_states(
     """Return the state of every device that a node has.
 
     With a sketch, devices that none of its requests can take are not eligible; with `request` only that one counts.
-    `release` decides which taints count, "" for the cluster's own. Raises KeyError for an unknown node.
+    `release` decides which taints count, "" for the cluster's own. Raises NodeError for an unknown node.
     """
     on_top = on_top or Shown()
     target = cluster.target_release(release_of_text(release) if release else None)

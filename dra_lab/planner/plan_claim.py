@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.checks.taint_rules import ignored_taint_rules
-from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
 from dra_lab.model.release import KubernetesRelease
@@ -59,9 +58,8 @@ def make_plan(
     pod = read_claims(claims)
     sketch = pod.sketch
     order = goal_order(goals)
-    if node and node not in cluster.node_by_name:
-        where = cluster.name or "the cluster"
-        raise InputError(f"there is no node {node!r} in {where}; leave the node open or pick one")
+    if node:
+        cluster.node_named(node)
     allowed = pod.allowed(cluster)
     findings = (*pod_findings(pod, allowed), *cluster.findings, *ignored_taint_rules(cluster, release))
     plan = Plan(PlanStatus.EMPTY, sketch, cluster.name, str(release), findings=findings)

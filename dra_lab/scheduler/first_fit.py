@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dra_lab.errors import CelCompileError, InputError
+from dra_lab.errors import CelCompileError
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
@@ -83,9 +83,7 @@ def first_fit(
 
 def check_node(cluster: Cluster, node_name: str) -> None:
     """Raise InputError for a node that is not in the cluster."""
-    if node_name not in cluster.node_by_name:
-        some = ", ".join(cluster.node_names[:5]) or "none"
-        raise InputError(f"there is no node {node_name!r} in the cluster; its nodes begin with: {some}")
+    cluster.node_named(node_name)
 
 
 def search_node(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.errors import ExportError, InputError, UnsupportedFeature
+from dra_lab.errors import ExportError, UnsupportedFeature
 from dra_lab.exports.bundle import Bundle, Wanted, make_bundle, write_bundle
 from dra_lab.exports.manifests import ManifestText, manifest_yaml
 from dra_lab.exports.targets import Target
@@ -156,8 +156,7 @@ def picture_page(cluster: Cluster, plan: Plan | None, node: str, path: Path, yam
             f"{str(path)!r}: the name must end in {' or '.join(PICTURES)} (PNG is a button in the browser)"
         )
     name = node or node_to_draw(plan) or next(iter(cluster.node_names), "")
-    if name not in cluster.node_by_name:
-        raise InputError(f"there is no node {name!r} in {cluster.name}; nodes: {', '.join(cluster.node_names[:8])}")
+    cluster.node_named(name)
     if path.suffix.lower() == ".svg":
         write_whole(path, hardware_svg(cluster, name, plan=plan))
     else:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
-from dra_lab.errors import DraLabError, InputError
+from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
@@ -90,6 +90,5 @@ def count_matches(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRele
 
 def check_node(cluster: Cluster, node: str) -> None:
     """Raise InputError where a node is named that the cluster does not have; "" leaves it open."""
-    if node and node not in cluster.node_by_name:
-        some = ", ".join(cluster.node_names[:8])
-        raise InputError(f"there is no node {node!r} in {cluster.name}; nodes: {some}")
+    if node:
+        cluster.node_named(node)

@@ -73,9 +73,7 @@ def when_idle(cluster: Cluster) -> Cluster:
 
 def _known(cluster: Cluster, nodes: Collection[str]) -> None:
     for name in nodes:
-        if name not in cluster.node_by_name:
-            some = ", ".join(cluster.node_names[:5]) or "none"
-            raise InputError(f"there is no node {name!r} in {cluster.name or 'the cluster'}; the first are {some}")
+        cluster.node_named(name)
 
 
 def _new_names(cluster: Cluster, like: str, count: int) -> tuple[str, ...]:

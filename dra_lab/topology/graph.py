@@ -17,7 +17,7 @@ def node_graph(cluster: Cluster, node_name: str) -> nx.DiGraph:
 
     A vertex is the path of a place, a tuple of (level, value) beginning with ("node", name), or a DeviceID. Its
     attributes: `level` ("node", "socket", "numaNode", "pcieRoot", "switch", "unknown", "device") and `label`; a device
-    has `kind` and `locality` as well. Vertices and edges come in bus order. Raises KeyError for an unknown node.
+    has `kind` and `locality` as well. Vertices and edges come in bus order. Raises NodeError for an unknown node.
     """
     # networkx takes a third of a second to import; only who asks for a graph waits for it.
     import networkx as nx

@@ -65,7 +65,7 @@ class SkippedDevice:
 def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     """Return the locality of every device that a node sees, in kube-scheduler's order; skipped devices come last.
 
-    Remembered for as long as the cluster's hardware stays. Raises KeyError for a node that the cluster does not have.
+    Remembered for as long as the cluster's hardware stays. Raises NodeError for a node that the cluster does not have.
     """
     # Plans are made in a second thread; the worst that two threads can do here is to compute the same value twice.
     memo = _memo(cluster)
@@ -79,7 +79,7 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
 def is_place_known(cluster: Cluster, nodes: Iterable[str], driver: str, level: str) -> bool:
     """Say whether of any device of a driver that these nodes see is known what shares a level with it (`shared_place`).
 
-    Equal nodes count once. Raises KeyError for a node that the cluster does not have.
+    Equal nodes count once. Raises NodeError for a node that the cluster does not have.
     """
     memo, done = _memo(cluster), set()
     for name in nodes:
@@ -94,7 +94,7 @@ def is_place_known(cluster: Cluster, nodes: Iterable[str], driver: str, level: s
 def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
     """Return the kind of every device that a node sees (`Locality.kind`), without working out where it sits.
 
-    Raises KeyError for a node that the cluster does not have.
+    Raises NodeError for a node that the cluster does not have.
     """
     memo = _memo(cluster)
     found = memo.nodes.get(node_name)

@@ -45,7 +45,7 @@ class Branch:
 
 
 def node_tree(cluster: Cluster, node_name: str) -> Branch:
-    """Return the tree of a node with every device once. Raises KeyError for a node that the cluster does not have."""
+    """Return the tree of a node with every device once. Raises NodeError for a node that the cluster does not have."""
     places: Mapping[DeviceID, Locality] = localities(cluster, node_name)
     known = sorted((locality for locality in places.values() if locality.known), key=device_order)
     unknown = sorted((locality for locality in places.values() if not locality.known), key=device_order)

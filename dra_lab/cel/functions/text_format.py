@@ -10,7 +10,7 @@ from typing import Any
 from dra_lab.cel.functions.limits import TEXT_LIMIT
 from dra_lab.cel.values import plain
 
-_CLAUSE = re.compile(r"%(?:(%)|(?:\.(\d{1,3}))?([sdfeboxX])|(.?))", re.DOTALL)
+_CLAUSE = re.compile(r"%(?:(%)|(?:\.(\d{1,3}))?([sdfeboxX])|(.?))", re.DOTALL | re.ASCII)
 _DEFAULT_PRECISION = 6
 
 

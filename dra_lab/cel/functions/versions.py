@@ -13,7 +13,7 @@ from dra_lab.errors import SemverError
 from dra_lab.model.semver import semver_key
 
 _T = cel.Type
-_LOOSE = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-+].*)?\Z", re.DOTALL)
+_LOOSE = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-+].*)?\Z", re.DOTALL | re.ASCII)
 
 
 def _normalized(text: str) -> str:

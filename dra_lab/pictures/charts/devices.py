@@ -34,7 +34,7 @@ def devices_chart(cluster: Cluster, node: str, plan: Plan | None = None) -> alt.
 
     Fields stand pool by pool in kube-scheduler's order, with the letter of their state and a short name; `plan` marks
     the devices that it takes on this node. Hovering tells model, holder and place. An Altair chart; printed, it is the
-    table of all devices. Raises KeyError for a node that the cluster does not have.
+    table of all devices. Raises NodeError for a node that the cluster does not have.
     """
     from dra_lab.pictures.charts import look
 

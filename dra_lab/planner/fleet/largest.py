@@ -119,7 +119,12 @@ class _Search:
 
 
 def multiple(claim: ClaimSketch, times: int, scale: Sequence[str] = ()) -> ClaimSketch:
-    """Return a claim with the counts and capacities of some requests, or of all, multiplied."""
+    """Return a claim with the counts and capacities of some requests, or of all, multiplied.
+
+    Raises InputError for `times` below 1: a request asks for one device at least.
+    """
+    if isinstance(times, bool) or not isinstance(times, int) or times < 1:
+        raise InputError(f"times must be a whole number, 1 or more, not {times!r}")
     chosen = set(scale) or {request.name for request in claim.requests}
     requests = tuple(_times(request, times) if request.name in chosen else request for request in claim.requests)
     return changed(claim, requests=requests)

@@ -26,7 +26,7 @@ OVER = f"+{TOPOLOGY}"
 """`CLUSTER+topo:FILE[,FILE...]`: the files are laid over the cluster (`with_overlay`)."""
 
 _LOOKED_AT = 2**16
-_COUNT = re.compile(r"(.*)\*(\d{1,5})(?:@(.*))?")
+_COUNT = re.compile(r"(.*)\*(\d{1,5})(?:@(.*))?", re.ASCII)
 
 
 def cluster_of_files(source: str | Path) -> Cluster | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dra_lab.model.numbers import whole_number
+
 _LONGEST = 40
 
 
 def number_of(version: str) -> int | None:
     """Return a resource version as a number, None where it is none."""
-    return int(version) if version.isascii() and version.isdigit() and len(version) <= _LONGEST else None
+    found = whole_number(version) if len(version) <= _LONGEST else None
+    return found if found is None or found >= 0 else None
 
 
 def went_back(version: str, known: str) -> bool:

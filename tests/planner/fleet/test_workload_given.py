@@ -1,0 +1,30 @@
+"""What a person may give as a workload, and what cannot be multiplied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dra_lab import ClaimSketch, Workload
+from dra_lab.errors import InputError
+from dra_lab.planner.fleet.largest import multiple
+
+ONE = ClaimSketch(name="one")
+
+
+def test_one_claim_stands_for_a_tuple_of_one():
+    """`Workload("a", sketch, 3)` says the same as `Workload("a", (sketch,), 3)`."""
+    assert Workload("a", ONE, 3) == Workload("a", (ONE,), 3) == Workload("a", [ONE], 3)
+
+
+def test_a_workload_can_be_changed_as_before():
+    """`dataclasses.replace` keeps the other fields."""
+    assert replace(Workload("a", ONE), replicas=5) == Workload(name="a", claims=(ONE,), replicas=5)
+
+
+@pytest.mark.parametrize("times", [0, -1, True, 1.5, "2"])
+def test_a_claim_is_multiplied_by_a_whole_number_from_one(times):
+    """A request for no device is none that the API server takes."""
+    with pytest.raises(InputError, match="times must be a whole number, 1 or more"):
+        multiple(ONE, times)
