@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dra_lab.checks.health import check_health
 from dra_lab.checks.in_use import check_counters
 from dra_lab.checks.in_use_audit import check_audit
+from dra_lab.checks.refused import check_refused_claims, check_refused_slices
 from dra_lab.checks.unused_claims import check_unused
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
@@ -164,10 +165,12 @@ _RULES_OF_HARDWARE: tuple[Rule, ...] = (
     check_places,
     check_lists,
     check_classes,
+    check_refused_slices,
 )
 """Those that look at slices, nodes and classes alone: what they find stays while these do."""
 
 _RULES: tuple[Rule, ...] = (
+    check_refused_claims,
     check_unused,
     check_counters,
     check_health,

@@ -1,0 +1,89 @@
+"""A cluster's file may hold objects that no API server takes: plans say so, once, in the notebook and the terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from dra_lab import Session, load_cluster, samples
+from dra_lab.checks.cluster import check_cluster
+from dra_lab.cli import main
+
+SLICE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: %s}
+spec:
+  driver: gpu.nvidia.com
+  nodeName: n1
+  pool: {name: %s, generation: 1, resourceSliceCount: 1}
+  devices:
+  - {name: gpu-0, attributes: {a: %s}}
+  - {name: gpu-1, attributes: {a: %s}}
+---
+"""
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: one, namespace: a}
+spec: {devices: {requests: [{name: gpu%s, exactly: {deviceClassName: gpu.nvidia.com, count: 1}}]}}
+"""
+CLASS = """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.nvidia.com}
+spec: {}
+---
+"""
+REFUSED = ["{int: 12345678901234567890123}", "{string: a, bool: true}", "{}", "{ints: [1, 12345678901234567890123]}"]
+
+
+def told(tmp_path, *texts):
+    """What is found to be refused in a cluster of texts, beside a claim that is right."""
+    (tmp_path / "cluster.yaml").write_text(CLASS + "".join(texts))
+    found = check_cluster(load_cluster(tmp_path / "cluster.yaml"))
+    return [finding for finding in found if finding.rule in ("api-undecodable", "api-refused")]
+
+
+@pytest.mark.parametrize("value", REFUSED)
+def test_an_attribute_that_the_api_server_refuses_is_told(value, tmp_path):
+    """A number beyond 64 bits, and a union with none or two members, name object and field."""
+    (finding,) = told(tmp_path, SLICE % ("s", "n1", "{int: 1}", value), CLAIM % "")
+    assert finding.subject == "ResourceSlice/s"
+    assert "spec.devices[1].attributes" in finding.origin.path
+
+
+@pytest.mark.parametrize("value", ["{int: 9223372036854775807}", "{int: -9223372036854775808}", "{string: ''}"])
+def test_an_attribute_that_the_api_server_takes_is_not_told(value, tmp_path):
+    """The limits themselves are numbers of 64 bits."""
+    assert told(tmp_path, SLICE % ("s", "n1", "{bool: false}", value), CLAIM % "") == []
+
+
+def test_the_same_of_many_objects_is_told_once(tmp_path):
+    """One finding counts the others."""
+    slices = [SLICE % (f"s{at}", f"p{at}", REFUSED[1], REFUSED[1]) for at in range(3)]
+    (finding,) = told(tmp_path, *slices, CLAIM % "")
+    assert "(5 more like it)" in finding.message
+
+
+def test_a_claim_with_both_ways_to_ask_is_told(tmp_path):
+    """`exactly` and `firstAvailable` exclude each other."""
+    both = ", firstAvailable: [{name: a, deviceClassName: gpu.nvidia.com}]"
+    (finding,) = told(tmp_path, SLICE % ("s", "n1", "{int: 1}", "{int: 2}"), CLAIM % both)
+    assert finding.subject == "ResourceClaim/one"
+
+
+def test_the_terminal_and_the_notebook_tell_it_once(tmp_path, capsys):
+    """Both show the same finding, one time."""
+    (told_once,) = told(tmp_path, SLICE % ("s", "n1", "{int: 1}", REFUSED[0]), CLAIM % "")
+    (tmp_path / "claim.yaml").write_text(CLAIM % "")
+    main(["plan", str(tmp_path / "cluster.yaml"), "--claim", str(tmp_path / "claim.yaml")])
+    session = Session(load_cluster(tmp_path / "cluster.yaml"))
+    session.wait()
+    assert (capsys.readouterr().err.count(str(told_once)), session.findings.count(told_once)) == (1, 1)
+
+
+@pytest.mark.parametrize("sample", [sample.name for sample in samples()])
+def test_no_sample_holds_an_object_that_is_refused(sample):
+    """They were recorded from API servers, or are written as these take them."""
+    found = check_cluster(load_cluster(sample if sample.startswith("sample:") else f"sample:{sample}"))
+    assert [f for f in found if f.rule in ("api-undecodable", "api-refused")] == []
