@@ -10,6 +10,7 @@ from msgspec.structs import replace as changed
 
 from dra_lab.checks.held_plan import HeldPlan, broken
 from dra_lab.checks.plan_places import asks_for_nics
+from dra_lab.checks.plan_room import MOST_NODES, fits_for_certain
 from dra_lab.checks.plan_words import proofs_told
 from dra_lab.checks.plans import check_plan
 from dra_lab.findings import Finding, sort_findings
@@ -34,8 +35,9 @@ def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -
     """Return every rule that a fleet's pods break, as errors.
 
     Every pod is held against `check_plan` with the devices of all other pods of the plan in use, so that their order
-    does not matter; then numbers of replicas, sums of the goals, bounds and status. The cluster is to be the one that
-    was planned on, with the device classes of the plan.
+    does not matter; then numbers of replicas, sums of the goals, bounds and status. If the plan says that no more
+    replicas fit, none may be placed beside it by taking the first devices that are left. The cluster is to be the one
+    that was planned on, with the device classes of the plan.
     """
     release = cluster.target_release(release)
     found = list(_numbers(plan))
@@ -46,6 +48,7 @@ def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -
         beside = _Beside(cluster, plan, release)
         for node in beside.on_node:
             found.extend(_on_node(beside, node, nics))
+        found.extend(_more_fit(beside))
     return sort_findings(found)
 
 
@@ -113,6 +116,13 @@ class _Beside:
         near.pop(id(replica))
         return tuple(self._claim(other, part if other.node == replica.node else None) for other in near.values())
 
+    def around(self, node: str) -> Cluster:
+        """Return the part of the cluster that matters on a node, with what the plan's pods hold of it."""
+        part = self.part(node)
+        far = self.plan.replicas if self._seen_by_several else self.on_node.get(node, ())
+        claims = (self._claim(replica, part if replica.node == node else None) for replica in far)
+        return part.with_objects(claims=(*part.claims, *claims))
+
     def _keys(self, replica: Replica) -> Iterator[tuple[str, ...]]:
         """Yield what a pod may have in common with pods on other nodes: devices, and pools with counters."""
         pools = {placement.device[:2] for placement in replica.placements} & self._seen_by_several
@@ -147,6 +157,32 @@ def _on_node(beside: _Beside, node: str, nics: Mapping[str, bool]) -> Iterator[F
             yield broken("served", replica.workload, f"replica {replica.number} has no devices")
         for finding in check_plan(around, one, beside.release, asks_for_nics=nics[replica.workload]):
             yield replace(finding, subject=f"{replica.workload}/{replica.number}: {finding.subject}")
+
+
+def _more_fit(beside: _Beside) -> Iterator[Finding]:
+    """A plan that says that no more fit has no node on which one more replica can be placed.
+
+    With `objective` "nodes" it says that not all fit together, which is held for one workload on nodes of their own.
+    """
+    plan = beside.plan
+    none_at_all = plan.status is PlanStatus.INFEASIBLE
+    missing = plan.goal(UNPLACED)
+    if not none_at_all and (missing is None or not missing.proven or not missing.value):
+        return
+    together = none_at_all and plan.objective == "nodes"
+    if together and (len(plan.workloads) > 1 or beside.cluster.network_slices):
+        return
+    for workload in plan.workloads:
+        left = workload.replicas - plan.placed[workload.name]
+        wanted, found = (left if together else min(left, 1)), 0
+        for node in beside.cluster.node_names[:MOST_NODES] if wanted else ():
+            drawn = Plan(PlanStatus.FEASIBLE, _drawn(workload), node=node)
+            held = HeldPlan(beside.around(node), drawn, beside.release)
+            found += fits_for_certain(held, wanted - found)
+            if found >= wanted:
+                text = f"the plan says that no more fit, but counting places {found} more; the last one on {node}"
+                yield broken("room", workload.name, text)
+                break
 
 
 def _drawn(workload: Workload) -> ClaimSketch:

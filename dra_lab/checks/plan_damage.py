@@ -54,9 +54,9 @@ def damage_told(held: HeldPlan, others: Others) -> Iterator[Finding]:
 class Others:
     """The replicas of a plan's claim that fit on its node as things are, every preferred link of theirs being kept."""
 
-    def __init__(self, held: HeldPlan) -> None:
+    def __init__(self, held: HeldPlan, most_devices: int = MOST_DEVICES) -> None:
         """Take a plan's cluster, node and drawing; its devices do not matter."""
-        self.held = held
+        self.held, self.most_devices = held, most_devices
         self.links = [replace(link, must=True) for link in held.plan.sketch.links]
         self._steps, self._hopeless = 0, False
         self._choices: dict[str, tuple[tuple[tuple[DeviceID, ...], Use], ...]] = {}
@@ -74,13 +74,25 @@ class Others:
             self._hopeless = True
             return None
 
+    def for_certain(self, wanted: int) -> int:
+        """Return how many replicas fit for certain, at most `wanted`: each takes the first way that is left."""
+        found, self._steps = 0, 0
+        try:
+            free = dict(self._free)
+            while found < wanted and (use := next(self._served((), {}, free), None)) is not None:
+                free.update({name: free[name] - amount for name, amount in use.items()})
+                found += 1
+        except _Unknown:
+            pass
+        return found
+
     # ---------------------------------------------------------------- what there is
 
     @cached_property
     def _able(self) -> Mapping[str, tuple[DeviceID, ...]]:
         """Return the devices that may serve each way to ask, by its reference."""
         held = self.held
-        if len(held.devices) > MOST_DEVICES or any(ask.admin_access for ask in held.ways.values()):
+        if len(held.devices) > self.most_devices or any(ask.admin_access for ask in held.ways.values()):
             raise _Unknown
         return {
             reference: tuple(
@@ -157,7 +169,7 @@ class Others:
         """Return what a replica may take, each once, without what takes more of all than another one."""
         self._steps = 0
         found: dict[frozenset[tuple[Hashable, Amount]], Use] = {}
-        for use in self._served((), {}):
+        for use in self._served((), {}, self._free):
             own = {name: amount for name, amount in use.items() if amount}
             found[frozenset(own.items())] = own
             if not own or len(found) > MOST_WAYS:
@@ -165,8 +177,8 @@ class Others:
         uses = found.values()
         return tuple(use for use in uses if not any(_within(less, use) for less in uses if less is not use))
 
-    def _served(self, parts: tuple[_Part, ...], use: Use) -> Iterator[Use]:
-        """Serve the requests that come after some parts, in every way."""
+    def _served(self, parts: tuple[_Part, ...], use: Use, free: Use) -> Iterator[Use]:
+        """Serve the requests that come after some parts from what is free, in every way."""
         requests = self.held.plan.sketch.requests
         if len(parts) == len(requests):
             yield use
@@ -176,8 +188,8 @@ class Others:
             for devices, more in self._picked(ask):
                 self._step()
                 longer = (*parts, (ask, devices))
-                if self._keeps(longer, pairs=whole) and _within(both := _sum((use, more)), self._free):
-                    yield from self._served(longer, both)
+                if self._keeps(longer, pairs=whole) and _within(both := _sum((use, more)), free):
+                    yield from self._served(longer, both, free)
 
     def _picked(self, ask: Ask) -> Sequence[tuple[tuple[DeviceID, ...], Use]]:
         """Return every choice of devices for a request, but for those that nothing tells apart; and what it takes."""
@@ -191,8 +203,10 @@ class Others:
         if ask.all_devices:
             every = all_devices(held, ask)
             wanted = len(every)
-            if not every or set(every) != set(able) or any(looks_at_every(held, ask)):
+            if not every or not set(every) <= set(able) or any(looks_at_every(held, ask)):
                 return
+            # Up to 1.36, All does not mean a shareable device that has too little left.
+            able = tuple(every)
         alike: dict[Hashable, list[DeviceID]] = {}
         for device in able:
             alike.setdefault(self._names[device], []).append(device)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -11,6 +11,7 @@ from dra_lab.checks.plan_amounts import capacity_kept, counters_kept, is_split
 from dra_lab.checks.plan_damage import Others, damage_told
 from dra_lab.checks.plan_devices import all_devices, looks_at_every, stopping
 from dra_lab.checks.plan_places import goals_told, links_kept
+from dra_lab.checks.plan_room import fits_after_all
 from dra_lab.checks.plan_words import told_of_itself
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
@@ -22,7 +23,12 @@ from dra_lab.model.sketch import MAX_DEVICES
 
 
 def check_plan(
-    cluster: Cluster, plan: Plan, release: KubernetesRelease, *, asks_for_nics: bool | None = None
+    cluster: Cluster,
+    plan: Plan,
+    release: KubernetesRelease,
+    *,
+    asks_for_nics: bool | None = None,
+    nodes: Collection[str] | None = None,
 ) -> tuple[Finding, ...]:
     """Return every rule that a plan breaks, as errors.
 
@@ -32,7 +38,8 @@ def check_plan(
     values of the goals. `damage`, which is about other pods, is counted anew where trying all replicas is short
     (`plan_damage`); of replicas without end the plan says the most it can be, which is not checked further. Then
     status, bounds and proofs, and that its node classes cover every node; and the devices and goals of kube-scheduler's
-    first fits, but for links.
+    first fits, but for links. And no node is called one that cannot take the claim if placing it there is simple
+    (`plan_room`); `nodes` are those on which the pod may run, None for all.
 
     The cluster is to be the one that was planned on, with the device classes of the plan; where it is only a part of
     that one, `asks_for_nics` says whether the plan's requests may take a NIC anywhere in the whole.
@@ -47,6 +54,7 @@ def check_plan(
         if not found and fit is not None and fit.placements:
             taken = HeldPlan(cluster, replace(plan, placements=fit.placements, goals=fit.goals), release, asks_for_nics)
             found.extend(replace(f, subject=f"{title}: {f.subject}") for f in _broken(taken, others, _RULES))
+    found.extend(fits_after_all(held, nodes))
     return sort_findings(found)
 
 

@@ -426,7 +426,7 @@ def random_claims(rng: random.Random, family: str) -> tuple[Claim, ...]:
         "pairs apart on roots": (Apart(rng.choice([2, 3]), nics=True),),
         "GPU, NIC and CPUs": (WithCores(rng.choice([1, 1, 2]), 1, cores),),
         "shares": (Cores(cores),),
-        "two shares": (Cores(cores), Cores(rng.choice([4, 6, 7, 12]))),
+        "two shares": (Cores(cores), Cores(rng.choice([4, 6, 7, 8]))),
         "partitions": (Partition(first),),
         "partitions with a NIC": (Partition(first, nic=True),),
         "two sizes of partitions": (Partition(first), Partition(second)),

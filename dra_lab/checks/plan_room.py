@@ -1,0 +1,58 @@
+"""What a plan says does not fit, contradicted by placing it: one replica after another, and no solver."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from dra_lab.checks.held_plan import HeldPlan, broken
+from dra_lab.checks.plan_damage import Others
+from dra_lab.findings import Finding
+from dra_lab.model.plan import NodeFit
+from dra_lab.model.sketch import How
+
+MOST_DEVICES = 512
+"""Devices on a node above which nothing is placed on it here."""
+
+MOST_NODES = 100
+"""Nodes that are tried."""
+
+
+def fits_for_certain(held: HeldPlan, wanted: int = 1) -> int:
+    """Return how many replicas of a plan's claim fit on its node for certain, at most `wanted`.
+
+    Every link is kept, preferred ones too. The answer is 0 if nothing was found, or if a rule is not tried here:
+    requests for all devices, several one-to-one links, incomplete pools, selectors that fail, compatibility groups.
+    """
+    return Others(held, MOST_DEVICES).for_certain(wanted) if _is_simple(held) else 0
+
+
+def _is_simple(held: HeldPlan) -> bool:
+    """Say whether every device can be judged by itself."""
+    if held.plan.node not in held.cluster.node_by_name or any(ask.all_devices for ask in held.ways.values()):
+        return False
+    if sum(link.how is How.PAIRWISE for link in held.plan.sketch.links) > 1:
+        return False
+    if any(pool.invalid or not pool.complete for pool in held.pools):
+        return False
+    return not any(
+        any(use.compatibility_groups for use in device.consumes_counters)
+        or any(held.matching.match(ask, name.driver, device).stage == "error" for ask in held.ways.values())
+        for name, device in held.devices.items()
+    )
+
+
+def fits_after_all(held: HeldPlan, nodes: Collection[str] | None) -> Iterator[Finding]:
+    """A node on which the claim can be placed is not called one that cannot take it.
+
+    `nodes` are those on which the pod may run, None for all. Claims that hold devices already tie the pod to nodes in
+    ways that are not tried here.
+    """
+    if held.plan.allocated_claims:
+        return
+    refused = [equal.nodes[0] for equal in held.plan.node_classes if equal.fit is NodeFit.NO and equal.nodes]
+    for node in refused[:MOST_NODES]:
+        if nodes is not None and node not in nodes:
+            continue
+        if fits_for_certain(replace(held, plan=replace(held.plan, node=node))):
+            yield broken("room", node, "the plan says that the claim does not fit, but counting places it")
