@@ -42,9 +42,19 @@ def test_gb200_has_the_node_with_cpus_and_its_cpus(own):
         ((("0-71", "0-8", "1"),), [0]),
         ((("0-71", "0,4-11", "4"), ("72-143", "1,12-19", "12")), [0, 1]),
         ((("72-143", "1,18-33", "N/A"),), [1]),
+        ((("0-71", "0,3-9,11-17", "2"), ("72-143", "1,19-25,27-33", "18")), [0, 1]),
+        ((("0-71", "0,3-9,11-17", "N/A"), ("72-143", "1,19-25,27-33", "N/A")), [0, 1]),
         ((("0-71", "0,2-5", "N/A"), ("0-71", "0", "N/A")), [0, 0]),
     ],
-    ids=["GH200", "GH200 with its id", "four GH200", "one GPU of GB200", "another row names the node alone"],
+    ids=[
+        "GH200",
+        "GH200 with its id",
+        "four GH200",
+        "one GPU of GB200",
+        "GB200 without own nodes",
+        "the same without ids",
+        "another row names the node alone",
+    ],
 )
 def test_other_graces_have_the_node_with_cpus(rows, expected):
     """The nodes of GPU memory come behind the nodes with CPUs, however many GPUs are listed."""

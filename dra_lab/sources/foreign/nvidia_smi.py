@@ -112,14 +112,16 @@ def _node_with_cpus(nodes: tuple[int, ...], alone: Collection[int]) -> tuple[int
     """Return the node with CPUs of a list, all of the list if that is not certain.
 
     `alone` are the nodes that a row names alone, so they have CPUs. The driver of a GPU with memory of its own numbers
-    eight nodes for each GPU, behind all nodes with CPUs (GB200: `0,2-17` and `1,18-33`; GH200: `0-8`).
+    eight nodes for each GPU, behind all nodes with CPUs, and the list may lack the first of the eight (GB200: `0,2-17`,
+    or `0,3-9,11-17`; GH200: `0-8`).
     """
     if len(nodes) < 2:
         return nodes
     first, *others = nodes
-    in_a_row = others == list(range(others[0], others[0] + len(others)))
-    of_gpus = len(others) % _NODES_OF_A_GPU == 0 or (others[0] > first + 1 and len(others) > 1)
-    return (first,) if in_a_row and of_gpus and not set(others) & set(alone) else nodes
+    ends = [node for node in others if not {node - 1, node + 1} <= set(others)]
+    in_runs = all({node - 1, node + 1} & set(others) for node in ends)
+    behind = in_runs if others[0] > first + 1 else len(ends) == 2 and len(others) % _NODES_OF_A_GPU == 0
+    return (first,) if behind and not set(others) & set(alone) else nodes
 
 
 def _tell_several_nodes(matrix: Matrix, with_cpus: Mapping[str, tuple[int, ...]], findings: list[Finding]) -> None:
