@@ -80,7 +80,7 @@ def _all_well(row: Mapping[str, str]) -> bool:
 
 
 @MISSING
-@pytest.mark.parametrize("name", tenth())
+@pytest.mark.parametrize("name", tenth(), ids=str)
 def test_a_tenth_of_the_real_files(name, tmp_path):
     """Each command answers a real file as expected, and no answer contradicts itself."""
     assert held(name, tmp_path) == (expected(name), [])
@@ -88,7 +88,7 @@ def test_a_tenth_of_the_real_files(name, tmp_path):
 
 @MISSING
 @pytest.mark.long
-@pytest.mark.parametrize("name", sorted(set(rows()) - set(tenth())))
+@pytest.mark.parametrize("name", sorted(set(rows()) - set(tenth())), ids=str)
 def test_the_other_real_files(name, tmp_path):
     """Each command answers a real file as expected, and no answer contradicts itself."""
     assert held(name, tmp_path) == (expected(name), [])
@@ -96,7 +96,7 @@ def test_the_other_real_files(name, tmp_path):
 
 @MISSING
 @pytest.mark.long
-@pytest.mark.parametrize("name", sorted(rows()))
+@pytest.mark.parametrize("name", sorted(rows()), ids=str)
 def test_json_says_what_the_text_says(name, tmp_path):
     """`plan` and `check` end with the same status as JSON and as text, and the JSON does not contradict itself."""
     found = answers(name, rows()[name]["cluster"], tmp_path, ("plan", "check"), more=("--format", "json"))
