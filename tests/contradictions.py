@@ -1,128 +1,186 @@
-"""Statements of one answer that exclude each other: what no command may print, whatever it was asked."""
+"""A detector for answers that contain two statements which exclude each other, in text and in JSON.
+
+`TEXT` is the list of pairs for texts: terminal, Markdown, plain text of a notebook, findings on standard error. If both
+patterns match, the answer contradicts itself; with a group `subject` in both, only if they say it of the same subject.
+`VALUES` is the list of rules for JSON. `of_text` and `of_value` return what was found, in words, [] for nothing.
+"""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-from dra_lab.drivers import documented_class
 
-_ALL_FITS = re.compile(r"everything fits|all objects are valid and fit", re.IGNORECASE)
-_GIVES_UP = re.compile(r"gives up (?:the|this|every) pod")
-_MISFIT = re.compile(r"does not fit|Does not fit|is refused|without a place|no node can serve it")
-_OPEN = re.compile(r"not decided|could be decided|not checked|nothing was checked", re.IGNORECASE)
-_NONE = re.compile(r"(?<!\d)0 (?:not|of)\b[^.,;\n]*")
-_SUBJECT = re.compile(r"^(\S+/\S+): (fits|does not fit|not decided|not checked)\b", re.MULTILINE)
-_NO_MORE = re.compile(r"no more fit, proven|no more fit \(proven\)")
-_MORE = re.compile(r"\b([1-9]\d*) more(?:,| fit| pods| replicas)[^\n]*")
-_ANNOUNCED = re.compile(
-    r"(\S+): this DeviceClass is not in [^;\n]*; the (?:class that its driver documents|documented one)"
+class Pair(NamedTuple):
+    """Two statements that exclude each other, each as a pattern over lines."""
+
+    name: str
+    one: str
+    other: str
+
+
+_GIVEN_UP = r"(?<!if )(?:gives? up|giving up) (?:the|a) (?:whole )?pod|gives? up \("
+_ALL_FIT = r"everything fits|^[\d,]+ objects?: [\d,]+ valid and fitting, 0 not valid or not fitting, 0 not checked"
+_OPEN = r"^(?:Not decided|Not checked|Not answered): "
+
+TEXT: tuple[Pair, ...] = (
+    # fits / gives up
+    Pair("an answer fits, and kube-scheduler gives up its pod", r"^(?:Fits on [1-9]|Best on )", _GIVEN_UP),
+    Pair(
+        "a workload fits, and kube-scheduler gives up its pod",
+        r"^(?P<subject>\S+/\S+)[^:\n]*: fits$",
+        rf"^(?:error|warning): .*\b(?P<subject>[A-Z]\w+/[\w.-]+)\b.*(?:{_GIVEN_UP})",
+    ),
+    Pair("everything fits, and a pod is given up", _ALL_FIT, _GIVEN_UP),
+    # fits / does not fit / not checked
+    Pair("an answer fits and does not fit", r"^Fits on [1-9]", r"^Does not fit: "),
+    Pair("an answer fits and is open", r"^Fits on [1-9]", _OPEN),
+    Pair("everything fits, and something does not", _ALL_FIT, r"^\S.*: (?:does not fit|not checked|not decided)$"),
+    Pair("everything fits, and there is an error", _ALL_FIT, r"^error: "),
+    Pair(
+        "a workload fits and does not fit",
+        r"^(?P<subject>\S+/\S+): fits$",
+        r"^(?P<subject>\S+/\S+): (?:does not fit|not checked|not decided)$",
+    ),
+    Pair("there is nothing to check, and something was checked", r"^Nothing to check", r"^\S+/\S+: (?:fits|does not)"),
+    # used / does not exist
+    Pair(
+        "a class is used and does not exist",
+        r"(?P<subject>[\w.-]+): this DeviceClass is not in what was (?:read|given); .* (?:is used|looked at)",
+        r"DeviceClass '(?P<subject>[\w.-]+)' does not exist",
+    ),
+    Pair(
+        "a class is documented and not known",
+        r"(?P<subject>[\w.-]+): this DeviceClass is not in what was (?:read|given); .* (?:is used|looked at)",
+        r"(?P<subject>[\w.-]+): this DeviceClass is not in the cluster and not documented",
+    ),
+    # proven / more fit
+    Pair("no more fit, and more fit", r"no more fit, proven", r"^ *warning: .*proof-withdrawn|nothing of it counts as"),
+    Pair("not one fits, and more fit", r"^Not one replica fits, proven", r"^ +[^:\n]+: (?:at least )?[1-9][\d,]* more"),
+    Pair(
+        "a claim fits not even once, and more of it fit",
+        r"^ +(?P<subject>[^:\n]+): not even once, proven",
+        r"^ +(?P<subject>[^:\n]+): (?:at least )?[1-9][\d,]* more",
+    ),
+    # proven / not proven
+    Pair("every goal is proven, and one is not", r"Every goal is proven best", r"^ .*\S {2,}not proven"),
+    Pair("the best is proven and not proven", r"^.*Best on [^.\n]*[^t] proven\.", r"best so far, not proven"),
+    # as planned / not as planned
+    Pair(
+        "every replica is allocated as planned, and one is not",
+        r"\b(?P<subject>[1-9]\d*) of (?P=subject) as planned(?! \()|exactly this plan",
+        r"export-not-as-planned|does not allocate every replica as planned",
+    ),
+    # announced / unused
+    Pair(
+        "a class is exported, and cannot be",
+        r"(?P<subject>[\w.-]+): this DeviceClass .* exported with the claim",
+        r"(?P<subject>[\w.-]+): .* is not exported",
+    ),
 )
-_WHOLE_DRIVER = re.compile(r"\s*device\.driver == ['\"][a-z0-9.-]+['\"]\s*")
-_COUNTS = re.compile(r"(\d+) objects?: (\d+) valid and fitting, (\d+) not valid or not fitting, (\d+) not checked")
-_PLACED = re.compile(r"^(\d+) of (\d+) replicas placed", re.MULTILINE)
-_TIMES = re.compile(r"Fits (\d+) times?, (\d+) wanted")
-_ERROR = re.compile(r"^error: ", re.MULTILINE)
 
 
-def contradictions(command: str, status: int, out: str, err: str, drivers: Collection[str] = ()) -> list[str]:
-    """Return what excludes what in an answer, one sentence each; nothing for an answer that agrees with itself.
+def of_text(text: str) -> list[str]:
+    """Return the contradictions in a text."""
+    found = [pair.name for pair in TEXT if _both(pair, text)]
+    return [*found, *_short_and_more(text), *_counts(text)]
 
-    Args:
-        command: The command that answered.
-        status: Its exit status.
-        out: Its standard output, as text or as one JSON object.
-        err: Its standard error.
-        drivers: The drivers that publish devices in the cluster; a documented class of theirs selects devices.
-    """
-    found = [*_of_text(command, status, out, err), *_of_classes(f"{out}\n{err}", drivers)]
-    if out.lstrip().startswith("{"):
-        found += _of_json(status, json.loads(out))
+
+def _both(pair: Pair, text: str) -> bool:
+    one, other = (list(re.finditer(part, text, re.MULTILINE)) for part in (pair.one, pair.other))
+    if "(?P<subject>" not in pair.one or "(?P<subject>" not in pair.other:
+        return bool(one and other)
+    return bool({match["subject"] for match in one} & {match["subject"] for match in other})
+
+
+def _short_and_more(text: str) -> Iterator[str]:
+    """Yield a workload of which fewer are placed than wanted, "no more fit, proven", and of which more fit after it."""
+    if "no more fit, proven" not in text:
+        return
+    rows = re.findall(r"^  (\S.*?) {2,}([\d,]+) {2,}([\d,]+)$", text, re.MULTILINE)
+    short = {name for name, wanted, placed in rows if int(placed.replace(",", "")) < int(wanted.replace(",", ""))}
+    for name, more in re.findall(r"^ +([^:\n]+): (?:at least )?([1-9][\d,]*) more", text, re.MULTILINE):
+        if name in short:
+            yield f"no more fit, proven, and {more} more of {name} fit"
+
+
+def _counts(text: str) -> Iterator[str]:
+    """Yield a last line of `check` whose counts do not add up."""
+    line = re.search(
+        r"^(\d+) objects?: (\d+) valid and fitting, (\d+) not valid.*?, (\d+) not checked", text, re.MULTILINE
+    )
+    if line is not None and int(line[1]) != sum(int(line[part]) for part in (2, 3, 4)):
+        yield f"the counts of the last line do not add up: {line[0]}"
+
+
+def _check(value: dict[str, Any]) -> Iterator[str]:
+    found = {item["outcome"] for item in value["objects"]}
+    errors = [finding for finding in value["findings"] if finding["severity"] == "error"]
+    if value["outcome"] == "fits" and (found - {"fits"} or errors):
+        yield "the check fits, and an object does not or a finding is an error"
+    if value["outcome"] == "does-not-fit" and not (errors or "does-not-fit" in found):
+        yield "the check does not fit, and nothing says what"
+    if value["outcome"] in ("not-checked", "stopped") and ("does-not-fit" in found or errors):
+        yield "the check is open, and something does not fit"
+    for item in value["workloads"]:
+        if item["outcome"] == "fits" and item["times"] is not None and item["times"] < item["wanted"]:
+            yield f"{item['subject']} fits, {item['times']} of {item['wanted']} times"
+        if item["outcome"] == "fits" and item["plan"] and (item["plan"].get("firstFit") or {}).get("status") == "error":
+            yield f"{item['subject']} fits, and kube-scheduler gives up its pod"
+
+
+def _plan(value: dict[str, Any]) -> Iterator[str]:
+    if value["fits"] != bool(value["node"]):
+        yield "the plan fits without a node, or does not fit on one"
+    if value["fits"] and value["shortfalls"]:
+        yield "the plan fits, and gives reasons why not"
+    if value["status"] == "optimal" and not all(goal["proven"] for goal in value["goals"]):
+        yield "the plan is optimal, and a goal is not proven"
+    if value["fits"] != bool(value["nodes"]["fitting"]):
+        yield "the plan fits on no node, or not on nodes where it fits"
+
+
+def _fleet(value: dict[str, Any]) -> Iterator[str]:
+    unplaced = {goal["goal"]: goal for goal in value["goals"]}.get("unplaced")
+    short = {w["name"] for w in value["workloads"] if w["placed"] < w["replicas"]}
+    claimed = value["status"] == "infeasible" or (unplaced is not None and unplaced["bound"])
+    for room in value.get("after", {}).get("more", ()):
+        if room["count"] and room["workload"] in short and claimed and value["objective"] == "replicas":
+            yield f"not more replicas fit, proven, and {room['count']} more of {room['workload']} do"
+    if sum(w["placed"] for w in value["workloads"]) != len(value["replicas"]):
+        yield "the replicas are not those that are placed"
+    if unplaced is not None and unplaced["value"] != sum(w["replicas"] - w["placed"] for w in value["workloads"]):
+        yield "the goal counts other replicas than are not placed"
+    for job in value.get("after", {}).get("largestJobs", ()):
+        rooms = [room for room in value["after"]["more"] if room["workload"] == job["claim"]]
+        if any(room["count"] > job["replicasBound"] or job["replicas"] > room["bound"] for room in rooms):
+            yield f"after the plan one number of pods of {job['claim']} fits, and another one starts together"
+
+
+def _goals(value: dict[str, Any]) -> Iterator[str]:
+    for goal in value.get("goals", ()):
+        if goal["bound"] is not None and goal["bound"] > goal["value"]:
+            yield f"the goal {goal['goal']} is better than its bound"
+        if goal["proven"] and goal["bound"] is not None and goal["bound"] < goal["value"]:
+            yield f"the goal {goal['goal']} is proven, and may be better"
+
+
+VALUES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {"Check": _check, "Plan": _plan, "FleetPlan": _fleet}
+"""The rules for JSON, by its `kind`."""
+
+
+def of_value(value: dict[str, Any]) -> list[str]:
+    """Return the contradictions in an answer as JSON, those of plans in it included."""
+    found = [*VALUES.get(value.get("kind", ""), lambda _: iter(()))(value), *_goals(value)]
+    for item in value.get("workloads", ()):
+        if isinstance(item.get("plan"), dict):
+            found += of_value(item["plan"])
     return found
 
 
-def _of_text(command: str, status: int, out: str, err: str) -> Iterator[str]:
-    text = f"{out}\n{err}"
-    if "Traceback (most recent call last)" in text:
-        yield "the answer holds a traceback"
-    yield from _of_status(command, status, out, err)
-    if _ALL_FITS.search(out):
-        for pattern in (_GIVES_UP, _MISFIT, _OPEN, _ERROR):
-            if (other := pattern.search(_NONE.sub("", text))) is not None:
-                yield f"everything fits, but the answer says {other[0]!r}"
-    if _NO_MORE.search(text) and (more := _MORE.search(text)) is not None:
-        yield f"no more fit, but the answer says {more[0]!r}"
-    yield from _of_subjects(text)
-    yield from _of_counts(text, status)
-
-
-def _of_status(command: str, status: int, out: str, err: str) -> Iterator[str]:
-    refused = _ERROR.search(err) is not None and not out.strip()
-    if status == 0 and command in ("plan", "check"):
-        verdicts = "\n".join(line for line in out.splitlines() if not line.startswith((" ", "warning: ", "note: ")))
-        for pattern in (_MISFIT, _ERROR):
-            if (other := pattern.search(_NONE.sub("", verdicts))) is not None:
-                yield f"the exit status is 0, but the answer says {other[0]!r}"
-    if status == 0 and refused:
-        yield "the exit status is 0, but the command was refused"
-    if status == 1 and command == "plan" and re.search(r"^Fits on ", out, re.MULTILINE):
-        yield "the exit status is 1, but the plan says that it fits"
-    if status != 0 and _ALL_FITS.search(out):
-        yield f"the exit status is {status}, but everything fits"
-
-
-def _of_subjects(text: str) -> Iterator[str]:
-    """Yield objects with two verdicts, and objects that fit beside an error that kube-scheduler gives up on them."""
-    verdicts: dict[str, set[str]] = {}
-    for subject, verdict in _SUBJECT.findall(text):
-        verdicts.setdefault(subject, set()).add(verdict)
-    for subject, said in verdicts.items():
-        if len(said) > 1:
-            yield f"{subject} {' and '.join(sorted(said))}"
-        for line in text.splitlines():
-            about = line.startswith("error: ") and f"{subject}:" in line
-            if said == {"fits"} and about and (_GIVES_UP.search(line) or _MISFIT.search(line)):
-                yield f"{subject} fits, but an error says that it does not: {line[:200]}"
-    for times, wanted in _TIMES.findall(text):
-        if int(times) < int(wanted) and "fits" in set().union(*verdicts.values()) and len(verdicts) == 1:
-            yield f"it fits {times} times of {wanted}, and is said to fit"
-
-
-def _of_classes(text: str, drivers: Collection[str]) -> Iterator[str]:
-    """Yield classes that the answer announces as used and then counts as if there were none.
-
-    Only classes count that select every device of a driver with devices: another class may rightly select none.
-    """
-    for name in dict.fromkeys(_ANNOUNCED.findall(text)):
-        driver, documented = documented_class(name) or ("", None)
-        whole = documented is not None and all(_WHOLE_DRIVER.fullmatch(text) for text in documented.selectors)
-        if driver in drivers and whole and re.search(rf"\b0 (?:are )?of class {re.escape(name)}(?![\w.-])", text):
-            yield f"the documented class {name} is announced, but no device is of it"
-
-
-def _of_counts(text: str, status: int) -> Iterator[str]:
-    for counted in _COUNTS.finditer(text):
-        objects, fitting, wrong, unchecked = map(int, counted.groups())
-        if objects != fitting + wrong + unchecked:
-            yield f"the outcomes do not add up: {counted[0]}"
-        if wrong and status != 1:
-            yield f"{wrong} objects do not fit, but the exit status is {status}"
-        if status == 1 and not wrong and not _ERROR.search(text):
-            yield "the exit status is 1, but no object and no error says why"
-    for placed, wanted in _PLACED.findall(text):
-        if status == 0 and int(placed) < int(wanted):
-            yield f"{placed} of {wanted} replicas are placed, but the exit status is 0"
-
-
-def _of_json(status: int, answer: Mapping[str, Any]) -> Iterator[str]:
-    outcome = answer.get("outcome")
-    expected = {"fits": (0,), "does-not-fit": (1,), "not-checked": (0, 2), "stopped": (2,)}
-    if outcome in expected and status not in expected[outcome]:
-        yield f"the outcome is {outcome}, but the exit status is {status}"
-    errors = [item for item in answer.get("findings") or () if item.get("severity") == "error"]
-    if outcome == "fits" and any(_GIVES_UP.search(str(item.get("message"))) for item in errors):
-        yield "the outcome is fits, but a finding says that kube-scheduler gives up the pod"
-    if outcome == "fits" and any(item.get("outcome") == "does-not-fit" for item in answer.get("objects") or ()):
-        yield "the outcome is fits, but an object does not fit"
+def of_status(value: dict[str, Any], status: int) -> list[str]:
+    """Return whether the exit status contradicts the `outcome` of an answer as JSON."""
+    means = {"fits": 0, "does-not-fit": 1, "not-checked": 2, "stopped": 2}
+    expected = means.get(value.get("outcome", ""), status)
+    return [] if status == expected else [f"the exit status is {status}, and the outcome {value['outcome']}"]

@@ -70,8 +70,11 @@ def _one_of_many(options: argparse.Namespace, pod: AskedPod) -> Iterator[Finding
 
 def _tell(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: Iterable[Finding]) -> None:
     """Print the answer, and on standard error what was noticed."""
+    from dra_lab.exports.sentences import given_up
     from dra_lab.exports.text import plan_json, plan_text
 
+    findings = tuple(findings)
+    plan = given_up(plan, findings)
     if options.format == "json":
         print(json.dumps(plan_json(plan), indent=2, ensure_ascii=False))
     else:

@@ -123,6 +123,7 @@ def run_fleet(options: argparse.Namespace) -> int:
             cancel=cancel,
         )
         rooms, jobs, lost = _after(cluster, workloads, release, plan, options.time_limit, waiting.tell, cancel)
+    plan = plan.held_against(rooms)
     if options.format == "json":
         print(json.dumps(_json(plan, rooms, jobs, lost), indent=2, ensure_ascii=False))
     else:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus
 from dra_lab.pictures.words import counted
 from dra_lab.topology.locality import localities
+
+GIVES_UP = "manifest-gives-up"
+"""Rule of the findings that say on which nodes kube-scheduler gives up the pod (`exports.replay`)."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -16,6 +21,19 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\
 def printable(text: str) -> str:
     """Return text from a cluster without what steers a terminal or turns the direction of writing."""
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def given_up(plan: Plan, findings: Iterable[Finding]) -> Plan:
+    """Return the plan as the answer for a manifest that kube-scheduler gives up, if a finding says that it does.
+
+    The plan itself knows kube-scheduler's search on its own node only; a finding knows that of every node. An error on
+    any node ends the whole attempt, so that an answer with "fits" beside it would contradict itself.
+    """
+    found = next((f for f in findings if f.rule == GIVES_UP and f.severity is Severity.ERROR), None)
+    if found is None or not plan.fits or plan.first_fit is None or plan.first_fit.status is FirstFitStatus.ERROR:
+        return plan
+    first_fit = FirstFit(FirstFitStatus.ERROR, message=f"on {found.subject}", recorded=plan.first_fit.recorded)
+    return replace(plan, first_fit=first_fit)
 
 
 def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
@@ -54,6 +72,9 @@ def headline(plan: Plan, cluster: Cluster | None = None) -> str:
 def _where(plan: Plan, cluster: Cluster | None) -> str:
     total = sum(len(node_class.nodes) for node_class in plan.node_classes)
     now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)
+    if plan.first_fit is not None and plan.first_fit.status is FirstFitStatus.ERROR:
+        # devices for it exist, and no pod starts: "fits" would say that one does
+        return f"An allocation exists on {now:,} of {counted(total, 'node')}, but no pod starts with this manifest."
     when_idle = f" ({idle:,} when idle)" if idle > now else ""
     # without claims nobody knows what is in use now, and with those of some namespaces not all of it
     when = f" now{when_idle}"

@@ -14,7 +14,7 @@ from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.exported import exported_outcomes
 from dra_lab.gitops.extended import extended_spec
-from dra_lab.gitops.fits import Question, answer_question, plan_together, together_findings, with_together
+from dra_lab.gitops.fits import Question, answer_question, plan_together, short_of, together_findings, with_together
 from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.kustomize import renamed_findings
 from dra_lab.gitops.matches import check_matches
@@ -82,7 +82,7 @@ def check_manifests(
         findings += together_findings(together)
         reviewed = with_together(reviewed, together)
     records, told = exported_outcomes(manifests, cluster, allow_worse=allow_worse)
-    answered = Answered(claims, reviewed, findings, read, target)
+    answered = Answered(claims, reviewed, findings, read, target, short_of(together))
     objects, others = checked_objects(manifests, answered)
     if not objects and not records:
         findings.append(_NOTHING)

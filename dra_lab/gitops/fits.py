@@ -291,15 +291,22 @@ def plan_together(
 
 def with_together(reviewed: Sequence[Reviewed], plan: FleetPlan) -> list[Reviewed]:
     """Return the answers, open for each workload that fits alone if the plan of all at once leaves that undecided."""
-    short = {w.name for w in plan.workloads if plan.placed.get(w.name, 0) < w.replicas}
-    if not short or any(together_findings(plan)):
+    if short_of(plan):
         return list(reviewed)
+    short = {w.name for w in plan.workloads if plan.placed.get(w.name, 0) < w.replicas}
     return [
         replace(item, fit=Fit.NOT_DECIDED, sentence=f"Alone: {item.sentence} Whether all fit at once is not decided.")
         if item.subject in short and item.fit is Fit.FITS
         else item
         for item in reviewed
     ]
+
+
+def short_of(plan: FleetPlan | None) -> frozenset[str]:
+    """Return the workloads that are short of replicas in a plan of all at once, if it is proven that not all fit."""
+    if plan is None or not any(together_findings(plan)):
+        return frozenset()
+    return frozenset(w.name for w in plan.workloads if plan.placed.get(w.name, 0) < w.replicas)
 
 
 def together_findings(plan: FleetPlan) -> Iterator[Finding]:

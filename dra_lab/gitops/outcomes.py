@@ -24,13 +24,17 @@ _Said = tuple[Fit, str]
 
 @dataclass(frozen=True)
 class Answered:
-    """What a check found out before the outcomes: the answers to its questions, and every finding."""
+    """What a check found out before the outcomes: the answers to its questions, and every finding.
+
+    `short` are the workloads of which not every replica fits at once with the other workloads.
+    """
 
     claims: Claims
     reviewed: Sequence[Reviewed]
     findings: Sequence[Finding]
     cluster: Cluster
     release: KubernetesRelease
+    short: frozenset[str] = frozenset()
 
 
 def checked_objects(manifests: Manifests, answered: Answered) -> tuple[tuple[Checked, ...], int]:
@@ -137,6 +141,8 @@ def _of_claim(document: Document, alone: Reviewed | None, used: Sequence[Reviewe
 def _of_pod(pod: PodTemplate, answered: Answered, by_place: Mapping[Origin, Reviewed]) -> Iterator[_Said]:
     item = by_place.get(pod.document.at(pod.path))
     if item is not None:
+        if item.subject in answered.short:
+            yield Fit.DOES_NOT_FIT, "it fits alone, but not at once with the other workloads"
         yield item.fit, item.sentence
         return
     if pod.claims:

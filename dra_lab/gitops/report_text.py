@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dra_lab.exports.sentences import printable, sentence
+from dra_lab.gitops.fits import short_of
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Review
 from dra_lab.pictures.words import counted
 
@@ -16,9 +17,11 @@ def review_text(review: Review) -> str:
 
 def _lines(review: Review) -> Iterator[str]:
     yield heading(review)
+    short = short_of(review.together)
     for item in review.reviewed:
+        alone = " alone" if item.fit is Fit.FITS and item.subject in short else ""
         yield ""
-        yield f"{item.subject}: {OUTCOME_WORDS[item.fit]}"
+        yield f"{item.subject}: {OUTCOME_WORDS[item.fit]}{alone}"
         yield f"  {item.sentence}"
     answered = {item.origin.object for item in review.reviewed if item.fit.is_open}
     for checked in review.objects:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from dra_lab.findings import Finding
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall
 from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
@@ -140,6 +140,31 @@ class FleetPlan:
     def goal(self, name: str) -> GoalValue | None:
         """Return a goal with its bound, or None where the plan has none of that name."""
         return next((g for g in self.goals if g.goal == name), None)
+
+    def held_against(self, rooms: Iterable[Room]) -> FleetPlan:
+        """Return the plan without its proof if a workload that is short has room after it: never both are reported.
+
+        Args:
+            rooms: How many more replicas of each workload fit after this plan.
+
+        Returns:
+            The same plan, or one that is not proven and has no bounds, with a Finding that says why.
+        """
+        short = {w.name for w in self.workloads if self.placed[w.name] < w.replicas}
+        more = [room for room in rooms if room.count and room.workload in short]
+        claimed = self.status is PlanStatus.INFEASIBLE or any(
+            goal.goal == UNPLACED and goal.bound for goal in self.goals
+        )
+        if not more or not claimed or self.objective != "replicas":
+            return self
+        fit = ", ".join(f"{room.count} more of {room.workload}" for room in more)
+        message = f"after this plan {fit} fit, so that it is not the best: nothing of it counts as proven"
+        advice = "Plan again with another time limit, and report this as an error of dra-lab."
+        found = Finding("proof-withdrawn", Severity.WARNING, ", ".join(r.workload for r in more), message, advice)
+        status = PlanStatus.FEASIBLE if self.replicas else PlanStatus.STOPPED
+        goals = tuple(replace(goal, bound=None, proven=False) for goal in self.goals)
+        reasons = () if self.replicas else (Shortfall("limit", found.subject, message, advice=advice),)
+        return replace(self, status=status, goals=goals, shortfalls=reasons, findings=(*self.findings, found))
 
 
 @dataclass(frozen=True, slots=True)

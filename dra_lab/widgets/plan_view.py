@@ -9,6 +9,7 @@ import msgspec
 import traitlets
 
 from dra_lab.errors import DraLabError, SketchError
+from dra_lab.exports.sentences import given_up
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Suggestion
@@ -106,8 +107,9 @@ class PlanView(LitWidget):
             told = {"stale": True, "progress": progress, "previous": "cluster" if loaded else "drawing", "after": ""}
             self._tell(answer={**self.answer, **told})
             return
+        latest = latest_plan(session)
         row = answer_row(
-            latest_plan(session),
+            given_up(latest, session.findings) if latest is not None else None,
             session.cluster,
             stale=session.stale,
             progress=session.progress,

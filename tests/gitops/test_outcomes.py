@@ -28,10 +28,12 @@ REAL = Path(__file__).parents[2] / ".." / "shared" / "real-files"
 CONFIG = (
     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: '{{ b }}', limits: 'nvidia.com/gpu: 1'}\n"
 )
-WEB = (
-    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
-    "spec: {template: {spec: {containers: [{name: c}]}}}\n"
-)
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: c}]}}}
+"""
 PLUGIN = """\
 apiVersion: v1
 kind: Pod

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from contradictions import contradictions
+from contradictions_of_commands import contradictions
 from real_file_runs import COMMANDS, REAL, Answer, answers, cluster_of, run
 
 from dra_lab.sources import load_cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from contradictions import contradictions
+from contradictions_of_commands import contradictions
 
 CLASS = "warning: dranet.net: this DeviceClass is not in this cluster; the documented one is used and exported."
 GIVES_UP = "error: a.yaml:3, Pod/a: Pod/a: a selector fails on d; kube-scheduler gives up the pod."

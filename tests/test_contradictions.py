@@ -1,0 +1,170 @@
+"""No answer contains two statements that exclude each other, whatever the cluster, the claim and the form of it."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from html import unescape
+
+import pytest
+from contradictions import TEXT, of_status, of_text, of_value
+from small_claims import request
+from small_nodes import a_slice, gpu
+from small_nodes import cluster as small
+
+from dra_lab.cli import main
+from dra_lab.exports.fleet_text import fleet_text
+from dra_lab.exports.text import plan_text
+from dra_lab.manifests.yaml_text import dump_yaml
+from dra_lab.model.fleet import Room, Workload
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner import make_plan
+from dra_lab.planner.fleet import how_many_more, plan_fleet
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster
+from dra_lab.widgets.displays import plan_html, plan_words
+
+SAMPLES = ("eks-p4d", "mi300x", "two-sockets", "shared-gpu", "mig", "inference-l40s", "oke-gb200", "trouble")
+DRAWINGS = (
+    ("sample:eks-p4d", "sample:eks-p4d/four-pairs"),
+    ("sample:eks-p4d", "sample:eks-p4d/five-pairs"),
+    ("sample:mi300x", "sample:mi300x/gpu-nic-pairs"),
+    ("sample:two-sockets", "sample:two-sockets/lesson"),
+    ("sample:inference-l40s", "sample:inference-l40s/gpu-with-vf"),
+    ("sample:oke-gb200", "sample:oke-gb200/one-pair"),
+)
+LEVELS = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode")
+
+
+def random_claim(chance: random.Random, sample: str) -> str:
+    """Return a template, and two workloads that use it: one or two requests, any count, All, and a constraint."""
+    cluster = load_cluster(f"sample:{sample}")
+    names = [c.name for c in cluster.classes] or ["gpu.nvidia.com"]
+    requests, constraints = [], []
+    for number in range(chance.choice((1, 1, 2))):
+        exactly: dict[str, object] = {"deviceClassName": chance.choice(names)}
+        exactly |= {"allocationMode": "All"} if chance.random() < 0.15 else {"count": chance.choice((1, 1, 2, 4, 9))}
+        requests.append({"name": f"r{number}", "exactly": exactly})
+    if chance.random() < 0.6:
+        constraints = [{"requests": [r["name"] for r in requests], "matchAttribute": chance.choice(LEVELS)}]
+    spec = {"devices": {"requests": requests, **({"constraints": constraints} if constraints else {})}}
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "claim"}}
+    return dump_yaml({**head, "spec": {"spec": spec}})
+
+
+def workload(name: str, replicas: int, template: str = "claim") -> str:
+    pod = {
+        "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "d"}]}}],
+        "resourceClaims": [{"name": "d", "resourceClaimTemplateName": template}],
+    }
+    head = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}}
+    return dump_yaml({**head, "spec": {"replicas": replicas, "template": {"spec": pod}}})
+
+
+def said(capsys, *command: str) -> tuple[str, list[str]]:
+    """Run a command as text and as JSON; return the text, and the contradictions in either."""
+    capsys.readouterr()
+    main(list(command))
+    shown = capsys.readouterr()
+    text = f"{shown.out}\n{shown.err}"
+    status = main([*command, "--format", "json"])
+    out = capsys.readouterr().out
+    value = json.loads(out) if out else {}
+    return text, [*of_text(text), *of_value(value), *of_status(value, status)]
+
+
+@pytest.mark.parametrize(("cluster", "drawing"), DRAWINGS)
+@pytest.mark.parametrize("more", [(), ("--replicas", "3"), ("--replicas", "40")], ids=["one", "three", "forty"])
+def test_the_plan_of_a_drawing(capsys, cluster, drawing, more):
+    """The text, its findings and the JSON of `plan` agree with themselves."""
+    text, found = said(capsys, "plan", cluster, "--claim", drawing, *more)
+    assert not found, text
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_random_claims(capsys, tmp_path, sample):
+    """`plan` and `check` of random claims and workloads agree with themselves in every form."""
+    chance = random.Random(sample)
+    for number in range(2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        claim = folder / "claim.yaml"
+        claim.write_text(random_claim(chance, sample))
+        text, found = said(capsys, "plan", f"sample:{sample}", "--claim", str(claim))
+        assert not found, f"{claim.read_text()}\n{text}"
+        work = [workload("a", chance.choice((1, 3, 50))), workload("b", 1, chance.choice(("claim", "other")))]
+        (folder / "work.yaml").write_text("---\n".join(work))
+        text, found = said(capsys, "check", f"sample:{sample}", str(folder))
+        assert not found, f"{claim.read_text()}\n{text}"
+        for form in ("markdown", "junit", "sarif"):
+            main(["check", f"sample:{sample}", str(folder), "--format", form])
+            shown = capsys.readouterr().out
+            assert not of_text(unescape(shown)), f"{claim.read_text()}\n{shown}"
+
+
+@pytest.mark.parametrize(("cluster", "drawing"), DRAWINGS)
+def test_what_a_notebook_shows(cluster, drawing):
+    """The plain text and the HTML of a plan agree with themselves."""
+    on, sketch = load_cluster(cluster), read_sketch(drawing)
+    plan = make_plan(on, sketch, release=KubernetesRelease(on.default_release))
+    assert not of_text(plan_text(plan, on))
+    assert not of_text(plan_words(plan))
+    page = re.sub(r"<(?:br|/p|/li|/tr|/h\d|/div|/summary)[^>]*>", "\n", plan_html(plan))
+    assert not of_text(unescape(re.sub(r"<[^>]+>", "", page)))
+
+
+ONE = ClaimSketch(name="one", requests=(request("gpu", "gpu.nvidia.com"),))
+
+
+def test_a_plan_that_its_own_follow_up_refutes_is_not_proven():
+    """Whatever proved that no more replicas fit: what still fits after the plan takes the proof away, in every form."""
+    nodes = small(a_slice("gpu.nvidia.com", gpu(0), gpu(1)))
+    plan = plan_fleet(nodes, [Workload("one", (ONE,), 3)], release=KubernetesRelease("1.36"))
+    refuted = (Room("one", 1, 1),)
+    assert of_text(fleet_text(plan, refuted))
+    corrected = plan.held_against(refuted)
+    assert not of_text(fleet_text(corrected, refuted))
+    assert (corrected.status, corrected.proven) == (PlanStatus.FEASIBLE, False)
+    assert "proof-withdrawn" in [finding.rule for finding in corrected.findings]
+    true = how_many_more(nodes, Workload("one", (ONE,), 1), release=KubernetesRelease("1.36"), after=plan)
+    assert plan.held_against([true]) is plan
+
+
+ANNOUNCED = "warning: dranet.net: this DeviceClass is not in what was read; the documented one is used"
+SHOWN = {
+    "an answer fits, and kube-scheduler gives up its pod": (
+        "Fits on 2 of 4 nodes now. kube-scheduler: gives up the pod (x).",
+        "Fits on 2 of 4 nodes now. kube-scheduler: as good.",
+    ),
+    "everything fits, and a pod is given up": (
+        "Valid, and everything fits.\nerror: on n1 kube-scheduler would give up the pod",
+        "1 object: 0 valid and fitting, 1 not valid or not fitting, 0 not checked.\n would give up the pod",
+    ),
+    "a class is used and does not exist": (
+        f"{ANNOUNCED}\nthe DeviceClass 'dranet.net' does not exist",
+        f"{ANNOUNCED}\nthe DeviceClass 'other' does not exist",
+    ),
+    "no more fit, proven, and 2 more of pair fit": (
+        "6 of 8 replicas placed on 1 node; no more fit, proven.\n  pair           8       6\n  pair: 2 more, proven",
+        "6 of 6 replicas placed on 1 node.\n  pair           6       6\n  pair: 2 more, proven",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_detector_finds_what_the_reports_were(name):
+    """It finds each reported contradiction, and nothing in the same words if they are consistent."""
+    bad, good = SHOWN[name]
+    assert name in of_text(bad)
+    assert not of_text(good)
+
+
+def test_each_pair_has_two_patterns_that_compile():
+    """The list is a table: names once, patterns that are no empty match."""
+    assert len({pair.name for pair in TEXT}) == len(TEXT)
+    for pair in TEXT:
+        assert not re.match(pair.one, "")
+        assert not re.match(pair.other, "")
