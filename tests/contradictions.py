@@ -20,7 +20,7 @@ class Pair(NamedTuple):
     other: str
 
 
-_GIVEN_UP = r"(?<!if )(?:gives? up|giving up) (?:the|a) (?:whole )?pod|gives? up \("
+_GIVEN_UP = r"gives? up (?:the|a) (?:whole )?pod|gives? up \("
 _ALL_FIT = r"everything fits|^[\d,]+ objects?: [\d,]+ valid and fitting, 0 not valid or not fitting, 0 not checked"
 _OPEN = r"^(?:Not decided|Not checked|Not answered): "
 
@@ -81,8 +81,19 @@ TEXT: tuple[Pair, ...] = (
 )
 
 
+_CONDITIONAL = re.compile(
+    r"^(?:warning|note): .*\bmay need .*"  # a search that may take too long: a warning, and no statement that it does
+    r"|and a request with allocationMode All gives up the pod"  # of another request
+    r"|gives up the (?:whole )?pod when it meets (?:one|such a device)"  # of a selector, where it is read alone
+    r"|[^.\n:]*: it then fits on [^\n]*",  # what a relaxation would bring
+    re.MULTILINE,
+)
+"""What is said under a condition: it excludes nothing."""
+
+
 def of_text(text: str) -> list[str]:
     """Return the contradictions in a text."""
+    text = _CONDITIONAL.sub("", text)
     found = [pair.name for pair in TEXT if _both(pair, text)]
     return [*found, *_short_and_more(text), *_counts(text)]
 

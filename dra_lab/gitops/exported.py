@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ def exported_outcomes(
         if Path(place.source).name != RECORD or record.get("apiVersion") != RECORD_VERSION or "files" not in record:
             continue
         subject = f"export/{record.get('name') or Path(place.source).parent.name}"
+        place = replace(place, object=subject)
         edited = [*_edited(record, Path(place.source).parent, manifests.texts)]
         if edited:
             message = f"{', '.join(edited)} changed since the export, so its record in {RECORD} does not hold any more"
@@ -55,9 +57,9 @@ def _answer(
 ) -> tuple[Fit, tuple[Finding, ...]]:
     planned = _planned(record)
     if planned is not Fit.FITS:
-        verb = "did not place every replica" if planned is Fit.DOES_NOT_FIT else "was not decided in its time"
         severity = Severity.ERROR if planned is Fit.DOES_NOT_FIT else Severity.WARNING
-        message = f"the plan of this export {verb}"
+        verb = "placed" if planned is Fit.DOES_NOT_FIT else "placed in its time"
+        message = f"with the devices that were in use then, the plan of this export {verb} {_placed(record)}"
         return planned, (Finding("export-not-placed", severity, subject, message, _AGAIN, place),)
     as_planned, why = _as_planned(record)
     if as_planned:
@@ -90,6 +92,13 @@ def _planned(record: Mapping[str, Any]) -> Fit:
     if plan.get("fits"):
         return Fit.FITS
     return Fit.DOES_NOT_FIT if plan.get("status") == "infeasible" else Fit.NOT_DECIDED
+
+
+def _placed(record: Mapping[str, Any]) -> str:
+    """Return how many replicas the plan of a record placed, in words."""
+    plan = record.get("plan")
+    workloads = plan.get("workloads", ()) if isinstance(plan, Mapping) else ()
+    return ", ".join(f"{w['placed']} of {w['replicas']} {w['name']}" for w in workloads) or "nothing"
 
 
 def _as_planned(record: Mapping[str, Any]) -> tuple[bool | None, str]:

@@ -1,0 +1,90 @@
+"""`check` of an exported folder gives the answer that `export` recorded in its `plan.json`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dra_lab.cli import main
+from dra_lab.exports.bundle import Wanted, write_bundle
+from dra_lab.exports.targets import Target
+from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.folder import read_manifests
+from dra_lab.gitops.review import Fit
+from dra_lab.model.fleet import Workload
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.fleet import plan_fleet
+from dra_lab.session import read_sketch
+from dra_lab.session.outputs import fleet_bundle
+from dra_lab.sources import load_cluster
+
+EKS = "sample:eks-p4d"
+RELEASE = KubernetesRelease("1.36")
+EXPORTS = [
+    (EKS, "gpu-nic-pairs", 1, False),
+    (EKS, "gpu-nic-pairs", 3, True),
+    (EKS, "four-pairs", 3, False),
+    (EKS, "five-pairs", 1, False),
+    ("sample:mi300x", "gpu-nic-pairs", 2, False),
+    ("sample:two-sockets", "lesson", 1, False),
+]
+
+
+def exported(folder, cluster, drawing, replicas, pin):
+    """Export replicas of a sample's drawing to a folder; return whether all are placed, and all as planned."""
+    on, sketch = load_cluster(cluster), read_sketch(f"{cluster}/{drawing}")
+    plan = plan_fleet(on, [Workload(drawing, (sketch,), replicas)], release=RELEASE, first_fit=False)
+    made = fleet_bundle(on, plan, Target(RELEASE), Wanted("deployment"), tighten=pin)
+    write_bundle(folder, made)
+    return len(plan.replicas) == replicas, made.record["loop"]["asPlanned"]
+
+
+@pytest.mark.parametrize(("cluster", "drawing", "replicas", "pin"), EXPORTS)
+def test_an_exported_folder_gets_the_answer_of_the_export(tmp_path, capsys, cluster, drawing, replicas, pin):
+    """1 if a replica has no place or is not allocated as planned; `--allow-worse` accepts the second alone."""
+    placed, as_planned = exported(tmp_path, cluster, drawing, replicas, pin)
+    assert main(["check", cluster, str(tmp_path)]) == (0 if placed and as_planned else 1)
+    assert main(["check", cluster, str(tmp_path), "--allow-worse"]) == (0 if placed else 1)
+    assert capsys.readouterr().out
+
+
+ANSWERS = [
+    ({"outcome": "fits", "asPlanned": True, "reasons": []}, "fits", "fits"),
+    ({"outcome": "fits", "asPlanned": False, "reasons": ["the link n is not kept"]}, "does-not-fit", "fits"),
+    ({"outcome": "fits", "asPlanned": None, "reasons": ["no time was left"]}, "not-checked", "fits"),
+    ({"outcome": "does-not-fit", "asPlanned": True, "reasons": []}, "does-not-fit", "does-not-fit"),
+    ({"outcome": "stopped", "asPlanned": None, "reasons": []}, "stopped", "stopped"),
+]
+
+
+@pytest.mark.parametrize(("answer", "outcome", "allowed"), ANSWERS)
+def test_the_recorded_answer_decides(tmp_path, answer, outcome, allowed):
+    """The export's own answer is repeated as it is, with its reasons."""
+    exported(tmp_path, EKS, "gpu-nic-pairs", 1, True)
+    record = json.loads((tmp_path / "plan.json").read_text())
+    (tmp_path / "plan.json").write_text(json.dumps({**record, "answer": answer}))
+    found = [check_manifests(load_cluster(EKS), read_manifests([tmp_path]), allow_worse=w) for w in (False, True)]
+    last = [review.objects[-1] for review in found]
+    assert [(item.object, item.outcome.value) for item in last] == [
+        ("export/gpu-nic-pairs", outcome),
+        ("export/gpu-nic-pairs", allowed),
+    ]
+    assert all(reason in last[0].reason for reason in answer["reasons"])
+
+
+def test_an_edited_folder_is_checked_as_it_is(tmp_path):
+    """What was recorded of files that a person changed since does not hold any more, and that is reported."""
+    exported(tmp_path, EKS, "gpu-nic-pairs", 1, False)
+    path = tmp_path / "deployment-gpu-nic-pairs.yaml"
+    path.write_text(path.read_text().replace("replicas: 1", "replicas: 2"))
+    review = check_manifests(load_cluster(EKS), read_manifests([tmp_path]))
+    assert review.outcome is Fit.FITS
+    assert "export-edited" in [finding.rule for finding in review.findings]
+
+
+def test_another_cluster_is_told(tmp_path):
+    """The record is of the cluster of the export; for another one it says so."""
+    exported(tmp_path, EKS, "gpu-nic-pairs", 1, False)
+    review = check_manifests(load_cluster("sample:dgx-h100"), read_manifests([tmp_path]))
+    assert "export-other-cluster" in [finding.rule for finding in review.findings]
