@@ -15,12 +15,13 @@ from dra_lab.topology.locality import localities
 GIVES_UP = "manifest-gives-up"
 """Rule of the findings that say on which nodes kube-scheduler gives up the pod (`exports.replay`)."""
 
+_BREAKS = re.compile(r"\s*[\r\n\t]\s*")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
-    """Return text from a cluster without what steers a terminal or turns the direction of writing."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Return text from a cluster in one line, without what steers a terminal or turns the direction of writing."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text))
 
 
 def given_up(plan: Plan, findings: Iterable[Finding]) -> Plan:

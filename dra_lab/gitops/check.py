@@ -22,7 +22,7 @@ from dra_lab.gitops.not_rendered import rendered_claims, without_templates
 from dra_lab.gitops.outcomes import Answered, checked_objects
 from dra_lab.gitops.pods import PodTemplate, count_findings, pod_templates
 from dra_lab.gitops.questions import questions_of
-from dra_lab.gitops.references import check_references, held_claims, written_claims
+from dra_lab.gitops.references import check_references, held_claims, template_makers, written_claims
 from dra_lab.gitops.review import Review, Reviewed
 from dra_lab.gitops.tied import answer_tied, tied_groups
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
@@ -73,7 +73,8 @@ def check_manifests(
     findings += _classes_once(f for claim in claims.values() for f in check_matches(claim, complete, read, target))
     findings += [f for pod in pods for f in count_findings(pod)]
     held = held_claims(cluster, idle=not now)
-    findings += [f for pod in pods for f in check_references(pod, claims, held)]
+    makers = template_makers(manifests)
+    findings += [f for pod in pods for f in check_references(pod, claims, held, makers)]
     findings = without_templates(manifests, findings)
     questions = questions_of(pods, rendered_claims(claims, findings), read, target, findings, held)
     reviewed = _answers(questions, read, target, deadline, findings, progress, cancel)

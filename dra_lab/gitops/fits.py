@@ -229,8 +229,9 @@ def _per_node(
 
 def _sharing(question: Question) -> str:
     names = ", ".join(sorted(question.shared))
-    pods = f"{question.replicas} pods" if question.replicas > 1 else "its pod"
-    return f"The claim {names} is allocated once and shared by {pods}."
+    claims = f"The claims {names} are" if len(question.shared) > 1 else f"The claim {names} is"
+    pods = f" and shared by {question.replicas} pods" if question.replicas > 1 else ""
+    return f"{claims} allocated once{pods}."
 
 
 def _misfit(question: Question, plan: Plan, cluster: Cluster) -> tuple[Reviewed, tuple[Finding, ...]]:

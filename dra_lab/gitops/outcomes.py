@@ -120,7 +120,7 @@ def _said(
     if elsewhere:
         yield (
             Fit.NOT_CHECKED,
-            f"it asks for devices at {elsewhere}, which is no pod template; only its controller knows its pods",
+            f"it asks for devices at {elsewhere}, outside a pod template, so its pods are not known here",
         )
     for pod in pod_templates(document):
         yield from _of_pod(pod, answered, by_place)

@@ -15,12 +15,16 @@ _COUNTED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", 
 
 @dataclass(frozen=True, slots=True)
 class PodClaim:
-    """An entry of a pod's `resourceClaims`: its name, and the template or the claim that it refers to."""
+    """An entry of a pod's `resourceClaims`: its name, and the template or the claim that it refers to.
+
+    `old` says that it has `source`, the spelling of v1alpha2.
+    """
 
     name: str
     template: str = ""
     claim: str = ""
     path: str = ""
+    old: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,4 +74,4 @@ def _claims(spec: Mapping[str, Any], path: str) -> Iterator[PodClaim]:
         if isinstance(entry, Mapping):
             names = (entry.get(key) for key in ("name", "resourceClaimTemplateName", "resourceClaimName"))
             name, template, claim = (value if isinstance(value, str) else "" for value in names)
-            yield PodClaim(name, template, claim, f"{path}.resourceClaims[{index}]")
+            yield PodClaim(name, template, claim, f"{path}.resourceClaims[{index}]", "source" in entry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import replace as changed
 
 from msgspec.structs import replace
 
@@ -22,6 +23,9 @@ from dra_lab.planner.pods import repeated_claim
 
 TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
 DEFAULT_NAMESPACE = "default"
+_WITHOUT_SOURCE = (
+    "`source` is the spelling of v1alpha2: write resourceClaimTemplateName without `source`, or resourceClaimName."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +88,37 @@ def held_key(pod: PodTemplate, entry: PodClaim) -> tuple[str, str]:
     return pod.document.namespace or DEFAULT_NAMESPACE, entry.claim
 
 
-def check_references(pod: PodTemplate, claims: Claims, held: Collection[tuple[str, str]]) -> Iterator[Finding]:
+def template_makers(manifests: Manifests) -> Mapping[tuple[str, str], str]:
+    """Return the objects whose controller makes a template, by its namespace and name, such as a ComputeDomain.
+
+    They name it in a field `resourceClaimTemplate` with a `name`.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for document in manifests.documents:
+        pending: list[object] = [document.value.get("spec")]
+        while pending:
+            value = pending.pop()
+            if isinstance(value, list):
+                pending += value
+            elif isinstance(value, Mapping):
+                made = value.get("resourceClaimTemplate")
+                name = made.get("name") if isinstance(made, Mapping) else None
+                if isinstance(name, str):
+                    found[document.namespace, name] = f"{document.kind}/{document.name}"
+                pending += value.values()
+    return found
+
+
+def check_references(
+    pod: PodTemplate,
+    claims: Claims,
+    held: Collection[tuple[str, str]],
+    makers: Mapping[tuple[str, str], str] | None = None,
+) -> Iterator[Finding]:
     """Yield what is wrong between a pod and its claims (core/v1 validation of `resourceClaims` and `resources.claims`).
 
     `held` are (namespace, name) of the ResourceClaims that the cluster has; a pod without a namespace is in `default`.
+    `makers` are the objects whose controller makes a template (`template_makers`).
     """
     distinct = distinct_entries(pod)
     for entry in (entry for entry in pod.claims if entry.claim and entry not in distinct):
@@ -98,9 +129,10 @@ def check_references(pod: PodTemplate, claims: Claims, held: Collection[tuple[st
             yield _error("pod-claim-twice", pod, entry.path, f"the pod's claim {entry.name!r} is there twice")
         if bool(entry.template) == bool(entry.claim):
             why = "name exactly one of resourceClaimTemplateName and resourceClaimName"
-            yield _error("pod-claim-source", pod, entry.path, f"the pod's claim {entry.name!r} is refused: {why}")
+            found = _error("pod-claim-source", pod, entry.path, f"the pod's claim {entry.name!r} is refused: {why}")
+            yield changed(found, advice=_WITHOUT_SOURCE) if entry.old else found
         elif claim_of(pod, entry, claims) is None and held_key(pod, entry) not in held:
-            yield _missing(pod, entry, claims)
+            yield _missing(pod, entry, claims, (makers or {}).get((pod.document.namespace, entry.template), ""))
     yield from _containers(pod, claims)
 
 
@@ -132,12 +164,15 @@ def _containers(pod: PodTemplate, claims: Claims) -> Iterator[Finding]:
             yield Finding("pod-claim-unused", Severity.WARNING, pod.subject, message, advice, place)
 
 
-def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims) -> Finding:
+def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims, maker: str) -> Finding:
     what = f"{TEMPLATE} {entry.template!r}" if entry.template else f"{CLAIM} {entry.claim!r}"
     where = f" (namespace {pod.document.namespace!r})" if pod.document.namespace else ""
     place = "not in the files" if entry.template else "neither in the files nor in the cluster"
     message = f"{what} is {place}{where}; the pod waits until it is there"
     advice = "Give the file in which it stands as well, or correct the name."
+    if maker:
+        message = f"{what} is made by the controller of {maker}, so what it asks for is not known here"
+        advice = "To check it, give the template as the cluster has it: kubectl get resourceclaimtemplate -o yaml"
     kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
     there = (own for found, namespace, own in claims if (found, namespace) == (kind, pod.document.namespace))
     renamed = likely_renamed(name, there)

@@ -58,15 +58,15 @@ def together_line(review: Review) -> str:
 
 def last_line(review: Review) -> str:
     """Return how many objects have each outcome."""
-    others = counted(review.others, "object")
+    others = f"{counted(review.others, 'object')} ask{'s' if review.others == 1 else ''} for no devices"
     if not review.objects:
         if review.errors:
             return f"Not valid: {counted(len(review.errors), 'error')}."
-        return f"Nothing to check: {others} without devices." if review.others else "Not checked: there is no object."
+        return f"Nothing to check: {others}." if review.others else "Not checked: there is no object."
     counts = (
         f"{review.count(Fit.FITS)} valid and fitting",
         f"{review.count(Fit.DOES_NOT_FIT)} not valid or not fitting",
         f"{review.count(Fit.NOT_DECIDED, Fit.NOT_CHECKED)} not checked",
     )
-    more = f"; {others} without devices" if review.others else ""
+    more = f"; {others}" if review.others else ""
     return f"{counted(len(review.objects), 'object')}: {', '.join(counts)}{more}."

@@ -114,7 +114,7 @@ def test_the_last_line_counts_the_objects_of_each_outcome(tmp_path):
     none = DEPLOYMENT.replace("resourceClaimTemplateName: pair", "resourceClaimTemplateName: none")
     review = reviewed(tmp_path, a=TEMPLATE, b=MANY, c=none.replace("name: train", "name: c"), d=CONFIG, e=WEB)
     assert review_text(review).splitlines()[-1] == (
-        "3 objects: 1 valid and fitting, 1 not valid or not fitting, 1 not checked; 2 objects without devices."
+        "3 objects: 1 valid and fitting, 1 not valid or not fitting, 1 not checked; 2 objects ask for no devices."
     )
 
 
@@ -205,6 +205,30 @@ def test_several_pod_templates_of_one_object_are_told_apart(tmp_path):
     assert [item.subject for item in review.reviewed] == ["GangJob/g spec.a.template", "GangJob/g spec.b.template"]
     assert review.together is not None
     assert outcomes(review) == {"ResourceClaimTemplate/pair": "fits", "GangJob/g": "fits"}
+
+
+DOMAIN = """\
+apiVersion: resource.nvidia.com/v1beta1
+kind: ComputeDomain
+metadata: {name: fabric}
+spec: {numNodes: 2, channel: {resourceClaimTemplate: {name: pair}}}
+"""
+
+
+def test_a_template_that_a_controller_makes_is_named_with_its_maker(tmp_path):
+    """The template of a ComputeDomain is in no file: its controller makes it, and the pod is not checked."""
+    review = reviewed(tmp_path, domain=DOMAIN, work=DEPLOYMENT)
+    (item,) = review.objects
+    assert item.outcome is Fit.NOT_CHECKED
+    assert "ResourceClaimTemplate 'pair' is made by the controller of ComputeDomain/fabric" in item.reason
+
+
+def test_the_old_spelling_of_a_pods_claim_says_what_to_write(tmp_path):
+    """`source` was the spelling of v1alpha2; the API server drops it, and the claim then names nothing."""
+    old = "        source: {resourceClaimTemplateName: pair}\n"
+    work = DEPLOYMENT.replace("        resourceClaimTemplateName: pair\n", old)
+    (finding,) = reviewed(tmp_path, claim=TEMPLATE, work=work).errors
+    assert "write resourceClaimTemplateName without `source`" in finding.advice
 
 
 @pytest.mark.parametrize("name", ["manifests", "device-plugin"])
