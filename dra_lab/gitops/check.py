@@ -19,7 +19,7 @@ from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.kustomize import renamed_findings
 from dra_lab.gitops.matches import check_matches
 from dra_lab.gitops.not_rendered import rendered_claims, without_templates
-from dra_lab.gitops.outcomes import Answered, checked_objects
+from dra_lab.gitops.outcomes import Answered, checked_objects, without_unmet
 from dra_lab.gitops.pods import PodTemplate, count_findings, pod_templates
 from dra_lab.gitops.questions import questions_of
 from dra_lab.gitops.references import check_references, held_claims, template_makers, written_claims
@@ -82,6 +82,7 @@ def check_manifests(
     if together is not None:
         findings += together_findings(together)
         reviewed = with_together(reviewed, together)
+    without_unmet(manifests, claims, reviewed, findings)
     records, told = exported_outcomes(manifests, cluster, allow_worse=allow_worse)
     answered = Answered(claims, reviewed, findings, read, target, short_of(together))
     objects, others = checked_objects(manifests, answered)

@@ -16,6 +16,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 
+SELECTOR_FAILS = "selector-fails"
+
 
 def check_matches(
     claim: WrittenClaim, cluster: Cluster, read: Cluster, release: KubernetesRelease
@@ -51,7 +53,7 @@ def _ask(claim: WrittenClaim, ask: Ask, path: str, cluster: Cluster, release: Ku
         device, why = next(iter(found.failed.items()))
         message = f"a selector fails on {device}: {why}; kube-scheduler gives up the pod when it meets such a device"
         advice = "Guard it: has(...) before the attribute is read, or the optional form."
-        yield Finding("selector-fails", Severity.ERROR, ask.reference, message, advice, claim.document.at(path))
+        yield Finding(SELECTOR_FAILS, Severity.ERROR, ask.reference, message, advice, claim.document.at(path))
     if not found.in_class:
         message = f"no device of {cluster.name} is of the class {ask.device_class_name!r}"
         place = claim.document.at(f"{path}.deviceClassName")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.asks_elsewhere import asks_elsewhere
 from dra_lab.gitops.extended import unserved_resources, unserved_words
 from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, UNREADABLE, Document, Manifests
+from dra_lab.gitops.matches import SELECTOR_FAILS
 from dra_lab.gitops.pods import PodTemplate, pod_templates
 from dra_lab.gitops.references import CLAIM, TEMPLATE, Claims, claim_of
 from dra_lab.gitops.review import Checked, Fit, Reviewed, worst
@@ -103,6 +104,17 @@ def _users(
                     used = claim.document
                     found.setdefault((used.kind, used.namespace, used.name), []).append(item)
     return found
+
+
+def without_unmet(manifests: Manifests, claims: Claims, reviewed: Sequence[Reviewed], findings: list[Finding]) -> None:
+    """Make a selector that fails a warning if every workload of its claim fits: their pods never meet such a device."""
+    by_place = {item.origin: item for item in reviewed}
+    users = {f"{kind}/{name}": used for (kind, _, name), used in _users(manifests, claims, by_place).items()}
+    for index, finding in enumerate(findings):
+        used = users.get(finding.origin.object, ()) if finding.rule == SELECTOR_FAILS and finding.origin else ()
+        if used and all(item.fit is Fit.FITS for item in used):
+            message = f"{finding.message.rpartition('; ')[0]}; no node that admits its pods has such a device"
+            findings[index] = replace(finding, severity=Severity.WARNING, message=message)
 
 
 def _said(

@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from contradictions import of_text
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as small
@@ -173,6 +174,33 @@ def test_a_pod_that_kube_scheduler_gives_up_does_not_fit(tmp_path):
     assert review.outcome is Fit.DOES_NOT_FIT
     assert "Deployment/train: does not fit\n  Does not start: on b kube-scheduler would give up the pod" in text
     assert ": fits" not in text
+
+
+BIG = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: pair}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly:
+          deviceClassName: gpu.nvidia.com
+          selectors: [{cel: {expression: "device.attributes['gpu.nvidia.com'].size == 'big'"}}]
+"""
+
+
+@pytest.mark.parametrize(("node", "outcome"), [("a", "fits"), ("b", "does-not-fit"), ("", "does-not-fit")])
+def test_a_selector_that_fails_matters_where_the_pods_go(tmp_path, node, outcome):
+    """If no node that admits the pods has a device on which it fails, the workload and its template fit."""
+    one = a_slice("gpu.nvidia.com", gpu(0, **{"gpu.nvidia.com/size": "big"}), node="a")
+    two = a_slice("gpu.nvidia.com", gpu(0), node="b")
+    work = DEPLOYMENT.replace("replicas: 3", "replicas: 1")
+    work = work.replace("      containers:", f"      nodeName: {node}\n      containers:") if node else work
+    review = reviewed(tmp_path, small(one, two), claim=BIG, work=work)
+    assert (review.outcome.value, set(outcomes(review).values())) == (outcome, {outcome})
+    assert not of_text(review_text(review))
 
 
 def test_every_report_has_the_three_outcomes(tmp_path):
