@@ -93,6 +93,11 @@ def needed_classes(sketch: ClaimSketch, cluster: Cluster) -> tuple[DeviceClass, 
     return tuple(known[name] for name in _named(sketch) if name in lacking and is_subdomain(name))
 
 
+def is_known_class(name: str, cluster: Cluster) -> bool:
+    """Return whether a cluster has a class, or the documentation of a driver."""
+    return name in with_documented_classes(cluster).class_by_name
+
+
 def class_findings(
     sketch: ClaimSketch, cluster: Cluster, *, done: str = "is used and exported with the claim"
 ) -> tuple[Finding, ...]:

@@ -13,6 +13,7 @@ from dra_lab.checks.oddities import find_oddities
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity, sort_findings
 from dra_lab.manifests.field_errors import FieldError
+from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.strict import decode_strict_json
 from dra_lab.manifests.versions import short_version, text_of, upgrade, written_path
 from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
@@ -109,11 +110,22 @@ def _objects(document: Any, origin: Origin, release: KubernetesRelease, line: Li
                 yield from _objects({**head, **item}, origin, release, _inside(line, index))
         return
     if not short_version(document.get("apiVersion"), kind):
+        yield from _older(document, origin, line)
         return
     for finding in check_object(document, release, origin):
         place = finding.origin or origin
         path = written_path(document, place.path)
         yield replace(finding, origin=replace(place, path=path, line=line(path)))
+
+
+def _older(document: Mapping[str, Any], origin: Origin, line: Line) -> Iterator[Finding]:
+    """Yield what to change in an object of a version that is gone, a Finding for each field."""
+    metadata = document.get("metadata")
+    name = text_of(metadata.get("name")) if isinstance(metadata, Mapping) else ""
+    subject = f"{text_of(document.get('kind'))}/{name}"
+    for path, message, advice in older_fields(document):
+        place = replace(origin, object=subject, path=path, line=line(path))
+        yield Finding("version-old", Severity.ERROR, subject, message, advice, place)
 
 
 def _inside(line: Line, index: int) -> Line:

@@ -23,12 +23,12 @@ def check_refused_slices(cluster: Cluster) -> Iterator[Finding]:
 
     Only objects are looked at closely that our types could not refuse when they were read.
     """
-    yield from _refused(cluster, filter(_is_odd_slice, cluster.slices))
+    yield from _refused(cluster, (item for item in cluster.slices if _is_odd_slice(item)))
 
 
 def check_refused_claims(cluster: Cluster) -> Iterator[Finding]:
     """Yield what the API server would refuse of the claims, as `check_refused_slices`."""
-    yield from _refused(cluster, filter(_is_odd_claim, cluster.claims))
+    yield from _refused(cluster, (item for item in cluster.claims if _is_odd_claim(item)))
 
 
 def _refused(cluster: Cluster, suspects: Iterable[ResourceSlice | ResourceClaim]) -> Iterator[Finding]:

@@ -37,6 +37,7 @@ def add(commands: Commands) -> None:
         help="accept an exported folder whose replicas kube-scheduler does not allocate as planned",
     )
     parser.add_argument("--time-limit", type=seconds, default=60.0, metavar="S", help="for all planning (default: 60)")
+    parser.add_argument("--fix", action="store_true", help="first correct in the files what has one sensible reading")
     parser.set_defaults(run=run)
 
 
@@ -59,6 +60,8 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.gitops.report_markdown import review_markdown
     from dra_lab.gitops.report_text import review_text
 
+    if options.fix:
+        _fix(options)
     review = check_manifests(
         cluster_of(options),
         read_manifests(options.paths),
@@ -76,3 +79,20 @@ def run(options: argparse.Namespace) -> int:
     if review.outcome.is_open:
         return FITS if options.allow_unchecked else UNANSWERED
     return FITS if review.valid else NOT
+
+
+def _fix(options: argparse.Namespace) -> None:
+    """Correct the files and list each change on standard error."""
+    from dra_lab.errors import InputError
+    from dra_lab.gitops.check import with_classes
+    from dra_lab.gitops.corrections import correct_files
+    from dra_lab.gitops.folder import read_manifests
+
+    if "-" in options.paths:
+        raise InputError("--fix writes files, and standard input is none; save it in a file and give its path")
+    cluster, manifests = cluster_of(options), read_manifests(options.paths)
+    done = correct_files(manifests, with_classes(cluster, manifests), release_of(options))
+    for correction in done:
+        print(f"fixed: {correction}", file=sys.stderr)
+    if not done:
+        print("nothing to fix", file=sys.stderr)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from dra_lab.errors import ExportError
+from dra_lab.manifests.encodings import as_utf8
 
 RECORD = "plan.json"
 """What was planned, and the digest of every file beside it, by which a person's edit is noticed."""
 
 RECORD_VERSION = "dra-lab/v1"
 _MARK = ".dra-lab-"
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,33 @@ def write_files(
         place = error.filename or folder
         raise ExportError(f"{str(place)!r} cannot be written: {error.strerror or error}") from None
     return (*(folder / name for name in texts), folder / RECORD)
+
+
+def replace_text(path: Path, old: str, new: str) -> None:
+    """Write another text into a file, whole or not at all; its encoding, mode and links stay.
+
+    Raises ExportError where it cannot be written, or does not hold the old text any more.
+    """
+    try:
+        data = path.read_bytes()
+        if as_utf8(data).decode("utf-8", "replace") != old:
+            raise ExportError(f"{str(path)!r} was changed meanwhile; nothing is written, run it again")
+        mark = next((mark for mark in _MARKS if data.startswith(mark)), b"")
+        target = path.resolve()
+        if not os.access(target, os.W_OK):
+            raise PermissionError(13, "it is read-only", str(path))
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}{_MARK}", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(mark + new.encode(_MARKS.get(mark, "utf-8")))
+                file.flush()
+                os.fsync(file.fileno())
+            shutil.copymode(target, name)
+            Path(name).replace(target)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise ExportError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
 
 
 def known_digests(folder: Path) -> Mapping[str, frozenset[str]] | None:

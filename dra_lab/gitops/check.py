@@ -12,6 +12,7 @@ from dra_lab.authoring.free_words import unread_words
 from dra_lab.checks.documents import check_text
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.gitops.corrections import with_corrections
 from dra_lab.gitops.exported import exported_outcomes
 from dra_lab.gitops.extended import extended_spec
 from dra_lab.gitops.fits import Question, answer_question, plan_together, short_of, together_findings, with_together
@@ -26,6 +27,7 @@ from dra_lab.gitops.references import check_references, held_claims, template_ma
 from dra_lab.gitops.review import Review, Reviewed
 from dra_lab.gitops.tied import answer_tied, tied_groups
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
+from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, short_version, text_of
 from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
@@ -75,7 +77,7 @@ def check_manifests(
     held = held_claims(cluster, idle=not now)
     makers = template_makers(manifests)
     findings += [f for pod in pods for f in check_references(pod, claims, held, makers)]
-    findings = without_templates(manifests, findings)
+    findings = without_templates(manifests, with_corrections(findings, manifests, read, target))
     questions = questions_of(pods, rendered_claims(claims, findings), read, target, findings, held)
     reviewed = _answers(questions, read, target, deadline, findings, progress, cancel)
     together = plan_together(questions, read, target, _left(deadline), cancel)
@@ -162,7 +164,7 @@ def _version_findings(manifests: Manifests) -> Iterator[Finding]:
     for document in manifests.documents:
         kind, version = document.kind, text_of(document.value.get("apiVersion"))
         ours = version.startswith(f"{GROUP}/") or (not version and kind in KIND_VERSIONS)
-        if not ours or short_version(version, kind) or kind in _NOT_PLANNED:
+        if not ours or short_version(version, kind) or kind in _NOT_PLANNED or older_fields(document.value):
             continue
         known = KIND_VERSIONS.get(kind, ())
         message = f"{kind or 'an object without `kind`'} in apiVersion {version!r} is not known"

@@ -237,6 +237,10 @@ def _sharing(question: Question) -> str:
 def _misfit(question: Question, plan: Plan, cluster: Cluster) -> tuple[Reviewed, tuple[Finding, ...]]:
     sentence = answer_sentence(plan, cluster)
     reason = plan.shortfalls[0] if plan.shortfalls else None
+    if reason is not None and reason.rule == "class":
+        # told once, at the line of the class
+        sentence = f"Does not fit: no device is of the class that request {reason.subject} names."
+        return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, 0, proven=True), ()
     message = reason.message if reason else "no node can serve it"
     advice = reason.advice if reason else ""
     found = Finding("does-not-fit", Severity.ERROR, question.subject, message, advice, question.origin)

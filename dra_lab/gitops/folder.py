@@ -13,7 +13,7 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.drawings import is_drawing
 from dra_lab.manifests.files import STANDARD_INPUT, expanded, read_bytes, up_to, utf8_text
 from dra_lab.manifests.versions import written_path
-from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 
 SUFFIXES = (".json", ".yaml", ".yml")
 MAX_FILE_BYTES = 64 * 2**20
@@ -119,7 +119,12 @@ def _document_at(text: str, line: int) -> str:
 def _documents(name: str, text: str, broken: Callable[[ManifestError], None]) -> Iterator[Document]:
     # JSON is read as YAML too: that is slower, and knows the lines.
     for document in load_yaml(text, name, broken=broken):
-        yield from _objects(document.value, Origin(name, document.number, line=document.line()), document.line)
+        yield from objects_of(document, name)
+
+
+def objects_of(document: YamlDocument, name: str) -> Iterator[Document]:
+    """Yield the objects of a YAML document of a file: one, or those of a list; nothing for a drawing."""
+    yield from _objects(document.value, Origin(name, document.number, line=document.line()), document.line)
 
 
 def _objects(value: Any, origin: Origin, line: Callable[[str], int], inside: str = "") -> Iterator[Document]:

@@ -17,14 +17,14 @@ _COUNTED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", 
 class PodClaim:
     """An entry of a pod's `resourceClaims`: its name, and the template or the claim that it refers to.
 
-    `old` says that it has `source`, the spelling of v1alpha2.
+    `source` is what it wrote under `source`, the form until Kubernetes 1.30 (`resourceClaimName: a`).
     """
 
     name: str
     template: str = ""
     claim: str = ""
     path: str = ""
-    old: bool = False
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,4 +74,6 @@ def _claims(spec: Mapping[str, Any], path: str) -> Iterator[PodClaim]:
         if isinstance(entry, Mapping):
             names = (entry.get(key) for key in ("name", "resourceClaimTemplateName", "resourceClaimName"))
             name, template, claim = (value if isinstance(value, str) else "" for value in names)
-            yield PodClaim(name, template, claim, f"{path}.resourceClaims[{index}]", "source" in entry)
+            source = entry.get("source")
+            older = ", ".join(f"{key}: {value}" for key, value in source.items()) if isinstance(source, Mapping) else ""
+            yield PodClaim(name, template, claim, f"{path}.resourceClaims[{index}]", older)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from dataclasses import replace as changed
 
 from msgspec.structs import replace
 
@@ -23,9 +22,6 @@ from dra_lab.planner.pods import repeated_claim
 
 TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
 DEFAULT_NAMESPACE = "default"
-_WITHOUT_SOURCE = (
-    "`source` is the spelling of v1alpha2: write resourceClaimTemplateName without `source`, or resourceClaimName."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +125,9 @@ def check_references(
             yield _error("pod-claim-twice", pod, entry.path, f"the pod's claim {entry.name!r} is there twice")
         if bool(entry.template) == bool(entry.claim):
             why = "name exactly one of resourceClaimTemplateName and resourceClaimName"
-            found = _error("pod-claim-source", pod, entry.path, f"the pod's claim {entry.name!r} is refused: {why}")
-            yield changed(found, advice=_WITHOUT_SOURCE) if entry.old else found
+            if entry.source:
+                why = f"pods have no `source` since Kubernetes 1.31; write {entry.source} in its place"
+            yield _error("pod-claim-source", pod, entry.path, f"the pod's claim {entry.name!r} is refused: {why}")
         elif claim_of(pod, entry, claims) is None and held_key(pod, entry) not in held:
             yield _missing(pod, entry, claims, (makers or {}).get((pod.document.namespace, entry.template), ""))
     yield from _containers(pod, claims)

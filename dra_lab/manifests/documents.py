@@ -14,6 +14,7 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.encodings import as_utf8
 from dra_lab.manifests.files import utf8_text
 from dra_lab.manifests.nulls import without_nulls
+from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade, written_path
 from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
@@ -89,6 +90,11 @@ class _Reader:
         found = value.get("apiVersion")
         if not is_read(kind, found):
             group, _, version = KINDS[kind][0].rpartition("/")
+            rows = older_fields(value) if kind != "ResourceSlice" else ()
+            for path, message, advice in rows:
+                self._refuse("version-old", message, replace(origin, path=path), advice)
+            if rows:
+                return
             advice = f"Read it in {KINDS[kind][0]}: kubectl get {kind.lower()}s.{version}.{group} -o json"
             self._refuse("version-unknown", f"apiVersion {text_of(found)!r} of {kind} is not read", origin, advice)
             return

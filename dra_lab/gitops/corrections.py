@@ -1,0 +1,308 @@
+"""Corrections of manifests that have only one sensible reading: found, listed, written into the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dra_lab.authoring.candidates import candidates
+from dra_lab.authoring.classes import is_known_class
+from dra_lab.authoring.likely_names import likely_attribute, likely_class
+from dra_lab.authoring.palette import ask_for
+from dra_lab.drivers.profiles import STANDARD_TOPOLOGY
+from dra_lab.errors import DraLabError, ManifestError
+from dra_lab.exports.files import replace_text
+from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.folder import Document, Manifests, objects_of
+from dra_lab.gitops.pods import pod_templates
+from dra_lab.manifests.files import STANDARD_INPUT
+from dra_lab.manifests.v1beta1 import EXACT_FIELDS
+from dra_lab.manifests.versions import GROUP, text_of
+from dra_lab.manifests.yaml_edits import Edit, EditableDocument, apply_edits
+from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import RESOURCE_V1
+from dra_lab.model.release import KubernetesRelease
+
+_CLAIM_PATHS = {"ResourceClaim": "spec", "ResourceClaimTemplate": "spec.spec"}
+_FLAT = (f"{GROUP}/v1beta1", f"{GROUP}/v1alpha3")
+_UNDER_EXACTLY = (RESOURCE_V1, f"{GROUP}/v1beta2")
+_MAX_ROUNDS = 8
+_STANDARD = frozenset(name for names in STANDARD_TOPOLOGY.values() for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """One change of a file: `line` and `path` as they were before it, what was there, what is there now, and why.
+
+    `about` are the paths of the messages that it answers, where they are not `path`.
+    """
+
+    source: str
+    document: int
+    object: str
+    line: int
+    path: str
+    old: str
+    new: str
+    why: str
+    about: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return one line for a terminal."""
+        place = ":".join(part for part in (self.source, str(self.line)) if part)
+        return f"{place}: {self.object} {self.path}: {self.old} -> {self.new} ({self.why})"
+
+
+Found = tuple[Correction, list[Edit]]
+
+
+def corrections(text: str, source: str, cluster: Cluster, release: KubernetesRelease) -> tuple[Correction, ...]:
+    """Return what would be corrected first in a text; nothing for a text that cannot be read."""
+    return tuple(correction for correction, edits in _find(text, source, cluster, release) if edits)
+
+
+def corrected(
+    text: str, source: str, cluster: Cluster, release: KubernetesRelease
+) -> tuple[str, tuple[Correction, ...]]:
+    """Return a text with every correction that has only one sensible reading, and the corrections in order.
+
+    Comments, order and layout stay. A corrected text has nothing more to correct. `cluster` has the classes that are
+    known, those among the manifests too.
+    """
+    done: list[Correction] = []
+    lines = list(range(text.count("\n") + 2))
+    for _ in range(_MAX_ROUNDS):
+        taken: list[Edit] = []
+        for correction, edits in _find(text, source, cluster, release):
+            if edits and not any(_overlap(edit, other) for edit in edits for other in taken):
+                taken += edits
+                line = lines[correction.line] if correction.line < len(lines) else 0
+                done.append(replace(correction, line=line))
+        changed = apply_edits(text, taken)
+        if changed == text or not _is_read(changed):
+            break
+        lines = _lines_after(text, taken, lines)
+        text = changed
+    return text, tuple(sorted(done, key=lambda one: (one.document, one.line)))
+
+
+def correct_files(manifests: Manifests, cluster: Cluster, release: KubernetesRelease) -> tuple[Correction, ...]:
+    """Write the corrected text of every file that needs one, and return the corrections; other files stay untouched.
+
+    Each file is replaced as a whole, so that it is the old or the new one at any time. Raises ExportError where a file
+    cannot be written or was changed meanwhile.
+    """
+    done: list[Correction] = []
+    for name, text in manifests.texts.items():
+        changed, found = corrected(text, name, cluster, release)
+        if found and name != STANDARD_INPUT:
+            replace_text(Path(name), text, changed)
+            done += found
+    return tuple(done)
+
+
+def with_corrections(
+    findings: list[Finding], manifests: Manifests, cluster: Cluster, release: KubernetesRelease
+) -> list[Finding]:
+    """Return findings with what was probably meant as their advice; one finding where a correction answers several."""
+    answered: dict[tuple[str, int, str], Correction] = {}
+    wrong = {f.origin.source for f in findings if f.severity is Severity.ERROR and f.origin is not None}
+    for name in wrong & set(manifests.texts):
+        for one in corrections(manifests.texts[name], name, cluster, release):
+            answered |= {(one.source, one.document, path): one for path in one.about or (one.path,)}
+    told: dict[object, Finding] = {}
+    for number, finding in enumerate(findings):
+        place = finding.origin
+        answer = answered.get((place.source, place.document, place.path)) if place is not None else None
+        if answer is None:
+            told[number] = finding
+        else:
+            told.setdefault(answer, replace(finding, advice=f"Did you mean {answer.new}? `check --fix` writes it."))
+    return list(told.values())
+
+
+def _find(text: str, source: str, cluster: Cluster, release: KubernetesRelease) -> Iterator[Found]:
+    try:
+        for part in load_yaml(text, source, broken=lambda _: None):
+            editable = EditableDocument(text, part)
+            for document in objects_of(part, source):
+                found = _Finder(document, editable, cluster, release)
+                yield from found.all()
+    except ManifestError:
+        return
+
+
+@dataclass(frozen=True)
+class _Finder:
+    """Looks for what can be corrected in one object."""
+
+    document: Document
+    editable: EditableDocument
+    cluster: Cluster
+    release: KubernetesRelease
+
+    def all(self) -> Iterator[Found]:
+        """Yield the corrections with their edits."""
+        root = _CLAIM_PATHS.get(self.document.kind)
+        if root is not None:
+            yield from self._claim(root)
+        elif self.document.kind == "DeviceClass" and "suitableNodes" not in _at(self.document.value, "spec"):
+            yield from self._version(f"{GROUP}/v1alpha3", "Kubernetes serves DeviceClass in v1 since 1.34")
+        for pod in pod_templates(self.document):
+            entries = pod.spec.get("resourceClaims")
+            for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+                yield from self._source(entry, f"{pod.path}.resourceClaims[{index}]")
+
+    def _claim(self, root: str) -> Iterator[Found]:
+        version = text_of(self.document.value.get("apiVersion"))
+        devices = _at(self.document.value, f"{root}.devices")
+        requests = [(i, item) for i, item in enumerate(_items(devices, "requests")) if isinstance(item, Mapping)]
+        if any("exactly" in item for _, item in requests) and version in _FLAT:
+            about = [f"{root}.devices.requests[{index}].exactly" for index, item in requests if "exactly" in item]
+            yield from self._version(version, f"{version.rpartition('/')[2]} has no `exactly`", about)
+        elif "controller" not in _at(self.document.value, root):
+            yield from self._version(f"{GROUP}/v1alpha3", "Kubernetes serves claims in v1 since 1.34")
+        for index, item in requests:
+            path = f"{root}.devices.requests[{index}]"
+            flat = [name for name in EXACT_FIELDS if name in item]
+            if flat and version in _UNDER_EXACTLY and "exactly" not in item and "firstAvailable" not in item:
+                edits = self.editable.nested(self._inside(path), flat, "exactly")
+                why = f"{version.rpartition('/')[2]} has these fields under `exactly`"
+                about = [path, *(f"{path}.{name}" for name in flat)]
+                yield self._found(path, ", ".join(flat), f"exactly: {{{', '.join(flat)}}}", why, edits, about)
+            yield from self._classes(item, path)
+        for index, item in enumerate(_items(devices, "constraints")):
+            if isinstance(item, Mapping):
+                yield from self._attribute(item, f"{root}.devices.constraints[{index}]", requests)
+
+    def _version(self, old: str, why: str, about: Sequence[str] = ("apiVersion",)) -> Iterator[Found]:
+        if text_of(self.document.value.get("apiVersion")) == old:
+            edits = self.editable.replaced(self._inside("apiVersion"), RESOURCE_V1)
+            yield self._found("apiVersion", old, f"apiVersion: {RESOURCE_V1}", why, edits, about)
+
+    def _classes(self, request: Mapping[str, Any], path: str) -> Iterator[Found]:
+        for part, step in _parts(request):
+            name, where = part.get("deviceClassName"), path + step
+            if not isinstance(name, str) or is_known_class(name, self.cluster):
+                continue
+            meant = likely_class(name, self.cluster, self.release)
+            if meant is None:
+                continue
+            inside = self._inside(where)
+            edits = self.editable.replaced(f"{inside}.deviceClassName", meant.device_class)
+            wanted = [{"cel": {"expression": text}} for text in meant.selectors]
+            if wanted and edits and not _mentions_rdma(part):
+                more = (
+                    self.editable.appended(f"{inside}.selectors", wanted[0])
+                    if isinstance(part.get("selectors"), list)
+                    else self.editable.added(inside, "deviceClassName", "selectors", wanted)
+                )
+                edits = edits + more if more else []
+            why = "no class of this name is in the cluster or documented"
+            yield self._found(f"{where}.deviceClassName", repr(name), str(meant), why, edits)
+
+    def _attribute(
+        self, constraint: Mapping[str, Any], path: str, requests: list[tuple[int, Mapping[str, Any]]]
+    ) -> Iterator[Found]:
+        for key in ("matchAttribute", "distinctAttribute"):
+            name = constraint.get(key)
+            full = likely_attribute(name, self.cluster) if isinstance(name, str) else ""
+            if not full or not (full in _STANDARD or self._published(full, constraint, requests)):
+                continue
+            edits = self.editable.replaced(self._inside(f"{path}.{key}"), full)
+            why = "the API wants the attribute with its domain"
+            yield self._found(f"{path}.{key}", repr(name), repr(full), why, edits)
+
+    def _published(
+        self, name: str, constraint: Mapping[str, Any], requests: list[tuple[int, Mapping[str, Any]]]
+    ) -> bool:
+        """Say whether devices of every constrained request publish an attribute of a driver's own domain."""
+        wanted = constraint.get("requests") or [item.get("name") for _, item in requests]
+        for _, item in requests:
+            if item.get("name") not in wanted:
+                continue
+            for part, _ in _parts(item):
+                if not self._class_publishes(part.get("deviceClassName"), name):
+                    return False
+        return True
+
+    def _class_publishes(self, class_name: object, attribute: str) -> bool:
+        driver, _, local = attribute.rpartition("/")
+        if not isinstance(class_name, str):
+            return False
+        meant = likely_class(class_name, self.cluster, self.release)
+        known = class_name if is_known_class(class_name, self.cluster) or meant is None else meant.device_class
+        try:
+            found = candidates(self.cluster, ask_for(known), self.release).in_class
+        except DraLabError:
+            return False
+        return any(
+            attribute in device.device.attributes or (device.id.driver == driver and local in device.device.attributes)
+            for device in found
+        )
+
+    def _source(self, entry: Any, path: str) -> Iterator[Found]:
+        source = entry.get("source") if isinstance(entry, Mapping) else None
+        names = ("resourceClaimTemplateName", "resourceClaimName")
+        if isinstance(source, Mapping) and len(source) == 1 and not any(name in entry for name in names):
+            (name,) = source
+            if name in names:
+                edits = self.editable.lifted(self._inside(path), "source")
+                why = "pods name the claim directly since Kubernetes 1.31"
+                yield self._found(f"{path}.source", f"source.{name}", str(name), why, edits, [path])
+
+    def _inside(self, path: str) -> str:
+        return f"{self.document.inside}.{path}" if self.document.inside else path
+
+    def _found(self, path: str, old: str, new: str, why: str, edits: list[Edit], about: Sequence[str] = ()) -> Found:
+        place, line = self.document.at(""), self.document.line(path)
+        return Correction(place.source, place.document, place.object, line, path, old, new, why, tuple(about)), edits
+
+
+def _parts(request: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield (what is asked for, step to it): the flat form, `exactly`, and the alternatives."""
+    if "deviceClassName" in request:
+        yield request, ""
+    if isinstance(request.get("exactly"), Mapping):
+        yield request["exactly"], ".exactly"
+    for index, item in enumerate(_items(request, "firstAvailable")):
+        if isinstance(item, Mapping):
+            yield item, f".firstAvailable[{index}]"
+
+
+def _mentions_rdma(part: Mapping[str, Any]) -> bool:
+    return "rdma" in str(part.get("selectors", "")).lower()
+
+
+def _at(value: Any, path: str) -> Mapping[str, Any]:
+    for step in path.split("."):
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def _items(value: Mapping[str, Any], key: str) -> list[Any]:
+    found = value.get(key)
+    return found if isinstance(found, list) else []
+
+
+def _overlap(edit: Edit, other: Edit) -> bool:
+    return edit[0] <= other[1] and other[0] <= edit[1]
+
+
+def _is_read(text: str) -> bool:
+    try:
+        return any(True for _ in load_yaml(text))
+    except ManifestError:
+        return False
+
+
+def _lines_after(text: str, edits: list[Edit], lines: list[int]) -> list[int]:
+    """Return, for each line after the edits, its number before the first of them."""
+    for start, stop, new in sorted(edits, reverse=True):
+        first = text.count("\n", 0, start) + 1
+        last = first + text.count("\n", start, stop)
+        lines = [*lines[:first], *[lines[first]] * (new.count("\n") + 1), *lines[last + 1 :]]
+    return lines
