@@ -13,7 +13,9 @@ from dra_lab.errors import InputError
 from dra_lab.exports.objects import POD_CLAIM, Affinity, node_affinity, pod_claim
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity
+from dra_lab.manifests.kyaml import dump_kyaml, is_kyaml
 from dra_lab.manifests.pod_templates import PodField, containers, extended_resources, pod_fields, value_at
+from dra_lab.manifests.yaml_edits import with_values
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 
@@ -49,6 +51,10 @@ def patch_copy(
         value = json.loads(workload.text)
         _patch_object(workload, value, claim, container, affinity, findings)
         return Patched(workload.name, json.dumps(value, indent=2, ensure_ascii=False) + "\n", tuple(findings))
+    if is_kyaml(workload.text):
+        values = [document.value for document in load_yaml(workload.text)]
+        _patch_object(workload, values[workload.document], claim, container, affinity, findings)
+        return Patched(workload.name, with_values(workload.text, values), tuple(findings))
     yaml, documents = _round_trip(workload)
     value = [document for document in documents if document is not None][workload.document]
     _patch_object(workload, value, claim, container, affinity, findings)
@@ -90,7 +96,8 @@ def kustomize_patch(
     for key in reversed(path):
         nested = {key: nested}
     head = {"apiVersion": value.get("apiVersion"), "kind": workload.kind, "metadata": {"name": workload.subject}}
-    return Patched("patch.yaml", dump_yaml({**head, **nested}), tuple(findings))
+    dump = dump_kyaml if is_kyaml(workload.text) else dump_yaml
+    return Patched("patch.yaml", dump({**head, **nested}), tuple(findings))
 
 
 def _round_trip(workload: WorkloadFile) -> tuple[Any, list[Any]]:

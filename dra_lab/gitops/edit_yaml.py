@@ -14,6 +14,9 @@ from ruamel.yaml.error import YAMLError
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
+from dra_lab.manifests.kyaml import dump_kyaml, is_kyaml
+from dra_lab.manifests.yaml_edits import with_values
+from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
 
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _INDENTED_ITEM = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\n(?:[ ]*#[^\n]*\n|[ ]*\n)*( *)- ", re.MULTILINE)
@@ -31,6 +34,10 @@ class YamlFile:
 
     def __init__(self, text: str, source: str = "") -> None:
         """Parse a text, whose line ends stay as they are. Raises ManifestError when it is no YAML."""
+        self._kyaml = text if is_kyaml(text) else ""
+        if self._kyaml:
+            self._documents: list[Any] = [document.value for document in load_yaml(text, source)]
+            return
         self._windows = "\r\n" in text
         text = text.replace("\r\n", "\n")
         self._yaml = YAML(typ="rt")
@@ -42,7 +49,7 @@ class YamlFile:
             self._yaml.indent(mapping=2, sequence=4, offset=2)
         try:
             self._json = _json_indent(text)
-            self._documents: list[Any] = [d for d in self._yaml.load_all(text) if d is not None]
+            self._documents = [d for d in self._yaml.load_all(text) if d is not None]
         except (YAMLError, ValueError) as error:
             mark = getattr(error, "problem_mark", None)
             problem = getattr(error, "problem", "") or str(error)
@@ -57,13 +64,19 @@ class YamlFile:
         return value
 
     def text(self) -> str:
-        """Return the documents as text: JSON where it was JSON, on as many lines as before where that was one."""
+        """Return the documents as text: KYAML and JSON stay so, JSON on one line where it was on one."""
+        if self._kyaml:
+            return with_values(self._kyaml, self._documents)
         out = io.StringIO()
         if self._json is not None:
             out.write(json.dumps(self._documents[0], indent=self._json or None, ensure_ascii=False) + "\n")
         else:
             self._yaml.dump_all(self._documents, out)
         return out.getvalue().replace("\n", "\r\n") if self._windows else out.getvalue()
+
+    def dump(self, value: Any) -> str:
+        """Return another document in the form of this file, as far as it is YAML: in flow style beside KYAML."""
+        return dump_kyaml(value) if self._kyaml else dump_yaml(value)
 
 
 def _json_indent(text: str) -> int | None:

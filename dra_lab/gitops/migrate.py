@@ -16,7 +16,6 @@ from dra_lab.gitops.pods import PodTemplate, pod_templates
 from dra_lab.gitops.what_changes import told_once, what_changes
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.files import STANDARD_INPUT
-from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import (
     CELDeviceSelector,
     DeviceClaim,
@@ -68,7 +67,7 @@ def migrate(manifests: Manifests, *, device_classes: Mapping[str, str] | None = 
                 files[source] = YamlFile(manifests.texts[source], source)
             template = _rewrite(work, files[source], pod, asked, names)
             name = template.metadata.name
-            work.texts[f"{name}.yaml"] = dump_yaml(encode(template))
+            work.texts[f"{name}.yaml"] = files[source].dump(encode(template))
             work.findings += what_changes(pod, [request for request, _ in asked])
     for source, file in files.items():
         path = Path(source if source != STANDARD_INPUT else "workloads.yaml")

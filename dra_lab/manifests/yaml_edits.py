@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from dra_lab.manifests.kyaml import kyaml_text
-from dra_lab.manifests.yaml_text import YamlDocument, dump_yaml
+from dra_lab.manifests.yaml_text import YamlDocument, dump_yaml, load_yaml
 
 Edit = tuple[int, int, str]
 Path = str | tuple[str | int, ...]
@@ -207,6 +207,14 @@ class EditableDocument:
         if isinstance(node, yaml.ScalarNode) or node.flow_style or not children:
             return self._stop(node)
         return self._content_end(children[-1])
+
+
+def with_values(text: str, values: Iterable[Any]) -> str:
+    """Return a text in flow style (KYAML) whose documents have other values; what did not change stays as it is."""
+    edits: list[Edit] = []
+    for document, value in zip(load_yaml(text), values, strict=True):
+        edits += changes(EditableDocument(text, document), (), document.value, value)
+    return apply_edits(text, edits)
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
