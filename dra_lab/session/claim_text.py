@@ -22,6 +22,7 @@ from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaim
 from dra_lab.session.outputs import manifest
 
 if TYPE_CHECKING:
+    from dra_lab.gitops.corrections import Correction
     from dra_lab.session.session import Session
 
 CLAIM_KINDS = {"ResourceClaimTemplate": ResourceClaimTemplate, "ResourceClaim": ResourceClaim}
@@ -64,6 +65,13 @@ def edit_claim(session: Session, text: str) -> bool:
         return False
     session.edit(sketch)
     return True
+
+
+def fixed_claim(session: Session, text: str) -> tuple[str, tuple[Correction, ...]]:
+    """Return a claim's text with the corrections that have one sensible reading in the session's cluster, and those."""
+    from dra_lab.gitops.corrections import corrected
+
+    return corrected(text, "", session.cluster, session.release)
 
 
 def is_drawn_text(text: str) -> bool:

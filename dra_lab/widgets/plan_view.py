@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import traitlets
@@ -25,7 +25,7 @@ from dra_lab.widgets.answer_rows import (
     suggestion_rows,
 )
 from dra_lab.widgets.bar_values import FindingRow
-from dra_lab.widgets.claim_values import ClaimAnswer
+from dra_lab.widgets.claim_values import ClaimAnswer, FixRow
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
 from dra_lab.widgets.following import STATIC, latest_plan
@@ -43,6 +43,9 @@ from dra_lab.widgets.plan_values import (
 from dra_lab.widgets.reason_rows import regret_row, why_row
 from dra_lab.widgets.wire import wire
 
+if TYPE_CHECKING:
+    from dra_lab.gitops.corrections import Correction
+
 DEFAULT_FOLDER = "manifests"
 SEARCHING = "trying the manifest on every kind of node, as kube-scheduler would"
 
@@ -54,8 +57,9 @@ class PlanView(LitWidget):
     line's number from 1 to the letter of its request, `badges` a request to its letter and colours, `chosen` a device
     id to its request. `written` are the files of the last export to `folder`. `goals_changed` says that a person has
     put the goals in another order. `claim_text` is the claim's document alone, for its editor; `claim_number`
-    is that of the edit that it shows, 0 where the drawing was changed elsewhere since. The browser sends
-    `{type: "cancel"}`, `{type: "write", folder}`, `{type: "edit-claim", text, number}` (answered in `claim_answer`),
+    is that of the edit that it shows, 0 where the drawing was changed elsewhere since; `claim_fixes` are its
+    corrections. The browser sends `{type: "cancel"}`, `{type: "write", folder}`, `{type: "edit-claim", text, number}`
+    and `{type: "fix-claim", text, number}` (both answered in `claim_answer`; without a text, the drawing's is fixed),
     `{type: "apply-suggestion", id}` and `{type: "order-goals", goals}` (none: the usual order).
     """
 
@@ -67,6 +71,7 @@ class PlanView(LitWidget):
     claim_text = traitlets.Unicode("").tag(sync=True)
     claim_number = traitlets.Int(0).tag(sync=True)
     claim_answer = traitlets.Dict().tag(sync=True, value=ClaimAnswer)
+    claim_fixes: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FixRow])
     yaml_marks = traitlets.Dict().tag(sync=True, value=dict[str, str])
     badges = traitlets.Dict().tag(sync=True, value=dict[str, BadgeRow])
     goals: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[GoalRow])
@@ -132,7 +137,7 @@ class PlanView(LitWidget):
         self._tell(findings=finding_rows(session.findings), chosen=chosen_devices(plan))
 
     def _show_manifest(self) -> None:
-        from dra_lab.session.claim_text import claim_document
+        from dra_lab.session.claim_text import claim_document, fixed_claim
         from dra_lab.session.outputs import manifest
 
         if (session := self._session) is None:
@@ -152,13 +157,14 @@ class PlanView(LitWidget):
             made = manifest(session)
         except DraLabError as error:
             words = f"# {error}\n".replace("\n", "\n# ").removesuffix("# ")
-            self._tell(badges=badges, yaml=words, yaml_marks={}, claim_text="")
+            self._tell(badges=badges, yaml=words, yaml_marks={}, claim_text="", claim_fixes=[])
             return
         letter = {name: badge.letter for name, badge in badges.items()}
         marks = {str(line): letter.get(key, key) for key, lines in made.lines.items() for line in lines}
         number = self._edited[0] if self._edited is not None and self._edited[1] == session.sketch else 0
         text = claim_document(made.text)
         self._tell(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=text, claim_number=number)
+        self._tell(claim_fixes=fix_rows(fixed_claim(session, text)[1]))
         self._written_for = about
 
     def _show_late_manifest(self) -> None:
@@ -190,17 +196,35 @@ class PlanView(LitWidget):
             self.written = [str(path) for path in files]
 
     def _asked_edit_claim(self, message: Mapping[str, Any]) -> None:
+        from dra_lab.session.claim_text import fixed_claim
+
+        if self._session is not None:
+            text, number = str(message.get("text", "")), int(message.get("number", 0))
+            fixes = fix_rows(fixed_claim(self._session, text)[1])
+            self._take_claim(text, ClaimAnswer(number=number, fixes=fixes))
+
+    def _asked_fix_claim(self, message: Mapping[str, Any]) -> None:
+        from dra_lab.session.claim_text import fixed_claim
+
+        if self._session is not None:
+            typed = message.get("text")
+            text, fixes = fixed_claim(self._session, str(typed) if typed is not None else self.claim_text)
+            number = int(message.get("number", 0))
+            self._take_claim(text, ClaimAnswer(number=number, fixes=fix_rows(fixes), text=text))
+
+    def _take_claim(self, text: str, told: ClaimAnswer) -> None:
+        """Make a text the drawing, one undo step, and answer; what is wrong with it is told and the drawing stays."""
         from dra_lab.session.claim_text import edit_claim
 
         if self._session is None:
             return
-        number, told = int(message.get("number", 0)), ClaimAnswer()
         try:
-            edit_claim(self._session, str(message.get("text", "")))
-            self._edited = (number, self._session.sketch)
+            edit_claim(self._session, text)
+            self._edited = (told.number, self._session.sketch)
         except DraLabError as error:
-            told = ClaimAnswer(message=error.message, line=error.origin.line if error.origin else 0)
-        self._tell(claim_answer=msgspec.structs.replace(told, number=number))
+            line = error.origin.line if error.origin else 0
+            told = msgspec.structs.replace(told, message=error.message, line=line)
+        self._tell(claim_answer=told)
 
     def _asked_order_goals(self, message: Mapping[str, Any]) -> None:
         goals = message.get("goals", ())
@@ -214,6 +238,11 @@ class PlanView(LitWidget):
         if plan.sketch != self._session.sketch:
             raise SketchError("the drawing has changed since this was suggested; wait for the new answer")
         self._session.edit(with_suggestion(plan.sketch, plan.suggestions[int(number)]))
+
+
+def fix_rows(found: Iterable[Correction]) -> tuple[FixRow, ...]:
+    """Return corrections of the claim's text as rows."""
+    return tuple(FixRow(text=f"{one.path}: {one.old} → {one.new} ({one.why})", line=one.line) for one in found)
 
 
 def with_suggestion(sketch: ClaimSketch, suggestion: Suggestion) -> ClaimSketch:

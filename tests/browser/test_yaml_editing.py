@@ -68,3 +68,20 @@ def test_what_is_drawn_meanwhile_is_in_the_text_that_is_typed_on(planner):
     assert planner.page.evaluate("() => document.activeElement.classList.contains('dra-editor-text')")
     _replace(planner, "name: by-hand", "name: again")
     until(lambda: planner.lab.eval("lab.sketch.name") == "again", "and it is typed on")
+
+
+def test_a_text_of_an_article_is_corrected_in_the_editor_and_undone(planner):
+    """The button writes the corrected text and lists each change; Ctrl+Z brings the text of the article back."""
+    planner.button("Edit", planner.tabs).click()
+    area = planner.page.get_by_label("Claim as YAML")
+    shown = area.input_value()
+    area.fill(shown.replace("deviceClassName: gpu.nvidia.com", "deviceClassName: nvidia-gpu", 1))
+    button = planner.tabs.get_by_role("button", name="Correct 1 problem")
+    button.wait_for()
+    button.click()
+    until(lambda: area.input_value() == shown, "the corrected text")
+    listed = planner.tabs.locator(".dra-editor .dra-fixes li")
+    assert "'nvidia-gpu' → 'gpu.nvidia.com'" in (listed.first.text_content() or "")
+    until(lambda: planner.lab.eval("lab.sketch.requests[0].exactly.device_class_name") == "gpu.nvidia.com", "drawn")
+    area.press("ControlOrMeta+z")
+    until(lambda: "nvidia-gpu" in area.input_value(), "the article's text is back")

@@ -54,3 +54,51 @@ def test_reasons_and_regret_reach_the_browser(session):
     assert [table["title"] for table in view.why["funnels"]] == ["gpu: 5 needed", "nic: 5 needed"]
     assert view.why["lines"][0].startswith("Fragmentation: Request nic")
     assert "It then fits on 1 of 4 nodes." in view.suggestions[0]["detail"]
+
+
+ARTICLE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: article}  # from an article
+spec:
+  spec:
+    devices:
+      requests:
+      - {name: gpu, deviceClassName: nvidia-gpu}
+      - {name: nic, deviceClassName: rdma-nic}
+      constraints:
+      - {requests: [gpu, nic], matchAttribute: pcieRoot}
+"""
+
+
+def test_a_typed_text_is_corrected_as_one_undo_step(session):
+    """The button corrects what `check --fix` corrects, lists each change and draws it; undo brings the old drawing."""
+    view, before = PlanView(session), session.sketch
+    say(view, type="edit-claim", text=ARTICLE, number=1)
+    assert "unknown field" in view.claim_answer["message"]
+    assert len(view.claim_answer["fixes"]) == 5
+    assert session.sketch == before
+    say(view, type="fix-claim", text=ARTICLE, number=2)
+    told = view.claim_answer
+    assert (told["number"], told.get("message", "")) == (2, "")
+    assert "{name: article}  # from an article" in told["text"]
+    assert [ask.exactly.device_class_name for ask in session.sketch.requests] == ["gpu.nvidia.com", "dranet"]
+    assert [row["line"] for row in told["fixes"]] == [8, 8, 9, 9, 11]
+    session.undo()
+    assert session.sketch == before
+
+
+def test_the_drawings_own_text_is_corrected(session):
+    """A drawing whose class no cluster has offers its correction beside the manifests."""
+    view = PlanView(session)
+    assert view.claim_fixes == []
+    gpu, *others = session.sketch.requests
+    wrong = replace(gpu, exactly=replace(gpu.exactly, device_class_name="nvidia-gpu"))
+    session.edit(replace(session.sketch, requests=(wrong, *others)))
+    answered(session)
+    assert len(view.claim_fixes) == 2
+    assert all("'nvidia-gpu' → 'gpu.nvidia.com'" in row["text"] for row in view.claim_fixes)
+    say(view, type="fix-claim")
+    answered(session)
+    assert session.sketch.requests[0].exactly.device_class_name == "gpu.nvidia.com"
+    assert view.claim_fixes == []

@@ -14,7 +14,7 @@ afterEach(() => {
 const YAML = "apiVersion: v1\nrequests:\n- name: gpu\n- name: nic\n";
 const PLAN: PlanViewModel = {
   answer: { state: "fits", sentence: "Fits on 3 of 4 nodes.", figures: [{ label: "NUMA nodes", value: "1" }, { value: "proven best", tone: "ok" }] },
-  claim_answer: {}, claim_number: 0, claim_text: "kind: ResourceClaimTemplate\n", badges: { gpu: { letter: "A", colour: "#0072b2", textColour: "#ffffff" }, nic: { letter: "B", colour: "#d55e00", textColour: "#000000" } },
+  claim_answer: {}, claim_fixes: [], claim_number: 0, claim_text: "kind: ResourceClaimTemplate\n", badges: { gpu: { letter: "A", colour: "#0072b2", textColour: "#ffffff" }, nic: { letter: "B", colour: "#d55e00", textColour: "#000000" } },
   chosen: { "d/p/g0": "gpu" }, devices: { columns: ["device"], ids: ["d/p/g0", "d/p/n0"], rows: [["g0"], ["n0"]], total: 2 }, findings: [], folder: "manifests",
   goals: [], goals_changed: false, highlight: "", problem: "", reasons: [], regret: {}, suggestions: [], why: {}, written: [], yaml: YAML, yaml_marks: { "3": "A", "4": "B" },
 };
@@ -389,4 +389,55 @@ test("what went wrong in the pane can be hidden", async () => {
   await drawn();
   expect(el.querySelector(".dra-pane-problem")!.childElementCount).toBe(0);
   expect(el.contains(document.activeElement)).toBe(true);
+});
+
+const FIX = { line: 9, text: "deviceClassName: 'nvidia-gpu' → 'gpu.nvidia.com'" };
+const fixButton = (el: Element) => [...el.querySelectorAll<HTMLButtonElement>("button")].find((one) => !one.hidden && /^Correct \d/.test(one.textContent!));
+
+test("the drawing's own corrections are listed with a button, and the button asks for them", async () => {
+  const { el, model } = plan();
+  expect(fixButton(el)).toBeUndefined();
+  model.set("claim_fixes", [FIX, { text: HOSTILE }]);
+  await drawn();
+  expect(fixButton(el)!.textContent).toBe("Correct 2 problems");
+  expect([...el.querySelectorAll(".dra-fixes li")].map((row) => row.textContent)).toEqual([FIX.text, HOSTILE]);
+  fixButton(el)!.click();
+  expect(model.sent.at(-1)).toEqual({ type: "fix-claim" });
+});
+
+test("a typed text is corrected where it is, each change is listed, and typing goes on", async () => {
+  const { el, model } = plan();
+  button(el, "Edit").click();
+  const area = el.querySelector("textarea")!;
+  area.value = "kind: wrong\n";
+  area.dispatchEvent(new Event("input"));
+  vi.advanceTimersByTime(400);
+  model.set("claim_answer", { number: 1, message: "broken", line: 1, fixes: [FIX] });
+  await drawn();
+  expect(fixButton(el)!.textContent).toBe("Correct 1 problem");
+  fixButton(el)!.click();
+  expect(model.sent.at(-1)).toEqual({ type: "fix-claim", text: "kind: wrong\n", number: 2 });
+  model.set("claim_answer", { number: 2, fixes: [FIX], text: "kind: right\n" });
+  await drawn();
+  expect(area.value).toBe("kind: right\n");
+  expect(fixButton(el)).toBeUndefined();
+  expect(el.querySelector(".dra-editor .dra-fixes")!.textContent).toBe(`Corrected: line 9, ${FIX.text}`);
+  vi.advanceTimersByTime(1000);
+  expect(model.sent.at(-1)).toEqual({ type: "fix-claim", text: "kind: wrong\n", number: 2 });
+});
+
+test("a correction that comes after more was typed does not overwrite it", async () => {
+  const { el, model } = plan();
+  button(el, "Edit").click();
+  const area = el.querySelector("textarea")!;
+  const type = (text: string) => ((area.value = text), area.dispatchEvent(new Event("input")), vi.advanceTimersByTime(400));
+  type("kind: wrong\n");
+  model.set("claim_answer", { number: 1, fixes: [FIX] });
+  await drawn();
+  fixButton(el)!.click();
+  area.value = "kind: typed on\n";
+  area.dispatchEvent(new Event("input"));
+  model.set("claim_answer", { number: 2, fixes: [FIX], text: "kind: right\n" });
+  await drawn();
+  expect(area.value).toBe("kind: typed on\n");
 });

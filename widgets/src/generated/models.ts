@@ -46,6 +46,8 @@ export interface ClaimAnswer {
   number?: number;
   message?: string;
   line?: number;
+  fixes?: readonly FixRow[];
+  text?: string;
 }
 
 export interface ClaimSketch {
@@ -145,6 +147,11 @@ export interface FindingRow {
   advice?: string;
   origin?: string;
   rule?: string;
+}
+
+export interface FixRow {
+  text: string;
+  line?: number;
 }
 
 export interface Fleet {
@@ -343,6 +350,7 @@ export interface PlanViewModel {
   badges: Readonly<Record<string, BadgeRow>>;
   chosen: Readonly<Record<string, string>>;
   claim_answer: ClaimAnswer;
+  claim_fixes: readonly FixRow[];
   claim_number: number;
   claim_text: string;
   devices: DeviceTable;
