@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.exports.files import write_files
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.keep_names import keep_names
-    from dra_lab.gitops.migrate import migrate
+    from dra_lab.gitops.migrate import NOT_MIGRATED, migrate
 
     cluster = cluster_of(options)
     release = cluster.target_release(options.release)
@@ -50,16 +50,18 @@ def run(options: argparse.Namespace) -> int:
     if options.keep_resource_name:
         found = keep_names(manifests, cluster, release, device_classes=classes)
     else:
-        found = migrate(manifests, device_classes=classes)
+        found = migrate(manifests, device_classes=classes, cluster=cluster, release=release)
     for finding in found.findings:
         print(finding, file=sys.stderr)
+    left = any(f.rule == NOT_MIGRATED for f in found.findings)
     if not found.texts:
-        print("nothing to migrate: no container asks for a resource that is known here", file=sys.stderr)
+        why = "the findings above say why" if left else "no container asks for a device of a device plugin"
+        print(f"nothing is migrated: {why}", file=sys.stderr)
     else:
         for path in write_files(options.output, found.texts, overwrite=options.overwrite):
             print(path)
     wrong = any(finding.severity is Severity.ERROR for finding in found.findings)
-    return NOT if wrong or any(f.rule == "resource-not-migrated" for f in found.findings) else FITS
+    return NOT if wrong or left else FITS
 
 
 def _classes(pairs: list[str]) -> dict[str, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from dra_lab.drivers.profiles import convert, read_data
@@ -17,6 +18,9 @@ class PluginResource:
 
     `resource` may hold `{value}`, which then stands in `selectors` as well; `request` is a name for the request.
     `device_class` is "" where nothing takes its place one for one: `note` then says what people do instead.
+    `share` says that it is an amount of devices that several pods share, and no number of devices; `part_of` are the
+    resources that count these devices, `capacity` the driver's key for the amount, `unit` Mi, % or "". What a workload
+    asks for has `capacity_requests`, by key, and `resources`, the names that the request takes the place of.
     """
 
     resource: str
@@ -26,6 +30,12 @@ class PluginResource:
     source: str
     selectors: tuple[str, ...] = ()
     note: str = ""
+    share: bool = False
+    part_of: tuple[str, ...] = ()
+    capacity: str = ""
+    unit: str = ""
+    capacity_requests: Mapping[str, str] = field(default_factory=dict)
+    resources: frozenset[str] = frozenset()
 
 
 @cache
@@ -42,7 +52,7 @@ def plugin_resource(name: str) -> PluginResource | None:
         if found is not None:
             # a resource name holds no quote and no backslash, so it cannot leave the CEL text it stands in
             texts = tuple(text.replace(_VALUE, found[1]) for text in known.selectors)
-            return PluginResource(
-                name, known.driver, known.device_class, known.request, known.source, texts, " ".join(known.note.split())
-            )
+            counts = tuple(text.replace(_VALUE, found[1]) for text in known.part_of)
+            note = " ".join(known.note.split())
+            return replace(known, resource=name, selectors=texts, part_of=counts, note=note)
     return None

@@ -8,7 +8,7 @@ from typing import Any
 from dra_lab.drivers.device_plugins import plugin_resource
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.pod_templates import containers, extended_resources
+from dra_lab.manifests.device_asks import containers, extended_resources
 from dra_lab.model.claims import DeviceClaim, ResourceClaim, ResourceClaimTemplate
 
 

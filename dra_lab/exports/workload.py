@@ -13,8 +13,9 @@ from dra_lab.errors import InputError
 from dra_lab.exports.objects import POD_CLAIM, Affinity, node_affinity, pod_claim
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity
+from dra_lab.manifests.device_asks import containers, extended_resources
 from dra_lab.manifests.kyaml import dump_kyaml, is_kyaml
-from dra_lab.manifests.pod_templates import PodField, containers, extended_resources, pod_fields, value_at
+from dra_lab.manifests.pod_templates import PodField, pod_fields, value_at
 from dra_lab.manifests.yaml_edits import with_values
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dra_lab.errors import ExportError, InputError, SourceError
+from dra_lab.manifests.device_asks import asked_devices
 from dra_lab.manifests.files import expanded, read_bytes, utf8_text
-from dra_lab.manifests.pod_templates import PodField, asked_devices, pod_fields
+from dra_lab.manifests.pod_templates import PodField, pod_fields
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 
 MAX_FILE_BYTES = 16 * 2**20

@@ -10,7 +10,7 @@ import msgspec
 from dra_lab.errors import InputError, QuantityError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.pods import PodTemplate
-from dra_lab.manifests.pod_templates import containers, is_extended
+from dra_lab.manifests.device_asks import containers, is_extended
 from dra_lab.model.claims import ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins

@@ -12,7 +12,7 @@ from dra_lab.authoring.names import object_name
 from dra_lab.drivers.device_plugins import PluginResource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.folder import Manifests
-from dra_lab.gitops.migrate import Migration, known_requests
+from dra_lab.gitops.migrate import Migration, Target, known_requests
 from dra_lab.gitops.pods import pod_templates
 from dra_lab.gitops.what_changes import told_once, what_changes_by_name
 from dra_lab.manifests.documents import encode
@@ -40,7 +40,8 @@ def keep_names(
     served = {c.spec.extended_resource_name for c in cluster.classes}
     for document in manifests.documents:
         for pod in pod_templates(document):
-            asked = known_requests(pod, device_classes or {}, findings)
+            # a class serves whole devices: without a driver for shares, workloads with shares stay as they are
+            asked = known_requests(pod, Target(device_classes or {}, None, release), findings)
             for resource in {request.resource: known for request, known in asked}.values():
                 if resource.resource in served:
                     continue

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dra_lab.authoring.names import Names, object_name
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.edit_yaml import YamlFile, remove_keys
-from dra_lab.gitops.folder import Manifests
+from dra_lab.gitops.folder import Document, Manifests
 from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
+from dra_lab.gitops.plugin_shares import Share, shares_of, unread_annotations
 from dra_lab.gitops.pods import PodTemplate, pod_templates
 from dra_lab.gitops.what_changes import told_once, what_changes
+from dra_lab.manifests.device_asks import asks_outside
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.files import STANDARD_INPUT
 from dra_lab.model.claims import (
+    CapacityRequirements,
     CELDeviceSelector,
     DeviceClaim,
+    DeviceConstraint,
     DeviceRequest,
     DeviceSelector,
     ExactDeviceRequest,
@@ -26,10 +30,15 @@ from dra_lab.model.claims import (
     ResourceClaimTemplate,
     ResourceClaimTemplateSpec,
 )
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.release import KubernetesRelease
 
 POD_CLAIM = "devices"
 MAX_DEVICES = 32
+NOT_MIGRATED = "resource-not-migrated"
+_COMPARED = 2
+_NO_ASK = ("ConfigMap", "Secret", "CustomResourceDefinition", "Kustomization", "Node", "ResourceQuota", "LimitRange")
 
 
 @dataclass(frozen=True)
@@ -40,26 +49,43 @@ class Migration:
     findings: tuple[Finding, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where workloads shall run: the cluster and release, and the classes that a person named for resources."""
+
+    device_classes: Mapping[str, str] = field(default_factory=dict)
+    cluster: Cluster | None = None
+    release: KubernetesRelease | None = None
+
+
 @dataclass
 class _Work:
-    chosen: Mapping[str, str]
     texts: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
 
-def migrate(manifests: Manifests, *, device_classes: Mapping[str, str] | None = None) -> Migration:
+def migrate(
+    manifests: Manifests,
+    *,
+    device_classes: Mapping[str, str] | None = None,
+    cluster: Cluster | None = None,
+    release: KubernetesRelease | None = None,
+) -> Migration:
     """Return the workloads with claims in place of extended resources, and a ResourceClaimTemplate for each.
 
     Every container keeps devices of its own, as device plugins gave them; an ordinary init container uses those of the
-    containers after it. `device_classes` names the class for resources that are not known here. Files keep their
-    comments; files without such a workload are not in the answer. What cannot be migrated stays as it is and is told.
+    containers after it. `device_classes` names the class for resources that are not known here. A share of a GPU
+    becomes a share of the driver in `cluster` that has such shares; without such a driver the workload stays as it is.
+    Files keep their comments; files without such a workload are not in the answer. What cannot be migrated stays as it
+    is and is told.
     """
-    work = _Work(device_classes or {})
+    work, target = _Work(), Target(device_classes or {}, cluster, release)
     files: dict[str, YamlFile] = {}
     names = Names()
     for document in manifests.documents:
+        work.findings += _outside(document)
         for pod in pod_templates(document):
-            asked = known_requests(pod, work.chosen, work.findings)
+            asked = known_requests(pod, target, work.findings)
             if not asked:
                 continue
             source = document.origin.source
@@ -68,7 +94,7 @@ def migrate(manifests: Manifests, *, device_classes: Mapping[str, str] | None = 
             template = _rewrite(work, files[source], pod, asked, names)
             name = template.metadata.name
             work.texts[f"{name}.yaml"] = files[source].dump(encode(template))
-            work.findings += what_changes(pod, [request for request, _ in asked])
+            work.findings += what_changes(pod, asked)
     for source, file in files.items():
         path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
         taken = path.name in work.texts
@@ -79,15 +105,28 @@ def migrate(manifests: Manifests, *, device_classes: Mapping[str, str] | None = 
 Asked = list[tuple[PluginRequest, PluginResource]]
 
 
-def known_requests(pod: PodTemplate, device_classes: Mapping[str, str], findings: list[Finding]) -> Asked:
-    """Return what can be migrated of a pod, and add a Finding for each resource that cannot."""
+def known_requests(pod: PodTemplate, target: Target, findings: list[Finding]) -> Asked:
+    """Return what can be migrated of a pod, and add a Finding for each resource that cannot.
+
+    Where a share cannot be migrated the whole pod stays as it is: its other devices may be on the same GPU.
+    """
+    requests = plugin_requests(pod)
+    shares, refused = shares_of(pod, requests, target.device_classes, target.cluster, target.release)
+    if refused:
+        for one in refused:
+            message = f"the workload is left as it is, because of {one.what}: {one.why}"
+            place = pod.document.at(one.path)
+            findings.append(Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, one.advice, place))
+        return []
     found: Asked = []
-    for request in plugin_requests(pod):
-        known = plugin_resource(request.resource)
-        named = device_classes.get(request.resource)
-        if named:
-            base = object_name(request.resource.rpartition("/")[2])
-            known = PluginResource(request.resource, "", named, base, "named on the command line")
+    shared = {(share.path, name) for share in shares for name in share.resources}
+    for share in shares:
+        found += _shared_requests(share)
+        findings.append(_share_finding(pod, share))
+    for request in requests:
+        if (request.path, request.resource) in shared:
+            continue
+        known = _known(request.resource, target, shares)
         if known is not None and known.device_class:
             found.append((request, known))
             continue
@@ -95,8 +134,80 @@ def known_requests(pod: PodTemplate, device_classes: Mapping[str, str], findings
         why = known.note if known is not None else "no DRA driver is known here for this resource"
         advice = f"Name the class that takes its place: --map {request.resource}=DEVICECLASS."
         message = f"{request.resource} is left as it is: {why}"
-        findings.append(Finding("resource-not-migrated", Severity.WARNING, pod.subject, message, advice, place))
+        findings.append(Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, advice, place))
+    findings += _unread(pod) if found else ()
     return found
+
+
+def _known(resource: str, target: Target, shares: tuple[Share, ...]) -> PluginResource | None:
+    """Return what takes the place of a resource: what a person named, what is known, or the class of this cluster."""
+    base = object_name(resource.rpartition("/")[2])
+    if resource in target.device_classes:
+        return PluginResource(resource, "", target.device_classes[resource], base, "named on the command line")
+    for share in shares:
+        if share.known.resource == resource:
+            return share.known
+    known = plugin_resource(resource)
+    cluster = target.cluster
+    if cluster is None or (known is not None and (known.selectors or _is_served(cluster, known))):
+        return known
+    serving = [item.name for item in cluster.classes if item.spec.extended_resource_name == resource]
+    if len(serving) != 1:
+        return known
+    request = known.request if known is not None else base
+    return PluginResource(resource, "", serving[0], request, "the class of the cluster says so (extendedResourceName)")
+
+
+def _is_served(cluster: Cluster, known: PluginResource) -> bool:
+    return known.device_class in cluster.class_by_name or any(
+        published.spec.driver == known.driver for published in cluster.slices
+    )
+
+
+def _shared_requests(share: Share) -> Asked:
+    """Return the requests of a share; more than two devices one by one, so that each is another one.
+
+    Up to 1.36.2 kube-scheduler compares a distinctAttribute with the last device of a request only (dra-semantics 3.9).
+    """
+    alone = share.count > _COMPARED
+    known = replace(share.known, capacity_requests=share.capacity, resources=share.resources)
+    count = 1 if alone else share.count
+    request = PluginRequest(share.path, share.container, share.known.resource, count, share.once)
+    return [(request, known)] * (share.count if alone else 1)
+
+
+def _share_finding(pod: PodTemplate, share: Share) -> Finding:
+    amounts = ", ".join(f"{key} {amount}" for key, amount in sorted(share.capacity.items()))
+    count = f"{share.count} device{'' if share.count == 1 else 's'} of class {share.known.device_class}"
+    names = ", ".join(sorted(share.resources))
+    if not amounts:
+        message = f"container {share.container}: {names} ask for all of a device, and become {count}"
+        return Finding("share-migrated", Severity.NOTE, pod.subject, message, "", pod.document.at(share.path))
+    message = f"container {share.container}: {names} become a share of {count}, of each {amounts}"
+    if share.capacity.get("cores") == "0":
+        message += "; cores 0 means no limit, as HAMi's device plugin has it without gpucores"
+    elif "memory" not in share.capacity:
+        message += "; without an amount the share takes all memory of the device"
+    return Finding("share-migrated", Severity.NOTE, pod.subject, message, "", pod.document.at(share.path))
+
+
+def _unread(pod: PodTemplate) -> Iterator[Finding]:
+    for name in unread_annotations(pod):
+        message = f"the annotation {name}: {pod.annotations[name]} no longer chooses devices: a claim does not read it"
+        advice = "Add a selector on the device's uuid, productName or NUMA node to the claim's request."
+        place = pod.document.at(pod.path.removesuffix(".spec"))
+        yield Finding("annotation-not-read", Severity.WARNING, pod.subject, message, advice, place)
+
+
+def _outside(document: Document) -> Iterator[Finding]:
+    """Yield what an object that is no object of DRA or Kueue asks for outside its pod templates."""
+    if document.kind in _NO_ASK:
+        return
+    for path, resource in asks_outside(document.value):
+        message = f"{resource} is left as it is: {path} is no pod template, and only the controller knows its pods"
+        advice = "Look for the pod template that it belongs to, for example the runtime of a TrainJob."
+        subject = f"{document.kind}/{document.name}"
+        yield Finding(NOT_MIGRATED, Severity.WARNING, subject, message, advice, document.at(path))
 
 
 def _rewrite(work: _Work, file: YamlFile, pod: PodTemplate, asked: Asked, names: Names) -> ResourceClaimTemplate:
@@ -109,7 +220,9 @@ def _rewrite(work: _Work, file: YamlFile, pod: PodTemplate, asked: Asked, names:
     for path, wanted in uses.items():
         container = file.at(document.origin.document, prefix + path)
         resources = container["resources"]
-        gone = frozenset(request.resource for request, _ in asked if request.path == path)
+        gone = frozenset().union(
+            *({request.resource, *known.resources} for request, known in asked if request.path == path)
+        )
         for part in ("limits", "requests"):
             remove_keys(resources, part, gone)
         claims = [{"name": entry, "request": request} for request in wanted]
@@ -117,7 +230,10 @@ def _rewrite(work: _Work, file: YamlFile, pod: PodTemplate, asked: Asked, names:
     spec = file.at(document.origin.document, prefix + pod.path)
     spec["resourceClaims"] = [*spec.get("resourceClaims", ()), {"name": entry, "resourceClaimTemplateName": name}]
     work.findings += (*_too_many(pod, requests), *_more_than_asked(pod, asked, requests, uses))
-    devices = DeviceClaim(requests=tuple(_request(key, *value) for key, value in requests.items()))
+    devices = DeviceClaim(
+        requests=tuple(_request(key, *value) for key, value in requests.items()),
+        constraints=_different(requests, uses),
+    )
     labels = {"app.kubernetes.io/managed-by": "dra-lab"}
     meta = ObjectMeta(name=name, namespace=document.namespace, labels=labels)
     return ResourceClaimTemplate(metadata=meta, spec=ResourceClaimTemplateSpec(spec=ResourceClaimSpec(devices=devices)))
@@ -167,10 +283,26 @@ def _is_sidecar(request: PluginRequest) -> bool:
 
 def _request(name: str, count: int, known: PluginResource) -> DeviceRequest:
     selectors = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in known.selectors)
+    capacity = CapacityRequirements(requests=dict(known.capacity_requests)) if known.capacity_requests else None
     exactly = ExactDeviceRequest(
-        device_class_name=known.device_class, selectors=selectors, allocation_mode="ExactCount", count=count
+        device_class_name=known.device_class,
+        selectors=selectors,
+        allocation_mode="ExactCount",
+        count=count,
+        capacity=capacity,
     )
     return DeviceRequest(name=name, exactly=exactly)
+
+
+def _different(requests: Requests, uses: Mapping[str, list[str]]) -> tuple[DeviceConstraint, ...]:
+    """Return what keeps the shares of one container on different devices, as a device plugin does."""
+    found = []
+    for names in uses.values():
+        shares = [name for name in names if requests[name][1].capacity_requests]
+        if sum(requests[name][0] for name in shares) > 1:
+            driver = requests[shares[0]][1].driver
+            found.append(DeviceConstraint(requests=tuple(shares), distinct_attribute=f"{driver}/uuid"))
+    return tuple(dict.fromkeys(found))
 
 
 def _more_than_asked(

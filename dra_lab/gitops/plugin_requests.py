@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dra_lab.errors import QuantityError
 from dra_lab.gitops.pods import PodTemplate
-from dra_lab.manifests.pod_templates import containers, extended_resources
+from dra_lab.manifests.device_asks import containers, extended_resources
 from dra_lab.model.quantity import parse_quantity
 
 

@@ -48,6 +48,13 @@ class PodTemplate:
         """Return `Kind/name` of the workload."""
         return f"{self.document.kind}/{self.document.name}"
 
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        """Return the annotations of the pods, empty where there are none."""
+        template = self.path.removesuffix("spec").removesuffix(".")
+        found = value_at(self.document.value, f"{template}.metadata.annotations")
+        return found if isinstance(found, Mapping) else {}
+
 
 def pod_templates(document: Document) -> Iterator[PodTemplate]:
     """Yield every pod template of an object (`manifests.pod_templates`)."""

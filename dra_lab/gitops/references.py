@@ -13,8 +13,8 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document, Manifests
 from dra_lab.gitops.kustomize import ADVICE, likely_renamed
 from dra_lab.gitops.pods import PodClaim, PodTemplate
+from dra_lab.manifests.device_asks import containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
-from dra_lab.manifests.pod_templates import containers
 from dra_lab.model.allocation import ResourceClaimStatus
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from dra_lab.drivers.device_plugins import plugin_resource
+from dra_lab.drivers.device_plugins import PluginResource
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.plugin_requests import PluginRequest
 from dra_lab.gitops.pods import PodTemplate
@@ -19,9 +19,9 @@ _SUBJECTS = 5
 """Workloads that a note names."""
 
 
-def what_changes(pod: PodTemplate, requests: Sequence[PluginRequest]) -> tuple[Finding, ...]:
+def what_changes(pod: PodTemplate, asked: Sequence[tuple[PluginRequest, PluginResource]]) -> tuple[Finding, ...]:
     """Return, as notes, what changes for a workload whose devices are claimed from now on (dra-semantics 1.15)."""
-    return tuple(_changes(pod, requests))
+    return tuple(_changes(pod, asked))
 
 
 def what_changes_by_name(
@@ -76,9 +76,9 @@ def _changes_by_name(
     )
 
 
-def _changes(pod: PodTemplate, requests: Sequence[PluginRequest]) -> Iterator[Finding]:
-    names = sorted({request.resource for request in requests})
-    classes = sorted({known.device_class for name in names if (known := plugin_resource(name)) is not None})
+def _changes(pod: PodTemplate, asked: Sequence[tuple[PluginRequest, PluginResource]]) -> Iterator[Finding]:
+    names = sorted({request.resource for request, _ in asked})
+    classes = sorted({known.device_class for _, known in asked})
     resources = ", ".join(names)
     yield _note(
         pod,

@@ -14,7 +14,6 @@ TRAINER_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 _COUNTS = ("replicas", "parallelism", "numNodes")
 """Fields beside or above a pod template that say how many pods run, in a kind that is not in the table."""
 
-_NATIVE = ("kubernetes.io", "k8s.io")
 _STEP = re.compile(r"\[(?:\d+|\*)\]|[^.\[\]]+")
 
 
@@ -78,50 +77,6 @@ def value_at(value: Any, path: str) -> Any:
         else:
             value = value.get(step) if isinstance(value, Mapping) else None
     return value
-
-
-def containers(spec: Object, path: str = "") -> Iterator[tuple[str, Object]]:
-    """Yield (path, container) of a pod's init containers and containers, and the model server of KServe's `model`."""
-    for key in ("initContainers", "containers"):
-        entries = spec.get(key)
-        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-            if isinstance(entry, Mapping):
-                yield f"{path}.{key}[{index}]".lstrip("."), entry
-    model = spec.get("model")
-    if isinstance(model, Mapping):
-        yield f"{path}.model".lstrip("."), model
-
-
-def is_extended(name: str) -> bool:
-    """Say whether a resource name is an extended one: with a domain that is not Kubernetes' own (core/v1 helpers)."""
-    domain, slash, _ = name.partition("/")
-    native = any(domain == own or domain.endswith(f".{own}") for own in _NATIVE)
-    return bool(slash) and not native and not name.startswith("requests.")
-
-
-def extended_resources(container: Object) -> dict[str, Any]:
-    """Return what a container asks of device plugins: amounts as written, by resource name, those of zero left out."""
-    resources = container.get("resources")
-    found: dict[str, Any] = {}
-    for part in ("requests", "limits"):
-        amounts = resources.get(part) if isinstance(resources, Mapping) else None
-        found |= amounts if isinstance(amounts, Mapping) else {}
-    return {
-        name: amount
-        for name, amount in found.items()
-        if isinstance(name, str) and is_extended(name) and str(amount) != "0"
-    }
-
-
-def asked_devices(spec: Object) -> tuple[str, ...]:
-    """Return what a pod asks for today, sorted, as text: `nvidia.com/gpu: 8`, and the claims that it has."""
-    found = {f"{name}: {amount}" for _, one in containers(spec) for name, amount in extended_resources(one).items()}
-    entries = spec.get("resourceClaims")
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, Mapping):
-            named = entry.get("resourceClaimTemplateName") or entry.get("resourceClaimName")
-            found.add(f"claim {named}")
-    return tuple(sorted(found))
 
 
 # ---------------------------------------------------------------- how many pods
@@ -336,14 +291,14 @@ def _matches(value: Any, steps: Sequence[str], path: str, bound: Bound) -> Itera
     elif isinstance(value, Mapping):
         for key in value if step == "*" else (step,) if step in value else ():
             more = (*bound, str(key)) if step == "*" else bound
-            yield from _matches(value[key], rest, _join(path, str(key)), more)
+            yield from _matches(value[key], rest, join_path(path, str(key)), more)
 
 
 def _filled(pattern: str, bound: Bound) -> str:
     """Return a path with the wildcards replaced by the steps that another path of the same row has for them."""
     steps, found = iter(bound), ""
     for step in _STEP.findall(pattern):
-        found = _join(found, next(steps) if step in ("*", "[*]") else step)
+        found = join_path(found, next(steps) if step in ("*", "[*]") else step)
     return found
 
 
@@ -360,27 +315,28 @@ def _walk(root: Object, value: Any, path: str, counts: tuple[str, ...], depth: i
         if inside:
             yield from inside
             return
-    here = (*counts, *(_join(path, key) for key in _COUNTS if key in value))
+    here = (*counts, *(join_path(path, key) for key in _COUNTS if key in value))
     for key in ("spec", "podSpec"):
         if is_pod(value.get(key)):
-            yield PodField(_join(path, key), value[key], _product(root, here), here)
+            yield PodField(join_path(path, key), value[key], _product(root, here), here)
             return
     for key, child in value.items():
         if isinstance(key, str) and isinstance(child, (Mapping, list)) and key not in ("metadata", "status"):
-            yield from _walk(root, child, _join(path, key), here, depth + 1)
+            yield from _walk(root, child, join_path(path, key), here, depth + 1)
 
 
 def _within(root: Object, found: PodField, path: str, counts: tuple[str, ...]) -> PodField:
     """Return a template of an inner object as one of the object around it."""
-    inner = tuple(_join(path, count) for count in found.counts)
+    inner = tuple(join_path(path, count) for count in found.counts)
     pods = found.pods * _product(root, counts)
-    return replace(found, path=_join(path, found.path), pods=pods, counts=(*counts, *inner))
+    return replace(found, path=join_path(path, found.path), pods=pods, counts=(*counts, *inner))
 
 
 def is_pod(spec: Any) -> bool:
-    """Return whether the value of a field `spec` is a pod's: a mapping with a list `containers`."""
+    """Say whether a value is a pod's spec: a mapping with a list `containers`."""
     return isinstance(spec, Mapping) and isinstance(spec.get("containers"), list)
 
 
-def _join(path: str, step: str) -> str:
+def join_path(path: str, step: str) -> str:
+    """Return a path with another step: a key, or an item such as `[0]`."""
     return f"{path}{step}" if step.startswith("[") else f"{path}.{step}".lstrip(".")

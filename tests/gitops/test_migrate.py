@@ -16,7 +16,7 @@ from dra_lab.gitops.keep_names import keep_names
 from dra_lab.gitops.migrate import migrate
 from dra_lab.gitops.plugin_requests import plugin_requests
 from dra_lab.gitops.pods import pod_templates
-from dra_lab.manifests.pod_templates import containers
+from dra_lab.manifests.device_asks import containers
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import load_cluster

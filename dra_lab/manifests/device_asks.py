@@ -1,0 +1,77 @@
+"""What pods and their containers ask for today: extended resources of device plugins, and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dra_lab.manifests.pod_templates import MAX_DEPTH, join_path, pod_fields
+
+_NATIVE = ("kubernetes.io", "k8s.io")
+Object = Mapping[str, Any]
+
+
+def containers(spec: Object, path: str = "") -> Iterator[tuple[str, Object]]:
+    """Yield (path, container) of a pod's init containers and containers, and the model server of KServe's `model`."""
+    for key in ("initContainers", "containers"):
+        entries = spec.get(key)
+        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+            if isinstance(entry, Mapping):
+                yield f"{path}.{key}[{index}]".lstrip("."), entry
+    model = spec.get("model")
+    if isinstance(model, Mapping):
+        yield f"{path}.model".lstrip("."), model
+
+
+def is_extended(name: str) -> bool:
+    """Say whether a resource name is an extended one: with a domain that is not Kubernetes' own (core/v1 helpers)."""
+    domain, slash, _ = name.partition("/")
+    native = any(domain == own or domain.endswith(f".{own}") for own in _NATIVE)
+    return bool(slash) and not native and not name.startswith("requests.")
+
+
+def extended_resources(container: Object) -> dict[str, Any]:
+    """Return what a container asks of device plugins: amounts as written, by resource name, those of zero left out."""
+    resources = container.get("resources")
+    found: dict[str, Any] = {}
+    for part in ("requests", "limits"):
+        amounts = resources.get(part) if isinstance(resources, Mapping) else None
+        found |= amounts if isinstance(amounts, Mapping) else {}
+    return {
+        name: amount
+        for name, amount in found.items()
+        if isinstance(name, str) and is_extended(name) and str(amount) != "0"
+    }
+
+
+def asked_devices(spec: Object) -> tuple[str, ...]:
+    """Return what a pod asks for today, sorted, as text: `nvidia.com/gpu: 8`, and the claims that it has."""
+    found = {f"{name}: {amount}" for _, one in containers(spec) for name, amount in extended_resources(one).items()}
+    entries = spec.get("resourceClaims")
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, Mapping):
+            named = entry.get("resourceClaimTemplateName") or entry.get("resourceClaimName")
+            found.add(f"claim {named}")
+    return tuple(sorted(found))
+
+
+def asks_outside(value: Object) -> Iterator[tuple[str, str]]:
+    """Yield (path, resource) of what an object asks of device plugins outside its pod templates, as a TrainJob does.
+
+    Only the controller of such an object knows which pods get it.
+    """
+    return _outside(value, "", frozenset(field.path for field in pod_fields(value)), 0)
+
+
+def _outside(value: Any, path: str, pods: frozenset[str], depth: int) -> Iterator[tuple[str, str]]:
+    if depth > MAX_DEPTH or path in pods:
+        return
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _outside(item, f"{path}[{index}]", pods, depth + 1)
+    if isinstance(value, Mapping):
+        for name in extended_resources({"resources": value}):
+            yield path, name
+        for key, child in value.items():
+            if isinstance(key, str) and key not in ("metadata", "status"):
+                yield from _outside(child, join_path(path, key), pods, depth + 1)
