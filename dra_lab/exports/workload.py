@@ -17,7 +17,7 @@ from dra_lab.manifests.device_asks import containers, extended_resources
 from dra_lab.manifests.kyaml import dump_kyaml, is_kyaml
 from dra_lab.manifests.pod_templates import PodField, pod_fields, value_at
 from dra_lab.manifests.yaml_edits import with_values
-from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
+from dra_lab.manifests.yaml_text import comments_above, dump_yaml, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 
 _RENAMED = re.compile(r"-[0-9a-f]{8}\Z")
@@ -56,10 +56,13 @@ def patch_copy(
         values = [document.value for document in load_yaml(workload.text)]
         _patch_object(workload, values[workload.document], claim, container, affinity, findings)
         return Patched(workload.name, with_values(workload.text, values), tuple(findings))
-    yaml, documents = _round_trip(workload)
+    text = workload.text.replace("\r\n", "\n")
+    above = comments_above(text)
+    yaml, documents = _round_trip(workload.name, text[len(above) :], above.count("\n"))
     value = [document for document in documents if document is not None][workload.document]
     _patch_object(workload, value, claim, container, affinity, findings)
     out = io.StringIO()
+    out.write(above)
     yaml.dump_all(documents, out)
     text = out.getvalue().replace("\n", "\r\n") if "\r\n" in workload.text else out.getvalue()
     return Patched(workload.name, text, tuple(findings))
@@ -101,7 +104,8 @@ def kustomize_patch(
     return Patched("patch.yaml", dump({**head, **nested}), tuple(findings))
 
 
-def _round_trip(workload: WorkloadFile) -> tuple[Any, list[Any]]:
+def _round_trip(name: str, text: str, above: int) -> tuple[Any, list[Any]]:
+    """Return the parser and the documents of a text, over which the file has `above` more lines."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
     from ruamel.yaml.util import load_yaml_guess_indent
@@ -109,7 +113,6 @@ def _round_trip(workload: WorkloadFile) -> tuple[Any, list[Any]]:
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
     yaml.width = 4096
-    text = workload.text.replace("\r\n", "\n")
     try:
         first = next((part for part in text.split("\n---") if "containers:" in part), text)
         _, sequence, offset = load_yaml_guess_indent(first)
@@ -118,7 +121,7 @@ def _round_trip(workload: WorkloadFile) -> tuple[Any, list[Any]]:
         return yaml, list(yaml.load_all(text))
     except YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "") or str(error)
-        where = f"{workload.name}:{mark.line + 1}" if mark else workload.name
+        where = f"{name}:{above + mark.line + 1}" if mark else name
         raise InputError(f"{where}: this cannot be read with its comments: {problem}; correct it first") from None
 
 

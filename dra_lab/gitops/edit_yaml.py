@@ -16,7 +16,7 @@ from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
 from dra_lab.manifests.kyaml import dump_kyaml, is_kyaml
 from dra_lab.manifests.yaml_edits import with_values
-from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
+from dra_lab.manifests.yaml_text import comments_above, dump_yaml, load_yaml
 
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _INDENTED_ITEM = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\n(?:[ ]*#[^\n]*\n|[ ]*\n)*( *)- ", re.MULTILINE)
@@ -40,6 +40,8 @@ class YamlFile:
             return
         self._windows = "\r\n" in text
         text = text.replace("\r\n", "\n")
+        self._head = comments_above(text)
+        text = text[len(self._head) :]
         self._yaml = YAML(typ="rt")
         self._yaml.Constructor = _LastKey
         self._yaml.preserve_quotes = True
@@ -53,7 +55,7 @@ class YamlFile:
         except (YAMLError, ValueError) as error:
             mark = getattr(error, "problem_mark", None)
             problem = getattr(error, "problem", "") or str(error)
-            place = Origin(source, line=mark.line + 1 if mark else 0)
+            place = Origin(source, line=self._head.count("\n") + mark.line + 1 if mark else 0)
             raise ManifestError(f"this is no valid YAML: {problem}", origin=place) from None
 
     def at(self, document: int, path: str) -> Any:
@@ -71,6 +73,7 @@ class YamlFile:
         if self._json is not None:
             out.write(json.dumps(self._documents[0], indent=self._json or None, ensure_ascii=False) + "\n")
         else:
+            out.write(self._head)
             self._yaml.dump_all(self._documents, out)
         return out.getvalue().replace("\n", "\r\n") if self._windows else out.getvalue()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,9 +13,9 @@ from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.edit_yaml import YamlFile, remove_keys
 from dra_lab.gitops.folder import Document, Manifests
 from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
-from dra_lab.gitops.plugin_shares import Share, shares_of, unread_annotations
+from dra_lab.gitops.plugin_shares import Share, shares_of
 from dra_lab.gitops.pods import PodTemplate, pod_templates
-from dra_lab.gitops.what_changes import told_once, what_changes
+from dra_lab.gitops.what_changes import told_once, what_changes, what_is_not_read
 from dra_lab.manifests.device_asks import asks_outside
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.files import STANDARD_INPUT
@@ -38,6 +39,9 @@ POD_CLAIM = "devices"
 MAX_DEVICES = 32
 NOT_MIGRATED = "resource-not-migrated"
 _COMPARED = 2
+_AMOUNT = re.compile(r"""^[ ]*["']?([a-z0-9.-]+/[A-Za-z0-9._-]+)["']?:[ ]*["']?\d+["']?[ ]*(?:#.*)?$""", re.MULTILINE)
+"""A line of a manifest that asks for an amount of an extended resource."""
+
 _NO_ASK = ("ConfigMap", "Secret", "CustomResourceDefinition", "Kustomization", "Node", "ResourceQuota", "LimitRange")
 
 
@@ -94,7 +98,7 @@ def migrate(
             template = _rewrite(work, files[source], pod, asked, names)
             name = template.metadata.name
             work.texts[f"{name}.yaml"] = files[source].dump(encode(template))
-            work.findings += what_changes(pod, asked)
+            work.findings += (*what_changes(pod, asked), *what_is_not_read(pod, asked, cluster))
     for source, file in files.items():
         path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
         taken = path.name in work.texts
@@ -135,7 +139,6 @@ def known_requests(pod: PodTemplate, target: Target, findings: list[Finding]) ->
         advice = f"Name the class that takes its place: --map {request.resource}=DEVICECLASS."
         message = f"{request.resource} is left as it is: {why}"
         findings.append(Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, advice, place))
-    findings += _unread(pod) if found else ()
     return found
 
 
@@ -191,16 +194,10 @@ def _share_finding(pod: PodTemplate, share: Share) -> Finding:
     return Finding("share-migrated", Severity.NOTE, pod.subject, message, "", pod.document.at(share.path))
 
 
-def _unread(pod: PodTemplate) -> Iterator[Finding]:
-    for name in unread_annotations(pod):
-        message = f"the annotation {name}: {pod.annotations[name]} no longer chooses devices: a claim does not read it"
-        advice = "Add a selector on the device's uuid, productName or NUMA node to the claim's request."
-        place = pod.document.at(pod.path.removesuffix(".spec"))
-        yield Finding("annotation-not-read", Severity.WARNING, pod.subject, message, advice, place)
-
-
 def _outside(document: Document) -> Iterator[Finding]:
     """Yield what an object that is no object of DRA or Kueue asks for outside its pod templates."""
+    if document.kind == "ConfigMap":
+        yield from _in_text(document)
     if document.kind in _NO_ASK:
         return
     for path, resource in asks_outside(document.value):
@@ -208,6 +205,18 @@ def _outside(document: Document) -> Iterator[Finding]:
         advice = "Look for the pod template that it belongs to, for example the runtime of a TrainJob."
         subject = f"{document.kind}/{document.name}"
         yield Finding(NOT_MIGRATED, Severity.WARNING, subject, message, advice, document.at(path))
+
+
+def _in_text(document: Document) -> Iterator[Finding]:
+    """Yield the manifests that a ConfigMap holds as text, if their containers ask for devices."""
+    data = document.value.get("data")
+    for key, text in data.items() if isinstance(data, Mapping) else ():
+        lines = _AMOUNT.findall(text) if isinstance(text, str) and "containers:" in text else []
+        for resource in dict.fromkeys(name for name in lines if plugin_resource(name) is not None):
+            message = f"{resource} is left as it is: data[{key!r}] holds a manifest as text, which is not changed"
+            place = document.at("data")
+            advice = "Migrate this manifest as a file of its own, and put the text back."
+            yield Finding(NOT_MIGRATED, Severity.WARNING, f"ConfigMap/{document.name}", message, advice, place)
 
 
 def _rewrite(work: _Work, file: YamlFile, pod: PodTemplate, asked: Asked, names: Names) -> ResourceClaimTemplate:

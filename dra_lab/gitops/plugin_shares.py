@@ -19,15 +19,6 @@ _SHARE_ANNOTATIONS = ("gpu-fraction", "gpu-memory", "gpu-fraction-num-devices")
 """Annotations of a pod with which KAI and Run:ai give out parts of a GPU (KAI-Scheduler, docs/gpu-sharing)."""
 
 _MODE = "nvidia.com/vgpu-mode"
-_CHOOSING = (
-    "nvidia.com/use-gpuuuid",
-    "nvidia.com/nouse-gpuuuid",
-    "nvidia.com/use-gputype",
-    "nvidia.com/nouse-gputype",
-    "nvidia.com/numa-bind",
-)
-"""Annotations with which HAMi's scheduler chooses devices (Project-HAMi/HAMi, examples/nvidia)."""
-
 _GPU = "nvidia.com/gpu"
 _SHARING_LABELS = ("nvidia.com/gpu.sharing-strategy", "cloud.google.com/gke-gpu-sharing-strategy")
 _PARTITION_LABEL = "cloud.google.com/gke-gpu-partition-size"
@@ -93,11 +84,6 @@ def shares_of(
             why = "an init container asks for a share that no container after it has"
             refused.append(Refusal(share.path, _names(share.resources), why, "Give both the same share."))
     return tuple(shares), tuple(refused)
-
-
-def unread_annotations(pod: PodTemplate) -> tuple[str, ...]:
-    """Return the annotations of a pod with which HAMi chooses devices: a claim does not read them."""
-    return tuple(name for name in _CHOOSING if name in pod.annotations)
 
 
 def _share(
@@ -210,12 +196,15 @@ def _annotated(pod: PodTemplate) -> Iterator[Refusal]:
 
 
 def _unreadable(pod: PodTemplate) -> Iterator[Refusal]:
+    of_container: dict[str, list[str]] = defaultdict(list)
     for request, amount in unreadable_amounts(pod):
-        known = plugin_resource(request.resource)
-        if known is not None:
-            why = "the amount is no whole number, which the API server refuses for such a resource"
-            place = f"{request.path}.resources.limits"
-            yield Refusal(place, f"{request.resource}: {amount}", why, "Write a whole number.")
+        if plugin_resource(request.resource) is not None:
+            of_container[request.path].append(f"{request.resource}: {amount}")
+    for path, asked in of_container.items():
+        why, advice = "the API server takes a whole number only", "Write a whole number."
+        if any("$" in text or "{{" in text for text in asked):
+            why, advice = "this is a variable, and no number", "Give the file with its variables replaced."
+        yield Refusal(f"{path}.resources.limits", ", ".join(asked), why, advice)
 
 
 def _labelled(

@@ -5,21 +5,39 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from dra_lab.drivers.device_plugins import PluginResource
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.plugin_requests import PluginRequest
 from dra_lab.gitops.pods import PodTemplate
+from dra_lab.manifests.pod_templates import value_at
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 
 _NODE_LABELS = ("nvidia.com/gpu.", "nvidia.com/mig.", "amd.com/gpu.", "gpu.intel.com/")
 
 
+_CHOOSING = (
+    "nvidia.com/use-gpuuuid",
+    "nvidia.com/nouse-gpuuuid",
+    "nvidia.com/use-gputype",
+    "nvidia.com/nouse-gputype",
+    "nvidia.com/numa-bind",
+)
+"""Annotations with which HAMi's scheduler chooses devices (Project-HAMi/HAMi, examples/nvidia)."""
+
+_NETWORKS = "k8s.v1.cni.cncf.io/networks"
+_RAY = ("RayCluster", "RayJob", "RayService")
+_RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 _SUBJECTS = 5
 """Workloads that a note names."""
 
 
-def what_changes(pod: PodTemplate, asked: Sequence[tuple[PluginRequest, PluginResource]]) -> tuple[Finding, ...]:
+Asked = Sequence[tuple[PluginRequest, PluginResource]]
+
+
+def what_changes(pod: PodTemplate, asked: Asked) -> tuple[Finding, ...]:
     """Return, as notes, what changes for a workload whose devices are claimed from now on (dra-semantics 1.15)."""
     return tuple(_changes(pod, asked))
 
@@ -29,6 +47,48 @@ def what_changes_by_name(
 ) -> tuple[Finding, ...]:
     """Return what changes for a workload that keeps its resource names (KEP-5004, dra-semantics 1.16)."""
     return tuple(_changes_by_name(pod, requests, release))
+
+
+def what_is_not_read(pod: PodTemplate, asked: Asked, cluster: Cluster | None) -> tuple[Finding, ...]:
+    """Return what read amounts or chose devices before and does not see claims, and the classes that are missing."""
+    return tuple(chain(_annotations(pod), _controllers(pod), _classes(pod, asked, cluster)))
+
+
+def _annotations(pod: PodTemplate) -> Iterator[Finding]:
+    for name in (name for name in (*_CHOOSING, _NETWORKS) if name in pod.annotations):
+        message = f"a claim does not read the annotation {name}: {pod.annotations[name]}"
+        advice = "Add a selector on the device's uuid, productName or NUMA node to the claim's request."
+        if name == _NETWORKS:
+            message = f"Multus finds the devices of the annotation {name} by the device plugin, and not by a claim"
+            advice = "Configure the network in the claim, as the DRA driver of the NICs documents it."
+        place = pod.document.at(pod.path.removesuffix(".spec"))
+        yield Finding("annotation-not-read", Severity.WARNING, pod.subject, message, advice, place)
+
+
+def _controllers(pod: PodTemplate) -> Iterator[Finding]:
+    """Yield what a controller reads from the limits of containers, from which the amounts are gone now."""
+    if pod.document.kind in _RAY:
+        group = value_at(pod.document.value, pod.path.removesuffix(".template.spec"))
+        given = group.get("rayStartParams") if isinstance(group, Mapping) else None
+        if isinstance(given, Mapping) and ("num-gpus" in given or "resources" in given):
+            return
+        message = "KubeRay tells Ray the number of GPUs and TPUs by the container's limits, and these have none now"
+        advice = "Set rayStartParams: num-gpus (for TPUs: resources) of this group."
+    elif pod.document.kind in _RUNTIMES:
+        message = "Kubeflow Trainer counts the GPUs of a node by the container's limits, and these have none now"
+        advice = "Set numProcPerNode in the TrainJob or in the runtime's mlPolicy."
+    else:
+        return
+    place = pod.document.at(pod.path)
+    yield Finding("amount-not-read", Severity.WARNING, pod.subject, message, advice, place)
+
+
+def _classes(pod: PodTemplate, asked: Asked, cluster: Cluster | None) -> Iterator[Finding]:
+    names = sorted({known.device_class for _, known in asked})
+    have = frozenset(item.name for item in cluster.classes) if cluster is not None else frozenset(names)
+    for name in (name for name in names if name not in have):
+        message = f"this cluster has no DeviceClass {name} yet"
+        yield _note(pod, "class-not-there", message, "Install its DRA driver before you apply the workload.")
 
 
 def told_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -76,7 +136,7 @@ def _changes_by_name(
     )
 
 
-def _changes(pod: PodTemplate, asked: Sequence[tuple[PluginRequest, PluginResource]]) -> Iterator[Finding]:
+def _changes(pod: PodTemplate, asked: Asked) -> Iterator[Finding]:
     names = sorted({request.resource for request, _ in asked})
     classes = sorted({known.device_class for _, known in asked})
     resources = ", ".join(names)

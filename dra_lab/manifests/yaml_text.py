@@ -29,6 +29,8 @@ _EMPTY_DOCUMENT = re.compile(_EMPTY)
 _EMPTY_RUN = re.compile(rf"^(?:{_EMPTY}(?=---(?:\s|$))){{100,}}+", re.MULTILINE)
 """Many documents in a row without a value, which are counted and not parsed."""
 
+_ABOVE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*(?=---)")
+
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -266,3 +268,9 @@ def _child(node: Any, step: str) -> Any:
     if isinstance(node, yaml.SequenceNode) and step.isdigit() and int(step) < len(node.value):
         return node.value[int(step)]
     return None
+
+
+def comments_above(text: str) -> str:
+    """Return the comments over the first `---` of a text: they belong to no document, and ruamel leaves them out."""
+    found = _ABOVE.match(text)
+    return found[0] if found else ""

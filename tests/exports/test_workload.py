@@ -68,6 +68,12 @@ def test_only_lines_are_added(tmp_path):
     assert pod_spec(patched)["containers"][0]["resources"] == {"claims": [{"name": "devices"}]}
 
 
+def test_comments_above_the_first_document_stay(tmp_path):
+    """A licence stands over the first `---`."""
+    text = "# Copyright of us\n---\n" + TEXT
+    assert patch_copy(workload(tmp_path, text), CLAIM).text.startswith("# Copyright of us\n---\n# our inference")
+
+
 def test_line_ends_stay_as_they_are(tmp_path):
     """A file of Windows has none of the other sort after it was patched."""
     path = tmp_path / "deployment.yaml"

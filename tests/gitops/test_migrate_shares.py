@@ -124,7 +124,8 @@ def test_a_percentage_of_devices_of_several_sizes_is_left(tmp_path):
         (_pod(SHARE), HAMI, KubernetesRelease("1.34"), "DRAConsumableCapacity is off"),
         (_pod(SHARE, annotations={"nvidia.com/vgpu-mode": "mig"}), HAMI, RELEASE, "vgpu-mode: mig"),
         (_pod({**SHARE, "nvidia.com/gpucores": 120}), HAMI, RELEASE, "more than the 100"),
-        (_pod({**SHARE, "nvidia.com/gpumem": "much"}), HAMI, RELEASE, "no whole number"),
+        (_pod({**SHARE, "nvidia.com/gpumem": "much"}), HAMI, RELEASE, "a whole number only"),
+        (_pod({**SHARE, "nvidia.com/gpu": "$GPUS"}), HAMI, RELEASE, "a variable"),
         (_pod({**SHARE, "nvidia.com/priority": 1}), HAMI, RELEASE, "HAMi's priority"),
         (_pod(SHARE, init={**SHARE, "nvidia.com/gpumem": 9000}), HAMI, RELEASE, "an init container asks for a share"),
         (_pod({"nvidia.com/gpu.shared": 1}), HAMI, RELEASE, "a time slice"),
@@ -222,3 +223,43 @@ def test_every_known_part_names_what_it_is_a_part_of():
     """An amount of a known driver has its key, and the resource that counts the devices."""
     for known in plugin_resources():
         assert not known.capacity or (known.share and known.part_of and known.device_class), known.resource
+
+
+def _group(**params):
+    container = {"name": "ray", "resources": {"limits": GPU}}
+    return {"rayStartParams": params, "template": {"spec": {"containers": [container]}}}
+
+
+@pytest.mark.parametrize(("params", "told"), [({}, True), ({"num-gpus": "1"}, False)])
+def test_who_reads_the_limits_of_a_container_is_told(tmp_path, params, told):
+    """KubeRay counts GPUs by the limits (controllers/ray/common/pod.go), unless the group says how many there are."""
+    head = {"template": {"spec": {"containers": [{"name": "head"}]}}}
+    spec = {"headGroupSpec": head, "workerGroupSpecs": [_group(**params)]}
+    found = _migrated(tmp_path, {"kind": "RayCluster", "metadata": {"name": "p"}, "spec": spec})
+    assert ("amount-not-read" in {f.rule for f in found.findings}) is told
+
+
+def test_networks_of_device_plugins_are_told(tmp_path):
+    """Multus finds a virtual function by the device plugin, so that a claim alone connects no network."""
+    value = _pod({"intel.com/intel_sriov_x": 1}, annotations={"k8s.v1.cni.cncf.io/networks": "net"})
+    assert "Multus" in " ".join(f.message for f in _migrated(tmp_path, value).findings)
+
+
+def test_a_class_that_is_not_there_is_told(tmp_path):
+    """The driver is installed before the workload is applied."""
+    found = _migrated(tmp_path, _pod({"amd.com/gpu": 1}), WITHOUT)
+    assert "this cluster has no DeviceClass gpu.amd.com yet" in {f.message for f in found.findings}
+
+
+def test_a_manifest_in_a_config_map_is_told(tmp_path):
+    """Text is not changed, and not passed over silently either."""
+    data = {"job.yaml": yaml.safe_dump(_pod({"amd.com/gpu": 8})), "other": "amd.com/gpu: 8"}
+    found = _migrated(tmp_path, {"kind": "ConfigMap", "metadata": {"name": "c"}, "data": data})
+    assert "amd.com/gpu is left as it is: data['job.yaml']" in _left(found)
+
+
+def test_comments_above_the_first_document_stay(tmp_path):
+    """A licence stands over the first `---`."""
+    text = "# Copyright of us\n---\n" + yaml.safe_dump(_pod(GPU))
+    found = migrate(read_manifests([write(tmp_path, pod=text)]))
+    assert found.texts["pod.yaml"].startswith("# Copyright of us\n---\napiVersion: v1\n")
