@@ -95,9 +95,8 @@ def migrate(
             source = document.origin.source
             if source not in files:
                 files[source] = YamlFile(manifests.texts[source], source)
-            template = _rewrite(work, files[source], pod, asked, names)
-            name = template.metadata.name
-            work.texts[f"{name}.yaml"] = files[source].dump(encode(template))
+            for template in _rewrite(work, files[source], pod, asked, names):
+                work.texts[f"{template.metadata.name}.yaml"] = files[source].dump(encode(template))
             work.findings += (*what_changes(pod, asked), *what_is_not_read(pod, asked, cluster))
     for source, file in files.items():
         path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
@@ -219,13 +218,14 @@ def _in_text(document: Document) -> Iterator[Finding]:
             yield Finding(NOT_MIGRATED, Severity.WARNING, f"ConfigMap/{document.name}", message, advice, place)
 
 
-def _rewrite(work: _Work, file: YamlFile, pod: PodTemplate, asked: Asked, names: Names) -> ResourceClaimTemplate:
-    """Change the pod's text and return the template of its claim."""
+def _rewrite(work: _Work, file: YamlFile, pod: PodTemplate, asked: Asked, names: Names) -> list[ResourceClaimTemplate]:
+    """Change the pod's text and return the templates of its claims: one, unless one cannot hold all devices."""
     document = pod.document
     prefix = f"{document.inside}." if document.inside else ""
-    name = names.one(object_name(f"{document.name or document.kind}-devices"))
-    entry = _entry_name(pod)
     requests, uses = _share_out(asked)
+    parts, own = _parts(requests), Names(entry.name for entry in pod.claims)
+    entries = [own.one(POD_CLAIM) for _ in parts]
+    entry_of = {name: entry for part, entry in zip(parts, entries, strict=True) for name in part}
     for path, wanted in uses.items():
         container = file.at(document.origin.document, prefix + path)
         resources = container["resources"]
@@ -234,25 +234,40 @@ def _rewrite(work: _Work, file: YamlFile, pod: PodTemplate, asked: Asked, names:
         )
         for part in ("limits", "requests"):
             remove_keys(resources, part, gone)
-        claims = [{"name": entry, "request": request} for request in wanted]
+        claims = [{"name": entry_of[request], "request": request} for request in wanted]
         resources["claims"] = [*resources.get("claims", ()), *claims]
+    templates = [names.one(object_name(f"{document.name or document.kind}-devices")) for _ in parts]
     spec = file.at(document.origin.document, prefix + pod.path)
-    spec["resourceClaims"] = [*spec.get("resourceClaims", ()), {"name": entry, "resourceClaimTemplateName": name}]
-    work.findings += (*_too_many(pod, requests), *_more_than_asked(pod, asked, requests, uses))
+    added = [{"name": entry, "resourceClaimTemplateName": name} for entry, name in zip(entries, templates, strict=True)]
+    spec["resourceClaims"] = [*spec.get("resourceClaims", ()), *added]
+    work.findings += (*_too_many(pod, requests, len(parts)), *_more_than_asked(pod, asked, requests, uses))
+    return [
+        _template(document, name, part, _different(part, uses)) for name, part in zip(templates, parts, strict=True)
+    ]
+
+
+def _template(
+    document: Document, name: str, requests: Requests, constraints: tuple[DeviceConstraint, ...]
+) -> ResourceClaimTemplate:
     devices = DeviceClaim(
-        requests=tuple(_request(key, *value) for key, value in requests.items()),
-        constraints=_different(requests, uses),
+        requests=tuple(_request(key, *value) for key, value in requests.items()), constraints=constraints
     )
-    labels = {"app.kubernetes.io/managed-by": "dra-lab"}
-    meta = ObjectMeta(name=name, namespace=document.namespace, labels=labels)
+    meta = ObjectMeta(name=name, namespace=document.namespace, labels={"app.kubernetes.io/managed-by": "dra-lab"})
     return ResourceClaimTemplate(metadata=meta, spec=ResourceClaimTemplateSpec(spec=ResourceClaimSpec(devices=devices)))
 
 
-def _entry_name(pod: PodTemplate) -> str:
-    return Names(entry.name for entry in pod.claims).one(POD_CLAIM)
-
-
 Requests = dict[str, tuple[int, PluginResource]]
+
+
+def _parts(requests: Requests) -> list[Requests]:
+    """Return the requests in as few claims as hold them, in their order; a larger request stands alone."""
+    parts: list[Requests] = []
+    for name, (count, known) in requests.items():
+        part = next((p for p in parts if count + sum(n for n, _ in p.values()) <= MAX_DEVICES), None)
+        if part is None:
+            parts.append(part := {})
+        part[name] = (count, known)
+    return parts
 
 
 def _share_out(asked: Asked) -> tuple[Requests, dict[str, list[str]]]:
@@ -307,7 +322,7 @@ def _different(requests: Requests, uses: Mapping[str, list[str]]) -> tuple[Devic
     """Return what keeps the shares of one container on different devices, as a device plugin does."""
     found = []
     for names in uses.values():
-        shares = [name for name in names if requests[name][1].capacity_requests]
+        shares = [name for name in names if name in requests and requests[name][1].capacity_requests]
         if sum(requests[name][0] for name in shares) > 1:
             driver = requests[shares[0]][1].driver
             found.append(DeviceConstraint(requests=tuple(shares), distinct_attribute=f"{driver}/uuid"))
@@ -331,10 +346,15 @@ def _more_than_asked(
             yield Finding("migrate-init-container", Severity.NOTE, pod.subject, message, advice, place)
 
 
-def _too_many(pod: PodTemplate, requests: Requests) -> Iterator[Finding]:
-    total = sum(count for count, _ in requests.values())
-    if total > MAX_DEVICES:
-        message = f"the claim asks for {total} devices; one claim can hold {MAX_DEVICES}"
-        advice = "Split it into several claims of the pod."
-        place = pod.document.at(pod.path)
+def _too_many(pod: PodTemplate, requests: Requests, claims: int) -> Iterator[Finding]:
+    total, place = sum(count for count, _ in requests.values()), pod.document.at(pod.path)
+    if any(count > MAX_DEVICES for count, _ in requests.values()):
+        message = f"the workload asks for {total} devices; one claim can hold {MAX_DEVICES}, and so can one request"
+        advice = "Ask for fewer devices, or write several requests in several claims of the pod."
         yield Finding("claim-too-many-devices", Severity.ERROR, pod.subject, message, advice, place)
+    elif claims > 1:
+        message = (
+            f"the workload asks for {total} devices, and one claim can hold {MAX_DEVICES}: it gets {claims} claims"
+        )
+        advice = "A link cannot connect devices of two claims."
+        yield Finding("claims-split", Severity.WARNING, pod.subject, message, advice, place)

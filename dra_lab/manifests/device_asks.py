@@ -31,7 +31,7 @@ def is_extended(name: str) -> bool:
 
 
 def extended_resources(container: Object) -> dict[str, Any]:
-    """Return what a container asks of device plugins: amounts as written, by resource name, those of zero left out."""
+    """Return what a container asks of device plugins: amounts as written, by resource name, without those of zero."""
     resources = container.get("resources")
     found: dict[str, Any] = {}
     for part in ("requests", "limits"):
@@ -40,7 +40,7 @@ def extended_resources(container: Object) -> dict[str, Any]:
     return {
         name: amount
         for name, amount in found.items()
-        if isinstance(name, str) and is_extended(name) and str(amount) != "0"
+        if isinstance(name, str) and is_extended(name) and amount is not None and str(amount) != "0"
     }
 
 

@@ -106,6 +106,23 @@ def test_a_migrated_workload_has_nothing_left_to_migrate(tmp_path):
     assert not again.texts
 
 
+def test_more_devices_than_a_claim_holds_are_several_claims(tmp_path):
+    """A claim holds 32 devices, and a server of 8 GPUs and 32 interfaces has more; every container keeps its own."""
+    limits = "{nvidia.com/gpu: 8, vpc.amazonaws.com/efa: 32}"
+    head = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+    pod = f"{head}spec:\n  containers:\n  - name: m\n    resources:\n      limits: {limits}\n"
+    found = migrate(read_manifests([write(tmp_path, pod=pod)]))
+    _sound(found.texts)
+    names = ["p-devices.yaml", "p-devices-1.yaml"]
+    (gpu,), (efa,) = (yaml.safe_load(found.texts[n])["spec"]["spec"]["devices"]["requests"] for n in names)
+    assert (gpu["exactly"]["count"], efa["exactly"]["count"]) == (8, 32)
+    spec = yaml.safe_load(found.texts["pod.yaml"])["spec"]
+    assert [entry["resourceClaimTemplateName"] for entry in spec["resourceClaims"]] == ["p-devices", "p-devices-1"]
+    claims = spec["containers"][0]["resources"]["claims"]
+    assert claims == [{"name": "devices", "request": "gpu"}, {"name": "devices-1", "request": "efa"}]
+    assert [f.rule for f in found.findings if f.severity is not Severity.NOTE] == ["claims-split"]
+
+
 def _random_pod(draw):
     names = ["nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "vpc.amazonaws.com/efa", "cpu", "memory"]
     spec = {"containers": [], "initContainers": []}
