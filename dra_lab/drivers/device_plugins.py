@@ -18,9 +18,10 @@ class PluginResource:
 
     `resource` may hold `{value}`, which then stands in `selectors` as well; `request` is a name for the request.
     `device_class` is "" where nothing takes its place one for one: `note` then says what people do instead.
-    `share` says that it is an amount of devices that several pods share, and no number of devices; `part_of` are the
-    resources that count these devices, `capacity` the driver's key for the amount, `unit` Mi, % or "". What a workload
-    asks for has `capacity_requests`, by key, and `resources`, the names that the request takes the place of.
+    `share` says that it is an amount of devices that several pods share, and no number of devices. `part_of` are the
+    resources that count these devices, `capacity` is the driver's key for the amount, and `unit` is Mi, % or "". A
+    share that a workload asks for has `capacity_requests`, by key, and `resources`, the names that it takes the place
+    of.
     """
 
     resource: str

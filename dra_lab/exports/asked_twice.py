@@ -32,22 +32,23 @@ def _found(workload: WorkloadFile, classes: frozenset[str]) -> Iterator[Finding]
     for field in workload.templates:
         for path, container in containers(field.spec, field.path):
             origin = Origin(source=workload.name, object=workload.title, path=f"{path}.resources.limits")
-            yield from _of_container(container, workload.title, origin, classes)
+            name = str(container.get("name") or path.rpartition(".")[2])
+            yield from _of_container(container, name, origin, classes)
 
 
-def _of_container(container: Any, subject: str, origin: Origin, classes: frozenset[str]) -> Iterator[Finding]:
+def _of_container(container: Any, name: str, origin: Origin, classes: frozenset[str]) -> Iterator[Finding]:
     for resource, amount in extended_resources(container).items():
         known = plugin_resource(resource)
         if known is None:
             continue
         twice = known.device_class in classes
-        message = (
-            f"container {container.get('name')} still asks for {resource}: {amount}, beside the devices of its claim"
-        )
+        message = f"container {name} still asks for {resource}: {amount}, beside the devices of its claim"
         message += f": {known.device_class} twice, once from a device plugin" if twice else ""
         advice = (
             "Take the resource out where the claim takes its place; dra-lab migrate CLUSTER FILE --output DIR writes "
             "the claim from what the workload asks, and takes it out."
         )
         severity = Severity.WARNING if twice else Severity.NOTE
-        yield Finding("asked-twice" if twice else "plugin-beside-claim", severity, subject, message, advice, origin)
+        yield Finding(
+            "asked-twice" if twice else "plugin-beside-claim", severity, origin.object, message, advice, origin
+        )

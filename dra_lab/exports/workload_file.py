@@ -10,7 +10,7 @@ from typing import Any
 from dra_lab.errors import ExportError, InputError, SourceError
 from dra_lab.manifests.device_asks import asked_devices
 from dra_lab.manifests.files import expanded, read_bytes, utf8_text
-from dra_lab.manifests.pod_templates import PodField, pod_fields
+from dra_lab.manifests.pod_templates import RUNTIMES, PodField, pod_fields, value_at
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 
 MAX_FILE_BYTES = 16 * 2**20
@@ -77,7 +77,8 @@ def _object(path: Path, documents: Sequence[YamlDocument]) -> tuple[int, Mapping
     found = []
     for at, document in enumerate(documents):
         if isinstance(document.value, Mapping):
-            fields = tuple(field for field in pod_fields(document.value) if field.spec.get("containers") != [])
+            value = _as_started(document.value, documents)
+            fields = tuple(field for field in pod_fields(value) if field.spec.get("containers") != [])
             found += [(at, document.value, fields)] if fields else []
     asking = [one for one in found if any(asked_devices(field.spec) for field in one[2])]
     one = found if len(found) == 1 else asking
@@ -93,12 +94,26 @@ def _object(path: Path, documents: Sequence[YamlDocument]) -> tuple[int, Mapping
     )
 
 
+def _as_started(value: Mapping[str, Any], documents: Sequence[YamlDocument]) -> Mapping[str, Any]:
+    """Return a training runtime with the nodes that the only TrainJob of the file asks of it; others unchanged."""
+    jobs = [one.value for one in documents if isinstance(one.value, Mapping) and one.value.get("kind") == "TrainJob"]
+    if len(jobs) != 1 or value.get("kind") not in RUNTIMES:
+        return value
+    spec, nodes = value.get("spec"), value_at(jobs[0], "spec.trainer.numNodes")
+    ours = value_at(jobs[0], "spec.runtimeRef.name") == metadata_of(value).get("name")
+    if not ours or nodes is None or not isinstance(spec, Mapping):
+        return value
+    policy = spec.get("mlPolicy")
+    policy = {**(policy if isinstance(policy, Mapping) else {}), "numNodes": nodes}
+    return {**value, "spec": {**spec, "mlPolicy": policy}}
+
+
 def _without(path: Path, documents: Sequence[YamlDocument]) -> str:
     for document in documents:
         value = document.value if isinstance(document.value, Mapping) else {}
         if value.get("kind") == "TrainJob":
-            runtime = value.get("spec", {}).get("runtimeRef", {})
-            which = f"{runtime.get('kind') or 'ClusterTrainingRuntime'}/{runtime.get('name') or '?'}"
+            kind, name = (value_at(value, f"spec.runtimeRef.{key}") for key in ("kind", "name"))
+            which = f"{kind or 'ClusterTrainingRuntime'}/{name or '?'}"
             return (
                 f"{str(path)!r}: a TrainJob has no pod template that a claim can be put into; its pods are those of "
                 f"{which} (spec.runtimeRef); give --workload the file of that runtime"

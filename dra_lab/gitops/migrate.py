@@ -47,7 +47,7 @@ _NO_ASK = ("ConfigMap", "Secret", "CustomResourceDefinition", "Kustomization", "
 
 @dataclass(frozen=True)
 class Migration:
-    """What a migration writes: `texts` by file name; `findings` tell what changes and what was left as it was."""
+    """The result of a migration: `texts` by file name; `findings` tell what changes and what was left as it was."""
 
     texts: Mapping[str, str]
     findings: tuple[Finding, ...] = ()
@@ -80,8 +80,7 @@ def migrate(
     Every container keeps devices of its own, as device plugins gave them; an ordinary init container uses those of the
     containers after it. `device_classes` names the class for resources that are not known here. A share of a GPU
     becomes a share of the driver in `cluster` that has such shares; without such a driver the workload stays as it is.
-    Files keep their comments; files without such a workload are not in the answer. What cannot be migrated stays as it
-    is and is told.
+    Files keep their comments; files without such a workload are not in the answer. Findings tell what stays as it is.
     """
     work, target = _Work(), Target(device_classes or {}, cluster, release)
     files: dict[str, YamlFile] = {}

@@ -44,7 +44,8 @@ def _requests(pod: PodTemplate) -> Iterator[tuple[PluginRequest, str]]:
     for path, container in containers(pod.spec, pod.path):
         once = ".initContainers[" in f".{path}" and container.get("restartPolicy") != "Always"
         for name, amount in sorted(extended_resources(container).items()):
-            yield PluginRequest(path, str(container.get("name", "")), name, _whole(amount), once), str(amount)
+            called = str(container.get("name") or path.rpartition(".")[2])
+            yield PluginRequest(path, called, name, _whole(amount), once), str(amount)
 
 
 def _whole(amount: object) -> int:

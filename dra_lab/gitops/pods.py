@@ -31,8 +31,8 @@ class PodClaim:
 class PodTemplate:
     """The pods of one workload.
 
-    `path` leads to the pod's spec in `document`; `replicas` is how many run at a time, `per_node` says that there is
-    one on each node (DaemonSet); `spec` is the pod's spec as written; `counts` are the fields that say how many run.
+    `path` leads to the pod's spec in `document`, and `spec` is this spec as written. `replicas` is how many run at a
+    time, and `counts` are the fields that say so; `per_node` says that one runs on each node (DaemonSet).
     """
 
     document: Document

@@ -11,7 +11,7 @@ from dra_lab.drivers.device_plugins import PluginResource
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.plugin_requests import PluginRequest
 from dra_lab.gitops.pods import PodTemplate
-from dra_lab.manifests.pod_templates import value_at
+from dra_lab.manifests.pod_templates import RUNTIMES, value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 
@@ -29,7 +29,6 @@ _CHOOSING = (
 
 _NETWORKS = "k8s.v1.cni.cncf.io/networks"
 _RAY = ("RayCluster", "RayJob", "RayService")
-_RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 _SUBJECTS = 5
 """Workloads that a note names."""
 
@@ -74,7 +73,7 @@ def _controllers(pod: PodTemplate) -> Iterator[Finding]:
             return
         message = "KubeRay tells Ray the number of GPUs and TPUs by the container's limits, and these have none now"
         advice = "Set rayStartParams: num-gpus (for TPUs: resources) of this group."
-    elif pod.document.kind in _RUNTIMES:
+    elif pod.document.kind in RUNTIMES:
         message = "Kubeflow Trainer counts the GPUs of a node by the container's limits, and these have none now"
         advice = "Set numProcPerNode in the TrainJob or in the runtime's mlPolicy."
     else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 MAX_DEPTH = 24
+RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 TRAINER_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 """Label of a replicated job in a training runtime: which step of a TrainJob it runs (kubeflow/trainer, constants)."""
 
@@ -238,8 +239,7 @@ _TABLE: Mapping[str, tuple[_Row, ...]] = {
     "XGBoostJob": _replica_specs("xgbReplicaSpecs"),
     "PaddleJob": _replica_specs("paddleReplicaSpecs"),
     "JAXJob": _replica_specs("jaxReplicaSpecs"),
-    "ClusterTrainingRuntime": _RUNTIME,
-    "TrainingRuntime": _RUNTIME,
+    **dict.fromkeys(RUNTIMES, _RUNTIME),
     "RayCluster": _ray("spec"),
     "RayJob": (*_ray("spec.rayClusterSpec"), _Row("spec.submitterPodTemplate.spec", helper="submitter")),
     "RayService": _ray("spec.rayClusterConfig"),

@@ -128,6 +128,18 @@ def test_a_train_job_says_whose_pods_it_runs(tmp_path):
         _read(tmp_path, job)
 
 
+def test_a_runtime_runs_the_nodes_of_its_train_job(tmp_path):
+    """Where the file has both, the TrainJob says how many nodes its runtime gets."""
+    step = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}, "spec": _group(GPUS)}
+    runtime = {"kind": "ClusterTrainingRuntime", "metadata": {"name": "torch"}}
+    jobs = {"spec": {"replicatedJobs": [{"name": "node", "template": step}]}}
+    runtime["spec"] = {"mlPolicy": {"numNodes": 1}, "template": jobs}
+    job = {"kind": "TrainJob", "spec": {"runtimeRef": {"name": "torch"}, "trainer": {"numNodes": 6}}}
+    assert _read(tmp_path, runtime).pods == 1
+    assert _read(tmp_path, job, runtime).pods == 6
+    assert _read(tmp_path, {**job, "spec": {"trainer": {"numNodes": 6}}}, runtime).pods == 1
+
+
 def test_a_model_server_of_kserve_gets_the_claim(tmp_path):
     """Its container is the field `model`, and the pod's claims are fields of the predictor."""
     value = {"kind": "InferenceService", "metadata": {"name": "i"}}
