@@ -130,8 +130,10 @@ def _clique_pods(value: Object, bound: Bound) -> int:
     template = value_at(value, "spec.template") or {}
     clique = value_at(template, f"cliques{bound[0]}") or {}
     pods = _whole(value_at(value, "spec.replicas")) * _whole(value_at(clique, "spec.replicas"))
-    for group in template.get("podCliqueScalingGroups") or ():
-        if isinstance(group, Mapping) and clique.get("name") in (group.get("cliqueNames") or ()):
+    groups = template.get("podCliqueScalingGroups")
+    for group in groups if isinstance(groups, list) else ():
+        names = group.get("cliqueNames") if isinstance(group, Mapping) else None
+        if isinstance(names, list) and clique.get("name") in names:
             pods *= _whole(group.get("replicas"))
     return pods
 

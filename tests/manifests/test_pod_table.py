@@ -1,10 +1,12 @@
 """Which fields of which kind are pod templates, and how many pods they run."""
 
+import random
 from pathlib import Path
 
 import pytest
 import yaml
 
+from dra_lab.manifests.device_asks import asked_devices, asks_outside
 from dra_lab.manifests.pod_templates import pod_fields, value_at
 
 POD = {"containers": [{"name": "main"}]}
@@ -151,6 +153,28 @@ def test_a_group_of_one_has_no_workers():
 def test_what_is_broken_has_no_templates(broken):
     """A field of a wrong type is left to the API's validation."""
     assert not pod_fields({"kind": "PodCliqueSet", "spec": {"template": broken}})
+
+
+def _broken(value, draw):
+    """Return a copy in which a few values are something else."""
+    if draw.random() < 0.08:
+        return draw.choice([None, [], {}, "text", -1, 2.5, True, [None], {"a": None}, [[{}]]])
+    if isinstance(value, dict):
+        return {key: _broken(child, draw) for key, child in value.items()}
+    return [_broken(child, draw) for child in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_broken_fields_do_no_harm(kind):
+    """A path that is returned leads to its spec, and counts are whole numbers, whatever stands in other fields."""
+    for seed in range(60):
+        value = {"kind": kind, "spec": _broken(KINDS[kind][0], random.Random(seed))}
+        for field in pod_fields(value):
+            assert value_at(value, field.path) is field.spec
+            assert isinstance(field.pods, int)
+            assert field.pods >= 0
+            asked_devices(field.spec)
+        assert list(asks_outside(value)) == []
 
 
 def test_every_path_leads_to_its_spec_in_real_files():
