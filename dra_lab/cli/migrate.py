@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dra_lab.cli.options import FITS, NOT, Commands, add_cluster, cluster_of
-from dra_lab.errors import InputError
+from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Severity
 from dra_lab.model.release import RELEASES
+
+if TYPE_CHECKING:
+    from dra_lab.gitops.folder import Manifests
 
 
 def add(commands: Commands) -> None:
@@ -47,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
     release = cluster.target_release(options.release)
     manifests = read_manifests(options.files)
     classes = _classes(options.map)
+    _refuse_templates(manifests)
     if options.keep_resource_name:
         found = keep_names(manifests, cluster, release, device_classes=classes)
     else:
@@ -62,6 +67,16 @@ def run(options: argparse.Namespace) -> int:
             print(path)
     wrong = any(finding.severity is Severity.ERROR for finding in found.findings)
     return NOT if wrong or left else FITS
+
+
+def _refuse_templates(manifests: Manifests) -> None:
+    """Raise SourceError if the files hold templates alone, so that nothing of them can be migrated."""
+    from dra_lab.gitops.folder import TEMPLATE_RULE
+
+    unread = next((finding for finding in manifests.findings if finding.rule == TEMPLATE_RULE), None)
+    if unread is not None and not manifests.documents:
+        message = "this is a template with {{ }}, and not a manifest, so it cannot be migrated"
+        raise SourceError(f"{message}. {unread.advice}", origin=unread.origin)
 
 
 def _classes(pairs: list[str]) -> dict[str, str]:

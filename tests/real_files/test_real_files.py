@@ -135,3 +135,11 @@ def test_the_commands_answer_a_file_of_our_own(device_class, plan, check, tmp_pa
     words = {command: answer.word for command, answer in found.items()}
     assert words == {"topology": "2 refused", "plan": plan, "check": check, "migrate": "0 migrated"}
     assert [fault for c, a in found.items() for fault in contradictions(c, a.status, a.out, a.err, ("dra.net",))] == []
+
+
+def test_a_template_is_refused_by_migrate(tmp_path):
+    """`migrate` refuses a file that is a template alone: it has read nothing of it."""
+    path = tmp_path / "pod.yaml"
+    path.write_text("kind: Pod\nmetadata: {name: {{ .Values.name }}}\n", encoding="utf-8")
+    answer = run("migrate", "sample:eks-p4d", str(path), "--output", str(tmp_path / "migrated"))
+    assert (answer.word, "helm template" in answer.err) == ("2 refused", True)
