@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dra_lab.findings import Origin
+from dra_lab.findings import Origin, shortened
 
 
 class DraLabError(Exception):
@@ -30,7 +30,7 @@ class DraLabError(Exception):
 
     def __init__(self, message: str, *, origin: Origin | None = None) -> None:
         """Keep the bare message and put the origin in front of it for printing."""
-        self.message = message
+        self.message = message = shortened(message)
         self.origin = origin
         super().__init__(f"{origin}: {message}" if origin and str(origin) else message)
 

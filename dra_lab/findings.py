@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+
+MAX_WORD, MAX_TEXT = 300, 4000
+"""Longest word and longest text of a message, in characters; what is longer is shortened and says how long it is."""
+
+_LONG_WORD = re.compile(rf"\S{{{MAX_WORD + 1},}}")
 
 
 class Severity(StrEnum):
@@ -16,6 +22,14 @@ class Severity(StrEnum):
 
 
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+def shortened(text: str) -> str:
+    """Return a text for people: of words and texts that are too long, the beginning and the number of characters."""
+    if len(text) <= MAX_WORD:
+        return text
+    text = _LONG_WORD.sub(lambda word: f"{word[0][:80]}... ({len(word[0]):,} characters)", text)
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT // 2]}... ({len(text):,} characters)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +46,8 @@ class Origin:
         """Return `file, document 2, ResourceSlice/a, spec.devices[0].name`, leaving out what is unknown."""
         place = f"{self.source}:{self.line}" if self.source and self.line else self.source
         document = f"document {self.document}" if self.document else ""
-        return ", ".join(part for part in (place, document, self.object, self.path) if part)
+        parts = (place, document, shortened(self.object), shortened(self.path))
+        return ", ".join(part for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +65,13 @@ class Finding:
     message: str
     advice: str = ""
     origin: Origin | None = None
+
+    def __post_init__(self) -> None:
+        """Shorten what a hostile or mistaken file put into the words."""
+        for name in ("subject", "message", "advice"):
+            text = getattr(self, name)
+            if len(text) > MAX_WORD:
+                object.__setattr__(self, name, shortened(text))
 
     def __str__(self) -> str:
         """Return one line for a terminal: severity, place, subject, message and advice."""

@@ -23,12 +23,12 @@ def check_refused_slices(cluster: Cluster) -> Iterator[Finding]:
 
     Only objects are looked at closely that our types could not refuse when they were read.
     """
-    yield from _refused(cluster, (item for item in cluster.slices if _is_odd_slice(item)))
+    yield from _refused(cluster, (slice_ for slice_ in cluster.slices if _is_odd_slice(slice_)))
 
 
 def check_refused_claims(cluster: Cluster) -> Iterator[Finding]:
     """Yield what the API server would refuse of the claims, as `check_refused_slices`."""
-    yield from _refused(cluster, (item for item in cluster.claims if _is_odd_claim(item)))
+    yield from _refused(cluster, (claim for claim in cluster.claims if _is_odd_claim(claim)))
 
 
 def _refused(cluster: Cluster, suspects: Iterable[ResourceSlice | ResourceClaim]) -> Iterator[Finding]:

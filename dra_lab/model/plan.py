@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dra_lab.errors import InputError
-from dra_lab.findings import Finding
+from dra_lab.findings import Finding, shortened
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.reasons import Reasons
@@ -156,6 +156,11 @@ class Shortfall:
     available: int = 0
     node: str = ""
     advice: str = ""
+
+    def __post_init__(self) -> None:
+        """Shorten what the names in a file put into the words."""
+        object.__setattr__(self, "message", shortened(self.message))
+        object.__setattr__(self, "advice", shortened(self.advice))
 
 
 @dataclass(frozen=True, slots=True)

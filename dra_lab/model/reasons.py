@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dra_lab.findings import shortened
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import ClaimSketch
 
@@ -49,9 +50,10 @@ class Element:
 
     def __str__(self) -> str:
         """Return it in words."""
-        return (
+        text = (
             f"{self.kind} {self.text} of {self.subject}" if self.kind == "selector" else f"{self.kind} {self.subject}"
         )
+        return shortened(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from dra_lab.findings import shortened
 from dra_lab.model.plan import Plan
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Relaxation
 from dra_lab.model.regret import PathShare, Regret
@@ -49,7 +50,7 @@ def _table(rows: list[Funnel]) -> FunnelTable:
         head = _head(step, numbers)
         heads.append(head)
         if step.text:
-            legend.append((head, step.text))
+            legend.append((head, shortened(step.text)))
     told = tuple((_nodes(row), *(str(step.count) for step in row.steps)) for row in rows)
     return FunnelTable(rows[0].request, rows[0].needed, ("nodes", *heads), tuple(legend), told)
 

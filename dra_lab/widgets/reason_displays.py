@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dra_lab.findings import Finding
+from dra_lab.findings import Finding, shortened
 from dra_lab.model.plan import GOALS, Plan, PlanStatus, Shortfall, Suggestion
 from dra_lab.model.reasons import Reasons, Relaxation
 from dra_lab.model.regret import Regret
@@ -83,7 +83,7 @@ def _reasons(reasons: Reasons) -> Iterator[Part]:
     plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), reasons=reasons)
     yield Lines(
         "Selectors that fail",
-        [f"{failure.request}: {failure.expression}: {failure.message}" for failure in reasons.failures],
+        [shortened(f"{failure.request}: {failure.expression}: {failure.message}") for failure in reasons.failures],
     )
     yield Lines("What is in the way", [*scarcity_lines(plan), *conflict_lines(plan)])
     for table in funnel_tables(plan):
