@@ -1,4 +1,4 @@
-"""What a person probably means by a class that no cluster has, or by an attribute without its domain."""
+"""Likely names: the class or attribute that a person probably means by an unknown name."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def likely_attribute(name: str, cluster: Cluster) -> str:
     """Return the one full attribute name that a name without its domain can mean, "" for none or several.
 
     A standard name (`resource.kubernetes.io/pcieRoot`) comes before the drivers' own names, unless the devices of the
-    cluster publish only those. Of names with a domain only Kubernetes' own domains are corrected (`k8s.io/pcieRoot`).
+    cluster publish only those. A domain is corrected only where it is one of Kubernetes (`k8s.io/pcieRoot`).
     """
     domain, slash, local = name.rpartition("/")
     wanted = _plain(local)

@@ -23,7 +23,7 @@ _INDENTED_ITEM = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\n(?:[ ]*#[^\n]
 
 
 class _LastKey(RoundTripConstructor):
-    """Of a key that is there twice the last value counts, as for kubectl."""
+    """Reads the last value of a key that is there twice, as kubectl does."""
 
     def check_mapping_key(self, *_: Any) -> bool:
         return True

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from dra_lab.manifests.yaml_text import load_yaml
+
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
 _NO_TEXT = re.compile(r"(?i)(?:y|n|yes|no|on|off|true|false|null|nan|inf)\Z")
 _FIRST = re.compile(r"(?:\s*#[^\n]*\n|\s*---[ \t]*(?:#[^\n]*)?\n)*\s*(.)", re.DOTALL)
@@ -27,6 +29,11 @@ def is_kyaml(text: str) -> bool:
 def dump_kyaml(value: Any) -> str:
     """Return a value as a KYAML document with its header."""
     return f"---\n{kyaml_text(value)}\n"
+
+
+def in_kyaml(text: str) -> str:
+    """Return the documents of a YAML text as KYAML, without their comments."""
+    return "".join(dump_kyaml(document.value) for document in load_yaml(text))
 
 
 def kyaml_text(value: Any, indent: str = "", *, one_line: bool = False) -> str:

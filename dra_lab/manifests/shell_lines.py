@@ -1,4 +1,4 @@
-"""Lines of a terminal that came along when somebody copied a manifest: commands after a prompt, and bare prompts."""
+"""Lines of a terminal in a copied manifest: commands, with or without a prompt, and bare prompts."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class EditableDocument:
         return [self._without_flow(parent, found, node)] if found is not None and parent.flow_style else []
 
     def rewritten(self, path: Path, value: Any) -> list[Edit]:
-        """Return the edits that write a value in flow style anew."""
+        """Return the edits that replace a whole value in flow style."""
         node = self.node(path)
         text = kyaml_text(value, _indent_of(self._line_of(node)))
         return [(self._start(node), self._stop(node), self._lines(text))]
@@ -134,7 +134,7 @@ class EditableDocument:
         return [(self._start(outer), stop, kept)]
 
     def _rearranged(self, parent: Any, inside: list[bool], under: str) -> list[Edit]:
-        """Return the edit that writes the entries anew, those to be nested last; for entries of one line each."""
+        """Return the edit that puts the entries to be nested last; for entries of one line each."""
         if any(key.start_mark.line != value.end_mark.line for key, value in parent.value):
             return []
         parts = [self._text[self._start(key) : self._stop(value)] for key, value in parent.value]
@@ -266,7 +266,7 @@ def _steps(path: Path) -> tuple[str | int, ...]:
 
 
 def changes(document: EditableDocument, path: tuple[str | int, ...], old: Any, new: Any) -> list[Edit]:
-    """Return the edits that make a value in flow style another one: only what differs is written anew."""
+    """Return the edits that make a value in flow style another one; only what differs changes."""
     if old == new:
         return []
     if isinstance(old, Mapping) and isinstance(new, Mapping) and any(key in new for key in old):

@@ -13,7 +13,7 @@ class FixRow(Row, frozen=True):
 
 
 class ClaimAnswer(Row, frozen=True):
-    """What became of the text number `number`: "" where the drawing took it, else what is wrong, at `line` (from 1).
+    """The answer to the text number `number`: "" if the drawing shows it, else what is wrong, at `line` (from 1).
 
     `fixes` are the corrections that the text could have. Where they were asked for, `text` is the corrected text, and
     `fixes` are what was changed.

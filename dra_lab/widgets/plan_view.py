@@ -10,6 +10,7 @@ import traitlets
 
 from dra_lab.errors import DraLabError, SketchError
 from dra_lab.exports.sentences import given_up
+from dra_lab.manifests.kyaml import in_kyaml, is_kyaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Suggestion
@@ -58,8 +59,10 @@ class PlanView(LitWidget):
     id to its request. `written` are the files of the last export to `folder`. `goals_changed` says that a person has
     put the goals in another order. `claim_text` is the claim's document alone, for its editor; `claim_number`
     is that of the edit that it shows, 0 where the drawing was changed elsewhere since; `claim_fixes` are its
-    corrections. The browser sends `{type: "cancel"}`, `{type: "write", folder}`, `{type: "edit-claim", text, number}`
-    and `{type: "fix-claim", text, number}` (both answered in `claim_answer`; without a text, the drawing's is fixed),
+    corrections. Once KYAML was typed, the claim's document is KYAML.
+
+    The browser sends `{type: "cancel"}`, `{type: "write", folder}`, `{type: "edit-claim", text, number}` and
+    `{type: "fix-claim", text, number}` (both answered in `claim_answer`; without a text, the drawing's is fixed),
     `{type: "apply-suggestion", id}` and `{type: "order-goals", goals}` (none: the usual order).
     """
 
@@ -90,6 +93,7 @@ class PlanView(LitWidget):
         self._shown: Cluster | None = None
         self._unwritten = False
         self._edited: tuple[int, ClaimSketch] | None = None
+        self._in_kyaml = False
         self._written_for: tuple[ClaimSketch, KubernetesRelease, Cluster] | None = None
         self._when(session, self._show_answer, "plan")
         # A quick answer takes a dozen steps that nobody can read; each would be drawn before the answer is.
@@ -162,7 +166,7 @@ class PlanView(LitWidget):
         letter = {name: badge.letter for name, badge in badges.items()}
         marks = {str(line): letter.get(key, key) for key, lines in made.lines.items() for line in lines}
         number = self._edited[0] if self._edited is not None and self._edited[1] == session.sketch else 0
-        text = claim_document(made.text)
+        text = in_kyaml(claim_document(made.text)) if self._in_kyaml else claim_document(made.text)
         self._tell(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=text, claim_number=number)
         self._tell(claim_fixes=fix_rows(fixed_claim(session, text)[1]))
         self._written_for = about
@@ -213,7 +217,7 @@ class PlanView(LitWidget):
             self._take_claim(text, ClaimAnswer(number=number, fixes=fix_rows(fixes), text=text))
 
     def _take_claim(self, text: str, told: ClaimAnswer) -> None:
-        """Make a text the drawing, one undo step, and answer; what is wrong with it is told and the drawing stays."""
+        """Make a text the drawing, as one undo step, and answer; the drawing stays where the text is wrong."""
         from dra_lab.session.claim_text import edit_claim
 
         if self._session is None:
@@ -221,6 +225,9 @@ class PlanView(LitWidget):
         try:
             edit_claim(self._session, text)
             self._edited = (told.number, self._session.sketch)
+            if is_kyaml(text) is not self._in_kyaml:
+                self._in_kyaml, self._written_for = not self._in_kyaml, None
+                self._show_manifest()
         except DraLabError as error:
             line = error.origin.line if error.origin else 0
             told = msgspec.structs.replace(told, message=error.message, line=line)

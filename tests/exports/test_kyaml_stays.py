@@ -131,7 +131,7 @@ def test_kyaml_is_told_from_json_and_block_style():
 
 
 def test_a_published_file_is_written_as_it_is():
-    """What kubernetes.io publishes as KYAML is what we write for the same object."""
+    """The object of a KYAML file of kubernetes.io is written as the file has it."""
     if not SHARED.is_dir():
         pytest.skip(f"{SHARED} is not there")
     text = (SHARED / "dra-device-metadata-template-pod.yaml").read_text(encoding="utf-8")

@@ -108,14 +108,14 @@ def test_kyaml_is_read_as_yaml(text):
 
 
 def test_kyaml_is_validated_with_its_lines():
-    """What the API server refuses of KYAML is told at its line."""
+    """A value that the API server refuses is reported at its line of the KYAML."""
     text = KYAML.replace('"gpu.example.com"', '"GPU"')
     (finding,) = check_text(text)
     assert (finding.rule, finding.origin.line) == ("api-refused", 11)
 
 
 def test_broken_json_is_told_as_json():
-    """A text that is neither JSON nor YAML in flow style is told as the JSON that it begins as."""
+    """A text that begins as JSON and is not YAML in flow style either is reported as broken JSON."""
     for read in (decode_documents, check_text):
         with pytest.raises(ManifestError, match="no valid JSON"):
             read('{"kind": "List", "items": [}')
@@ -273,7 +273,7 @@ def test_an_object_of_a_version_that_is_gone_is_told_field_by_field(tmp_path):
 
 
 def test_a_reader_of_claims_tells_the_fields_too():
-    """Whoever plans with such a file gets the same rows as whoever checks it."""
+    """The reader for planning reports the same rows as the check."""
     found = decode_documents(OLD, "a.yaml").findings
     paths = {f.origin.path for f in found if f.rule == "version-old"}
     assert {"spec.spec.resourceClassName", "spec.devices.requests[0].count", "spec.suitableNodes"} <= paths
