@@ -1,7 +1,7 @@
 """What a plan costs other pods: how many replicas of its claim fit before and after it, by trying all; no solver.
 
 Not counted are nodes of more than MOST_DEVICES devices, searches of more than STEPS, requests that were split, shared
-devices that draw on counters or are taken without end, and devices with a node selector of several terms.
+devices that are taken without end, counters that are overdrawn, and devices with a node selector of several terms.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from operator import sub
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -37,6 +38,12 @@ Use = Mapping[Hashable, Amount]
 _Part = tuple[Ask, tuple[DeviceID, ...]]
 
 
+class _Opens(NamedTuple):
+    """The first share of a device, which draws on counters once for all of them (3.10, rules 60 and 61)."""
+
+    device: DeviceID
+
+
 class _Unknown(Exception):
     """It is not found out here."""
 
@@ -59,6 +66,7 @@ class Others:
         self.held, self.most_devices = held, most_devices
         self.links = [replace(link, must=True) for link in held.plan.sketch.links]
         self._steps, self._hopeless = 0, False
+        self._opening: list[tuple[int, tuple[Amount, ...]]] = []
         self._choices: dict[str, tuple[tuple[tuple[DeviceID, ...], Use], ...]] = {}
 
     def lost(self, held: HeldPlan) -> int | None:
@@ -67,9 +75,7 @@ class Others:
             return None
         try:
             free = self._free
-            taken = self._taken(held)
-            after = {name: left - taken.get(name, 0) for name, left in free.items()}
-            return self._most(free) - self._most(after)
+            return self._most(free) - self._most(self._after(free, self._taken(held)))
         except _Unknown:
             self._hopeless = True
             return None
@@ -80,7 +86,7 @@ class Others:
         try:
             free = dict(self._free)
             while found < wanted and (use := next(self._served((), {}, free), None)) is not None:
-                free.update({name: free[name] - amount for name, amount in use.items()})
+                free = self._after(free, use)
                 found += 1
         except _Unknown:
             pass
@@ -125,7 +131,7 @@ class Others:
             own = item.device if item.slice.spec.per_device_node_selection else item.slice.spec
             shared, counted = self.held.shareable(device), bool(item.device.consumes_counters)
             several = own.node_selector is not None and len(own.node_selector.node_selector_terms) != 1
-            if (shared and counted) or several:
+            if several:
                 raise _Unknown
             values = tuple(self.held.values(device, link) for link in self.links)
             draws = (device.pool, tuple(sorted(draws_of([item.device]).items()))) if counted else ()
@@ -140,6 +146,8 @@ class Others:
                 found[name] = found.get(name, 0) + 1
                 continue
             consumed = held.cluster.allocated.consumed.get(device, {})
+            if held.devices[device].consumes_counters:
+                found[_Opens(device)] = int(device not in held.cluster.allocated.shares)
             for key, capacity in held.devices[device].capacity.items():
                 found[device, key] = parse_quantity(capacity.value) - consumed.get(key, Fraction())
         for pool in held.pools:
@@ -153,9 +161,27 @@ class Others:
     def _use(self, device: DeviceID, amounts: Mapping[str, Fraction]) -> Use:
         """Return what is gone when a device is taken once."""
         if self.held.shareable(device):
-            return {(device, key): _plain(amount) for key, amount in amounts.items()}
+            found: dict[Hashable, Amount] = {(device, key): _plain(amount) for key, amount in amounts.items()}
+            if self.held.devices[device].consumes_counters:
+                found[_Opens(device)] = 1
+            return found
+        return {self._names[device]: 1} | self._draws(device)
+
+    def _draws(self, device: DeviceID) -> dict[Hashable, Amount]:
         draws = draws_of([self.held.devices[device]])
-        return {self._names[device]: 1} | {(*device[:2], *counter): _plain(n) for counter, n in draws.items()}
+        return {(*device[:2], *counter): _plain(amount) for counter, amount in draws.items()}
+
+    def _paid(self, use: Use, free: Use) -> dict[Hashable, Amount]:
+        """Return what a use takes of what is free, with the draws of the devices that it is the first to share."""
+        plain = {name: amount for name, amount in use.items() if not isinstance(name, _Opens)}
+        first = [name.device for name in use if isinstance(name, _Opens) and free.get(name)]
+        return _sum([plain, *map(self._draws, first)])
+
+    def _after(self, free: Use, use: Use) -> dict[Hashable, Amount]:
+        """Return what a use leaves."""
+        paid = self._paid(use, free)
+        opened = {name: 0 for name in use if isinstance(name, _Opens)}
+        return {name: left - paid.get(name, 0) for name, left in free.items()} | opened
 
     def _taken(self, held: HeldPlan) -> Use:
         if any(placement.device not in self._names for placement in held.plan.placements):
@@ -172,7 +198,7 @@ class Others:
         for use in self._served((), {}, self._free):
             own = {name: amount for name, amount in use.items() if amount}
             found[frozenset(own.items())] = own
-            if not own or len(found) > MOST_WAYS:
+            if all(isinstance(name, _Opens) for name in own) or len(found) > MOST_WAYS:
                 raise _Unknown
         uses = found.values()
         return tuple(use for use in uses if not any(_within(less, use) for less in uses if less is not use))
@@ -188,7 +214,7 @@ class Others:
             for devices, more in self._picked(ask):
                 self._step()
                 longer = (*parts, (ask, devices))
-                if self._keeps(longer, pairs=whole) and _within(both := _sum((use, more)), free):
+                if self._keeps(longer, pairs=whole) and _within(self._paid(both := _sum((use, more)), free), free):
                     yield from self._served(longer, both, free)
 
     def _picked(self, ask: Ask) -> Sequence[tuple[tuple[DeviceID, ...], Use]]:
@@ -246,9 +272,17 @@ class Others:
     def _most(self, free: Use) -> int:
         """Return how many replicas fit into what is free."""
         self._steps = 0
-        names = sorted({name for use in self._replicas for name in use}, key=repr)
+        taken = {name for use in self._replicas for name in use}
+        drawn = {counter for name in taken if isinstance(name, _Opens) for counter in self._draws(name.device)}
+        names = sorted(taken | drawn, key=repr)
         uses = [tuple(use.get(name, 0) for name in names) for use in self._replicas]
         rows = self._rows(names, uses)
+        self._opening = [
+            (at, tuple(draws.get(name, 0) for name in names))
+            for at, name in enumerate(names)
+            if isinstance(name, _Opens)
+            for draws in [self._draws(name.device)]
+        ]
         return self._more(uses, rows, {}, 0, tuple(free.get(name, 0) for name in names)) if uses else 0
 
     def _more(
@@ -267,18 +301,29 @@ class Others:
                 if best == bound:
                     break
                 self._step()
-                rest = tuple(map(sub, left, uses[at]))
+                rest = self._rest(left, uses[at])
                 if min(rest) >= 0:
                     best = max(best, 1 + self._more(uses, rows, known, at, rest))
             known[first, left] = best
         return known[first, left]
+
+    def _rest(self, left: tuple[Amount, ...], use: tuple[Amount, ...]) -> tuple[Amount, ...]:
+        """Return what one way leaves; a device that is shared for the first time draws on its counters."""
+        rest = tuple(map(sub, left, use))
+        for at, draws in self._opening:
+            if left[at] and use[at]:
+                rest = tuple(map(sub, rest, draws))
+            rest = (*rest[:at], left[at] if not use[at] else 0, *rest[at + 1 :])
+        return rest
 
     def _rows(
         self, names: Sequence[Hashable], uses: Sequence[tuple[Amount, ...]]
     ) -> Sequence[tuple[Sequence[int], Amount]]:
         """Return what ends the count: amounts that may serve a request, and the least that a replica takes of them."""
         sets = [{self._names[device] for device in devices} for devices in self._able.values()]
-        rows = [[n for n, name in enumerate(names) if name in own] for own in sets] + [[n] for n in range(len(names))]
+        rows = [[n for n, name in enumerate(names) if name in own] for own in sets] + [
+            [n] for n, name in enumerate(names) if not isinstance(name, _Opens)
+        ]
         found = [(row, min(sum(use[n] for n in row) for use in uses)) for row in rows if row and uses]
         return [(row, least) for row, least in found if least > 0]
 
