@@ -135,7 +135,8 @@ def _unwritable(link: Link, choice: AttributeChoice, release: KubernetesRelease)
     if not choice.name:
         place = LEVEL_WORDS.get(link.where, link.where)
         message = f"kube-scheduler cannot be told this link at the {place}: {choice.reason}"
-        advice = "Link at a place that all ends publish, or write selectors that place them on one NUMA node."
+        selectors = "place each on a place of its own" if link.how is How.APART else "place them on one NUMA node"
+        advice = f"Link at a place that all ends publish, or write selectors that {selectors}."
         if release.version == "1.37" and all(choice.sides.get(end) for end in link.requests):
             advice += " The alpha gate DRADerivedAttributes of 1.37 can unite the names, if the cluster has it on."
         yield Finding("link-not-writable", severity, link.name, message, advice)

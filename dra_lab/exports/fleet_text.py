@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 
-from dra_lab.exports.sentences import printable, sentence
+from dra_lab.exports.sentences import COUNTING_ENDS, printable, sentence
 from dra_lab.model.fleet import FLEET_GOALS, UNPLACED, FleetPlan, LargestJob, Room, Stranded, StrandedKind
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.pictures.charts.amounts import KINDS
@@ -159,6 +159,8 @@ def room_sentence(room: Room) -> str:
     """Return how many more replicas of a workload fit, in words."""
     if room.proven:
         return printable(f"{room.workload}: {room.count:,} more, proven")
+    if room.capped:
+        return printable(f"{room.workload}: at least {room.count:,} more; {COUNTING_ENDS}")
     return printable(f"{room.workload}: at least {room.count:,} more, at most {room.bound:,}; not proven")
 
 
@@ -169,8 +171,9 @@ def job_sentence(job: LargestJob) -> str:
     times = "the claim once" if job.scale == 1 else f"{job.scale} times the claim"
     scale = f"{times} on {job.node}" if job.scale else "not known whether it fits"
     open_scale = "" if job.scale >= job.scale_bound else f" (at most {job.scale_bound} times; not proven)"
-    pods = f"{counted(job.replicas, 'pod')} of it can start together"
+    pods = f"{'at least ' if job.capped else ''}{counted(job.replicas, 'pod')} of it can start together"
     open_pods = "" if job.replicas >= job.replicas_bound else f" (at most {job.replicas_bound:,}; not proven)"
+    open_pods = f" ({COUNTING_ENDS})" if job.capped else open_pods
     return printable(f"{job.claim}: {scale}{open_scale}; {pods}{open_pods}")
 
 

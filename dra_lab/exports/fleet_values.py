@@ -71,10 +71,16 @@ def room_json(room: Room) -> dict[str, Any]:
     return {
         "workload": room.workload,
         "count": room.count,
-        "bound": room.bound,
+        "bound": None if room.capped else room.bound,
         "proven": room.proven,
+        "capped": room.capped,
         "classes": [
-            {"nodes": list(c.nodes), "each": c.each, "bound": c.bound, "together": c.nodes in room.together}
+            {
+                "nodes": list(c.nodes),
+                "each": c.each,
+                "bound": None if c.capped else c.bound,
+                "together": c.nodes in room.together,
+            }
             for c in room.classes
         ],
     }
@@ -87,7 +93,8 @@ def job_json(job: LargestJob) -> dict[str, Any]:
         "scale": job.scale,
         "scaleBound": job.scale_bound,
         "replicas": job.replicas,
-        "replicasBound": job.replicas_bound,
+        "replicasBound": None if job.capped else job.replicas_bound,
+        "capped": job.capped,
         "proven": job.proven,
         "node": job.node,
         "sketch": None if job.sketch is None else msgspec.to_builtins(job.sketch, builtin_types=()),

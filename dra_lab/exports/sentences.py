@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import MOST_COUNTED
 from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus
 from dra_lab.pictures.words import counted
 from dra_lab.topology.locality import localities
@@ -16,6 +17,9 @@ GIVES_UP = "manifest-gives-up"
 """Rule of the findings that say on which nodes kube-scheduler gives up the pod (`exports.replay`)."""
 
 _BREAKS = re.compile(r"\s*[\r\n\t]\s*")
+COUNTING_ENDS = f"counting ends at {MOST_COUNTED:,} on a node"
+"""What is said of a number of replicas that is a cap."""
+
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -115,7 +119,7 @@ def sentence(text: str) -> str:
 
 def _proof(plan: Plan) -> str:
     if plan.status is PlanStatus.OPTIMAL:
-        return "proven"
+        return "proven as far as places are known" if any(goal.unknown for goal in plan.goals) else "proven"
     open_goals = [_open(goal) for goal in plan.goals if not goal.proven]
     unknown = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
     open_goals += [f"{counted(unknown, 'node')} not decided"] if unknown else []
@@ -134,19 +138,28 @@ def _open(goal: GoalValue) -> str:
 def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None, *, only: bool = False) -> Iterator[str]:
     """Yield the values of the goals that mean something for this claim, in words; `only` where it differs."""
     value = {goal.goal: goal.value for goal in goals}
+    unknown = {goal.goal: goal.unknown for goal in goals}
     if value.get("alternatives"):
         yield f"alternatives' ranks {value['alternatives']}"
     if value.get("preferences"):
         yield f"{counted(value['preferences'], 'preference')} broken"
     # none of GPUs, NICs and CPUs, of which places are counted: nothing to say
     if value.get("numa") or (only and "numa" in value):
-        yield counted(value["numa"], "NUMA node")
+        yield _places(value["numa"], unknown["numa"], "NUMA node")
     if value.get("roots"):
-        yield counted(value["roots"], "root")
+        yield _places(value["roots"], unknown["roots"], "root")
     if only and value.get("damage"):
         yield f"{value['damage']} fewer of the same claim fit beside it"
     if "unpaired" in value:
         yield from _paired(plan, value["unpaired"], cluster)
+
+
+def _places(value: int, unknown: int, place: str) -> str:
+    """Return the places that are known and the devices whose place is not; each of these counts as one in the goal."""
+    if not unknown:
+        return counted(value, place)
+    devices = f"{place} of {counted(unknown, 'device')} unknown"
+    return f"{counted(value - unknown, place)}, {devices}" if value > unknown else devices
 
 
 def _paired(plan: Plan, unpaired: int, cluster: Cluster | None) -> Iterator[str]:

@@ -167,6 +167,10 @@ class FleetPlan:
         return replace(self, status=status, goals=goals, shortfalls=reasons, findings=(*self.findings, found))
 
 
+MOST_COUNTED = 10_000
+"""Where counting replicas on one node stops: a number this high is a cap, and more may fit."""
+
+
 @dataclass(frozen=True, slots=True)
 class RoomOnNodes:
     """How many more replicas each of some equal nodes holds; `bound` is the most it could, equal where it is proven."""
@@ -178,7 +182,12 @@ class RoomOnNodes:
     @property
     def proven(self) -> bool:
         """Say whether no more fit."""
-        return self.each >= self.bound
+        return self.each >= self.bound and not self.capped
+
+    @property
+    def capped(self) -> bool:
+        """Say whether counting stopped at MOST_COUNTED, so that more may fit."""
+        return self.each >= MOST_COUNTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +209,12 @@ class Room:
     @property
     def proven(self) -> bool:
         """Say whether the number is exact."""
-        return self.count >= self.bound
+        return self.count >= self.bound and not self.capped
+
+    @property
+    def capped(self) -> bool:
+        """Say whether counting stopped at MOST_COUNTED on some node; `bound` then bounds only what was counted."""
+        return any(node_class.capped for node_class in self.classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +224,7 @@ class LargestJob:
     `scale` is the largest whole multiple of the claim's requests (counts and capacities times `scale`) that one pod can
     have on some node, 0 where not even the claim fits; `scale_bound` is the most it could be; `sketch` is the claim at
     that scale and `node` a node that holds it. `replicas` is how many pods with the claim as drawn can start together,
-    at most `replicas_bound`.
+    at most `replicas_bound`; `capped` says that counting them stopped at MOST_COUNTED, and more may fit.
     """
 
     claim: str
@@ -221,11 +235,12 @@ class LargestJob:
     node: str = ""
     sketch: ClaimSketch | None = None
     seconds: float = 0.0
+    capped: bool = False
 
     @property
     def proven(self) -> bool:
         """Say whether both numbers are exact."""
-        return self.scale >= self.scale_bound and self.replicas >= self.replicas_bound
+        return self.scale >= self.scale_bound and self.replicas >= self.replicas_bound and not self.capped
 
 
 @dataclass(frozen=True, slots=True)

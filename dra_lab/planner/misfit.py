@@ -10,7 +10,7 @@ from functools import partial
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.model.names import split_request
 from dra_lab.model.plan import Shortfall
-from dra_lab.model.sketch import Link
+from dra_lab.model.sketch import How, Link
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.explain import explain_node, missing
 from dra_lab.planner.figures import figures
@@ -19,6 +19,7 @@ from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import is_feasible
+from dra_lab.planner.stages import Stage
 
 SECONDS = 2.0
 """How long nodes are explained at most; the nearest of those that were reached is told."""
@@ -26,6 +27,9 @@ SECONDS = 2.0
 _MOST_CLASSES = 200
 _MOST_LOOKS = 200
 """Nodes that are explained, and that are looked at one by one to know what they lack, at most."""
+
+PARTITIONS = "DRAPartitionableDevices"
+"""The gate without which kube-scheduler passes over devices that consume shared counters (KEP-4815)."""
 
 _HARDWARE = ("class", "count", "selector")
 _ALONE = (*_HARDWARE, "taint", "in-use", "capacity")
@@ -134,9 +138,24 @@ def _finish(
     else:
         text += f" (node {shortfall.node}{part})"
     link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
-    if link is not None and link.where == "pcieRoot" and shortfall.available == 0:
+    # devices on different NUMA nodes are on different PCIe roots too: apart, that place is harder and no help
+    if link is not None and link.where == "pcieRoot" and shortfall.available == 0 and link.how is not How.APART:
         text += _numa_instead(scan, link)
+    if shortfall.rule == "capacity" and (without := _partitions_without_gate(scan, shortfall)):
+        told = f"{text}. {without} of them are partitions, and Kubernetes {scan.release} has {PARTITIONS} off"
+        advice = f"Target a release that has the gate on (1.36), or turn it on: --feature-gates {PARTITIONS}=true"
+        return replace(shortfall, message=told, advice=advice)
     return replace(shortfall, message=text)
+
+
+def _partitions_without_gate(scan: Scan, shortfall: Shortfall) -> int:
+    """Return how many devices of a request are kept away only by the gate of partitionable devices, on its node."""
+    if scan.rules.gates.partitionable_devices:
+        return 0
+    found = eligibility(scan.rules, shortfall.node)
+    parts = (part for part in found.asks if part.ask.reference == shortfall.subject)
+    stages = ((device, stage) for part in parts for device, stage in part.stages.items())
+    return sum(stage is Stage.CAPACITY and bool(found.seen[device].consumes_counters) for device, stage in stages)
 
 
 def _numa_instead(scan: Scan, link: Link) -> str:

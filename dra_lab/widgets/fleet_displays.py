@@ -75,7 +75,7 @@ def _room(room: Room) -> Iterator[Part]:
     rows = [
         (
             f"{len(c.nodes):,}" + (" together" if c.nodes in room.together else ""),
-            f"{c.each:,}" if c.proven else f"{c.each:,} to {c.bound:,}",
+            f"{c.each:,}" if c.proven else f"at least {c.each:,}" if c.capped else f"{c.each:,} to {c.bound:,}",
             c.nodes[0] if c.nodes else "",
         )
         for c in ordered

@@ -36,7 +36,7 @@ def fits_chart(rooms: Sequence[Room]) -> alt.TopLevelMixin:
     bands, words = of_nodes(values)
     names = _names(rooms)
     rows = [field for at, band in enumerate(bands) for field in _fields(band, at, names)]
-    sums = ", ".join(f"{name}: {_known(room.count, room.bound)}" for name, room in zip(names, rooms, strict=True))
+    sums = ", ".join(f"{name}: {_known(room)}" for name, room in zip(names, rooms, strict=True))
     return look.finish(_chart(rows), heading, (f"in all, each by itself: {sums}", words), _plain(bands, names))
 
 
@@ -57,8 +57,10 @@ def _by_node(rooms: Sequence[Room]) -> Mapping[str, tuple[float, ...]]:
     return {name: tuple(values) for name, values in found.items()}
 
 
-def _known(count: int, bound: int) -> str:
-    return f"{count:,}" if count >= bound else f"≥{count:,} (at most {bound:,})"
+def _known(room: Room) -> str:
+    if room.proven:
+        return f"{room.count:,}"
+    return f"≥{room.count:,}" + ("" if room.capped else f" (at most {room.bound:,})")
 
 
 def _field(band: Band, at: int, count: int) -> tuple[str, float]:

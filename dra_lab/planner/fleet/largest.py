@@ -60,7 +60,7 @@ def largest_job(
     held = held_after(cluster, after, release)
     # Half of the time: how many fit as drawn is the lesser question.
     room = room_of_claim(cluster, Workload(claim.name, (claim,)), release, held, limits.part(0.5), solver)
-    found = LargestJob(claim.name, 0, 0, room.count, room.bound)
+    found = LargestJob(claim.name, 0, 0, room.count, room.bound, capped=room.capped)
     top = _most_multiple(cluster, held, claim, tuple(scale) or tuple(names))
     search = _Search(cluster, claim, tuple(scale), release, held, limits, solver)
     # First a good one soon, in steps that double; then downwards, so that none is passed over.

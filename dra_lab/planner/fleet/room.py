@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import AllocatedDevices, Cluster
-from dra_lab.model.fleet import FleetPlan, Room, RoomOnNodes, Workload
+from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Room, RoomOnNodes, Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import look_at
@@ -20,7 +20,7 @@ from dra_lab.planner.waiting import awaited
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.fullest_site import Known
 
-MOST = 10_000
+MOST = MOST_COUNTED
 """More pods than this are not told apart on one node."""
 
 

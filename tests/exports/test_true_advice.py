@@ -1,0 +1,133 @@
+"""Answers neither advise what cannot help nor state what is not known."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dra_lab import how_many_more, load_cluster, make_plan
+from dra_lab.authoring.compile import compile_claim
+from dra_lab.cli import main
+from dra_lab.exports.fleet_text import job_sentence, room_sentence
+from dra_lab.exports.fleet_values import job_json, room_json
+from dra_lab.exports.sentences import answer_sentence
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab.model.fleet import MOST_COUNTED, Workload
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.planner.fleet import largest_job
+from dra_lab.sources import load_texts
+
+P4D = load_cluster("sample:eks-p4d")
+SLICE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: n1}
+spec:
+  driver: gpu.nvidia.com
+  nodeName: n1
+  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  devices:
+  - {name: gpu-0, attributes: {type: {string: gpu}%s}}
+  - {name: gpu-1, attributes: {type: {string: gpu}%s}}
+"""
+KNOWN = ", resource.kubernetes.io/numaNode: {int: 0}, resource.kubernetes.io/pcieRoot: {string: 'pci0000:10'}"
+
+
+def gpus(count=1, links=(), **more):
+    exactly = ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=count, **more)
+    return ClaimSketch("c", (DeviceRequest("gpu", exactly),), links)
+
+
+@pytest.mark.parametrize(("how", "advised"), [(How.APART, False), (How.TOGETHER, True)])
+def test_one_numa_node_is_advised_only_for_what_must_be_together(how, advised):
+    """Devices of an `apart` link would break it on one NUMA node."""
+    sketch = gpus(2, (Link("n", ("gpu",), "numaNode", how),))
+    found = compile_claim(sketch, P4D, KubernetesRelease("1.36")).findings
+    (advice,) = (finding.advice for finding in found if finding.rule == "link-not-writable")
+    assert ("on one NUMA node" in advice) is advised
+
+
+def partition():
+    profile = CELDeviceSelector(expression='device.attributes["gpu.nvidia.com"].profile == "1g.5gb"')
+    exactly = ExactDeviceRequest(device_class_name="mig.nvidia.com", selectors=(DeviceSelector(cel=profile),))
+    return ClaimSketch("mig", (DeviceRequest("m", exactly),))
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.35"])
+def test_a_release_without_partitions_is_named_as_the_reason(release):
+    """The gate is off, so no smaller amount would help."""
+    said = answer_sentence(make_plan(load_cluster("sample:mig"), partition(), release=release))
+    assert [part for part in ("DRAPartitionableDevices off", release, "--feature-gates") if part not in said] == []
+    assert "less capacity" not in said
+
+
+def test_with_the_gate_the_partition_fits():
+    """What the advice names helps."""
+    release = KubernetesRelease("1.34", {"DRAPartitionableDevices": True})
+    assert make_plan(load_cluster("sample:mig"), partition(), release=release).fits
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("", "", "NUMA node of 2 devices unknown"),
+        (KNOWN, "", "1 NUMA node, NUMA node of 1 device unknown"),
+        (KNOWN, KNOWN, "1 NUMA node, 1 root, proven"),
+    ],
+)
+def test_a_numa_node_that_nobody_publishes_is_reported_as_unknown(first, second, said):
+    """Only NUMA nodes that are known are counted, and the devices without one are counted beside them."""
+    cluster = load_texts({"slice.yaml": SLICE % (first, second)})
+    assert said in answer_sentence(make_plan(cluster, gpus(2)), cluster)
+
+
+@pytest.mark.parametrize(("second", "qualified"), [("", True), (KNOWN, False)])
+def test_proven_is_qualified_where_a_place_is_unknown(second, qualified):
+    """With a device of unknown place the proof holds as far as places are known."""
+    cluster = load_texts({"slice.yaml": SLICE % (KNOWN, second)})
+    assert ("proven as far as places are known" in answer_sentence(make_plan(cluster, gpus(2)), cluster)) is qualified
+
+
+ADMIN = gpus(admin_access=True)
+
+
+def test_a_number_that_is_a_cap_is_reported_as_a_cap():
+    """Pods with admin access take nothing away, so counting ends, and no bound is claimed."""
+    cluster = load_texts({"slice.yaml": SLICE % ("", "")})
+    room = how_many_more(cluster, Workload("w", (ADMIN,)))
+    value = room_json(room)
+    assert room.count == MOST_COUNTED
+    assert (value["proven"], value["capped"], value["bound"], value["classes"][0]["bound"]) == (False, True, None, None)
+    assert "at least 10,000 more" in room_sentence(room)
+
+
+def test_the_largest_job_says_that_its_pods_are_capped():
+    """The number of pods is at least the cap."""
+    job = largest_job(load_texts({"slice.yaml": SLICE % ("", "")}), ADMIN, time_limit=10.0)
+    assert (job_json(job)["replicasBound"], job.proven, "at least 10,000 pods" in job_sentence(job)) == (
+        None,
+        False,
+        True,
+    )
+
+
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: c}
+spec:
+  spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, adminAccess: true}}]}}
+"""
+
+
+def test_check_reports_a_cap_too(tmp_path, capsys):
+    """The text says "at least", and JSON does not call the number proven."""
+    (tmp_path / "slice.yaml").write_text(SLICE % ("", ""))
+    (tmp_path / "claim.yaml").write_text(CLAIM)
+    words = ["check", str(tmp_path / "slice.yaml"), str(tmp_path / "claim.yaml")]
+    main(words)
+    assert "Fits at least 10,000 times" in capsys.readouterr().out
+    main([*words, "--format", "json"])
+    assert [item["proven"] for item in json.loads(capsys.readouterr().out)["workloads"]] == [False]
