@@ -100,8 +100,8 @@ class EditableDocument:
         if not isinstance(parent, yaml.MappingNode):
             return []
         inside = [getattr(key, "value", None) in wanted for key, _ in parent.value]
-        if True not in inside:
-            return []
+        if not inside or sum(inside) != len(wanted):
+            return []  # some come from elsewhere, by a merge key
         first = inside.index(True)
         last = len(inside) - 1 - inside[::-1].index(True)
         if not all(inside[first : last + 1]):

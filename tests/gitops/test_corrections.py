@@ -171,6 +171,13 @@ def test_what_is_said_in_another_version_means_the_same():
     assert fixed(MIXED).startswith("apiVersion: resource.k8s.io/v1\n")
 
 
+def test_fields_that_come_by_a_merge_key_are_left_alone():
+    """A request whose fields come from an anchor has no text of its own to move: nothing is changed."""
+    base = "x-base: &base {deviceClassName: gpu.nvidia.com}\n"
+    text = base + FLAT.replace("      deviceClassName: gpu.nvidia.com\n", "      <<: *base\n")
+    assert "<<: *base\n      # how many\n      count: 2\n" in fixed(text)
+
+
 def test_each_correction_names_its_line_and_both_values():
     """A row has the file, the line as it was, the object, the path, the old and the new value, and why."""
     done = corrected(ARTICLE, "a.yaml", CLUSTER, RELEASE)[1]
