@@ -240,7 +240,7 @@ def _not_made(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[
             continue
         left_out.setdefault((device.kind, made.vendors.of(device) if device.kind == "gpu" else ""), []).append(device)
     for (kind, vendor), devices in left_out.items():
-        yield _left_out(kind, vendor, devices, _listed(rules))
+        yield _left_out(kind, vendor, devices, rules)
     chosen = {driver for driver, _ in rules}
     for node in made.inventory.cpu_nodes:
         if node.cpus is None and "dra.cpu" in chosen:
@@ -248,8 +248,13 @@ def _not_made(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[
             yield Finding("made-without-cpus", Severity.NOTE, f"NUMA node {node.numa_node}", message, "", node.origin)
 
 
-def _left_out(kind: str, vendor: str, devices: Sequence[InventoryDevice], chosen: str) -> Finding:
-    """Return one Finding for all devices of a kind and vendor that no chosen driver publishes."""
+def _left_out(
+    kind: str, vendor: str, devices: Sequence[InventoryDevice], rules: Sequence[tuple[str, MadeDevice]]
+) -> Finding:
+    """Return one Finding for all devices of a kind and vendor that no chosen driver publishes.
+
+    It is a warning where a driver of such devices was chosen, which is then another vendor's.
+    """
     whose = f" of {vendor_title(vendor)}" if vendor else ""
     what = f"this {kind.upper()}{whose}" if len(devices) == 1 else f"these {len(devices)} {kind.upper()}s{whose}"
     are = "it is" if len(devices) == 1 else "they are"
@@ -257,5 +262,6 @@ def _left_out(kind: str, vendor: str, devices: Sequence[InventoryDevice], chosen
     subject = ", ".join([*names, "..."] if len(devices) > _MOST_NAMED else names)
     publishing = drivers_of(vendor) if kind == "gpu" else ("dra.net",)
     advice = f"To plan for {what}, choose {' or '.join(publishing)} too." if publishing else ""
-    message = f"the chosen drivers ({chosen}) do not publish {what}; {are} left out"
-    return Finding("made-left-out", Severity.NOTE, subject, message, advice, devices[0].origin)
+    message = f"the chosen drivers ({_listed(rules)}) do not publish {what}; {are} left out"
+    severity = Severity.WARNING if any(rule.of == kind for _, rule in rules) else Severity.NOTE
+    return Finding("made-left-out", severity, subject, message, advice, devices[0].origin)
