@@ -7,45 +7,33 @@ import json
 import pytest
 
 from dra_lab.cli import main
-from dra_lab.exports.bundle import Wanted, write_bundle
-from dra_lab.exports.targets import Target
 from dra_lab.gitops.check import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.review import Fit
-from dra_lab.model.fleet import Workload
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet
-from dra_lab.session import read_sketch
-from dra_lab.session.outputs import fleet_bundle
 from dra_lab.sources import load_cluster
 
 EKS = "sample:eks-p4d"
-RELEASE = KubernetesRelease("1.36")
 EXPORTS = [
     (EKS, "gpu-nic-pairs", 1, False),
     (EKS, "gpu-nic-pairs", 3, True),
     (EKS, "four-pairs", 3, False),
     (EKS, "five-pairs", 1, False),
     ("sample:mi300x", "gpu-nic-pairs", 2, False),
-    ("sample:two-sockets", "lesson", 1, False),
 ]
 
 
-def exported(folder, cluster, drawing, replicas, pin):
-    """Export replicas of a sample's drawing to a folder; return whether all are placed, and all as planned."""
-    on, sketch = load_cluster(cluster), read_sketch(f"{cluster}/{drawing}")
-    plan = plan_fleet(on, [Workload(drawing, (sketch,), replicas)], release=RELEASE, first_fit=False)
-    made = fleet_bundle(on, plan, Target(RELEASE), Wanted("deployment"), tighten=pin)
-    write_bundle(folder, made)
-    return len(plan.replicas) == replicas, made.record["loop"]["asPlanned"]
+def exported(folder, cluster, drawing, replicas, pin, *more):
+    """Export replicas of a sample's drawing to a folder with the command; return its exit status."""
+    options = ["--claim", f"{cluster}/{drawing}", "--replicas", str(replicas), "--dir", str(folder), "--overwrite"]
+    return main(["export", cluster, *options, *(["--pin"] if pin else []), *more])
 
 
 @pytest.mark.parametrize(("cluster", "drawing", "replicas", "pin"), EXPORTS)
 def test_an_exported_folder_gets_the_answer_of_the_export(tmp_path, capsys, cluster, drawing, replicas, pin):
-    """1 if a replica has no place or is not allocated as planned; `--allow-worse` accepts the second alone."""
-    placed, as_planned = exported(tmp_path, cluster, drawing, replicas, pin)
-    assert main(["check", cluster, str(tmp_path)]) == (0 if placed and as_planned else 1)
-    assert main(["check", cluster, str(tmp_path), "--allow-worse"]) == (0 if placed else 1)
+    """The exit status of `check` is that of `export`, with `--allow-worse` on both and without."""
+    for more in ((), ("--allow-worse",)):
+        status = exported(tmp_path, cluster, drawing, replicas, pin, *more)
+        assert main(["check", cluster, str(tmp_path), *more]) == status
     assert capsys.readouterr().out
 
 
@@ -71,6 +59,14 @@ def test_the_recorded_answer_decides(tmp_path, answer, outcome, allowed):
         ("export/gpu-nic-pairs", allowed),
     ]
     assert all(reason in last[0].reason for reason in answer["reasons"])
+
+
+@pytest.mark.parametrize("answer", [{}, [], {"outcome": "x", "asPlanned": True, "reasons": []}, {"outcome": "fits"}])
+def test_a_record_that_is_none_is_passed_over(tmp_path, answer):
+    """A `plan.json` without a readable answer adds nothing to the check of the manifests beside it."""
+    record = {"apiVersion": "dra-lab/v1", "name": "x", "files": {}, "answer": answer}
+    (tmp_path / "plan.json").write_text(json.dumps(record))
+    assert check_manifests(load_cluster(EKS), read_manifests([tmp_path])).objects == ()
 
 
 def test_an_edited_folder_is_checked_as_it_is(tmp_path):
