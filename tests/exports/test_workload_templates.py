@@ -155,7 +155,7 @@ def test_the_command_plans_the_pods_of_the_named_template(tmp_path, capsys):
     """`--template` says which pods there are to plan for; without `--workload` it names nothing."""
     path = tmp_path / "own.yaml"
     path.write_text(yaml.safe_dump(_ray(small=GPUS, large={"limits": {"nvidia.com/gpu": 1}})))
-    command = ["export", "sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs", "-o", str(tmp_path / "out")]
+    command = ["export", "sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs", "--dir", str(tmp_path / "out")]
     assert main([*command, "--workload", str(path)]) == 2
     assert f"\n  {SMALL}.template  (2 pods; asks for nvidia.com/gpu: 8)" in capsys.readouterr().err
     main([*command, "--workload", str(path), "--template", f"{LARGE}.template"])

@@ -5,6 +5,7 @@ import yaml
 from gitops.manifests_written import DEPLOYMENT
 
 from dra_lab.findings import Origin
+from dra_lab.gitops.asks_elsewhere import asks_elsewhere
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.pods import pod_templates
 
@@ -67,3 +68,15 @@ def test_a_daemonset_runs_on_every_node():
 def test_entries_of_a_wrong_type_do_no_harm(entry):
     """What the API server would refuse is left to its validation."""
     assert len(_templates({"kind": "Pod", "spec": {**SPEC, "resourceClaims": [entry]}})) == 1
+
+
+def test_what_a_pod_template_of_any_kind_asks_for_is_not_asked_elsewhere():
+    """The pods of a PodCliqueSet are known, though its field is `podSpec`; those of a TrainJob are not."""
+    pod = {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}
+    cliques = {"template": {"cliques": [{"name": "c", "spec": {"podSpec": pod}}]}}
+    trainer = {"trainer": {"resourcesPerNode": {"limits": {"nvidia.com/gpu": 1}}}}
+    paths = [
+        asks_elsewhere(Document({"kind": kind, "spec": spec}, Origin(), lambda path: 0))
+        for kind, spec in (("PodCliqueSet", cliques), ("TrainJob", trainer))
+    ]
+    assert paths == ["", "spec.trainer.resourcesPerNode"]
