@@ -145,16 +145,16 @@ def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None, *
         yield f"{counted(value['preferences'], 'preference')} broken"
     # none of GPUs, NICs and CPUs, of which places are counted: nothing to say
     if value.get("numa") or (only and "numa" in value):
-        yield _places(value["numa"], unknown["numa"], "NUMA node")
+        yield places_words(value["numa"], unknown["numa"], "NUMA node")
     if value.get("roots"):
-        yield _places(value["roots"], unknown["roots"], "root")
+        yield places_words(value["roots"], unknown["roots"], "root")
     if only and value.get("damage"):
         yield f"{value['damage']} fewer of the same claim fit beside it"
     if "unpaired" in value:
         yield from _paired(plan, value["unpaired"], cluster)
 
 
-def _places(value: int, unknown: int, place: str) -> str:
+def places_words(value: int, unknown: int, place: str) -> str:
     """Return the places that are known and the devices whose place is not; each of these counts as one in the goal."""
     if not unknown:
         return counted(value, place)

@@ -202,8 +202,12 @@ def _differing(goal: GoalValue, kinds: dict[str, int]) -> str:
 
 
 def goal_words(goal: GoalValue) -> str:
-    """Return a goal's value in a few words: `1 NUMA node`."""
+    """Return a goal's value in a few words: `1 NUMA node`; places that are not known are said to be unknown."""
     one, many = _COUNTED.get(goal.goal, (goal.goal, goal.goal))
+    if goal.unknown:
+        from dra_lab.exports.sentences import places_words
+
+        return places_words(goal.value, goal.unknown, one)
     return f"{goal.value} {one if goal.value == 1 else many}"
 
 

@@ -18,6 +18,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.fleet import largest_job
 from dra_lab.sources import load_texts
+from dra_lab.widgets.answer_rows import goal_words
 
 P4D = load_cluster("sample:eks-p4d")
 SLICE = """\
@@ -131,3 +132,11 @@ def test_check_reports_a_cap_too(tmp_path, capsys):
     assert "Fits at least 10,000 times" in capsys.readouterr().out
     main([*words, "--format", "json"])
     assert [item["proven"] for item in json.loads(capsys.readouterr().out)["workloads"]] == [False]
+
+
+def test_the_planner_screen_says_unknown_too():
+    """The figures beside the answer use the same words."""
+    cluster = load_texts({"slice.yaml": SLICE % ("", "")})
+    plan = make_plan(cluster, gpus(2))
+    numa = next(goal for goal in plan.goals if goal.goal == "numa")
+    assert goal_words(numa) == "NUMA node of 2 devices unknown"
