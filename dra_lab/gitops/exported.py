@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from dra_lab.exports.files import RECORD, RECORD_VERSION, digest
 from dra_lab.exports.outcome import exit_status
@@ -34,7 +34,7 @@ def exported_outcomes(
         record, place = document.value, document.at("")
         ours = Path(place.source).name == RECORD and record.get("apiVersion") == RECORD_VERSION
         answer = record.get("answer")
-        if not ours or not isinstance(answer, Mapping) or not answer.keys() >= _READ:
+        if not ours or not _is_answer(answer):
             continue
         subject = f"export/{record.get('name') or Path(place.source).parent.name}"
         place = replace(place, object=subject)
@@ -57,7 +57,7 @@ def _edited(record: Mapping[str, Any], folder: Path, texts: Mapping[str, str]) -
             yield str(name)
 
 
-def _is_answer(answer: Any) -> bool:
+def _is_answer(answer: Any) -> TypeGuard[Mapping[str, Any]]:
     return (
         isinstance(answer, Mapping)
         and answer.get("outcome") in _OUTCOMES
