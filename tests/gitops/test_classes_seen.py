@@ -158,7 +158,7 @@ def test_every_command_sees_a_class_beside_the_claim(command, tmp_path, capsys):
     file, folder = tmp_path / "claim.yaml", tmp_path / "out"
     file.write_text(CLAIM_BESIDE_CLASS)
     words = [str(file)] if command == ["check"] else ["--claim", str(file)]
-    words += ["--output", str(folder)] if command == ["export"] else []
+    words += ["--dir", str(folder)] if command == ["export"] else []
     assert main([*command, "sample:eks-p4d", *words]) == 0
     assert "class-unknown" not in capsys.readouterr().err
     assert not folder.exists() or main(["check", "sample:eks-p4d", str(folder)]) == 0
