@@ -6,6 +6,7 @@ import random
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import islice, permutations
 
 from dra_lab.exports import replay
 from dra_lab.exports.arrivals import Arrivals, History
@@ -21,6 +22,9 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 
 SEEDS = 20
+_MOST_TURNS = 6
+"""Orders of the workloads that are run: all orders of three."""
+
 MOST_HISTORIES = 400
 """States of one node that are gone through when every order and every choice of nodes is looked at."""
 
@@ -140,7 +144,14 @@ def _runs(expected: Sequence[Expected], seeds: int) -> list[Run]:
     """Return the runs: (what to call it, order of arrival, random choice of nodes or None for the worst node)."""
     arrival = list(expected)
     runs: list[Run] = [("in order of arrival, the worst node each time", arrival, None)]
-    several = len({replica.workload for replica in expected}) > 1
+    workloads = sorted({replica.workload for replica in expected})
+    several = len(workloads) > 1
+    for turn in islice(permutations(workloads), _MOST_TURNS if several else 0):
+        # whichever workload comes first may take what the plan has for another
+        blocks = sorted(arrival, key=lambda replica: turn.index(replica.workload))
+        runs.append(("workload by workload, the worst node each time", blocks, None))
+        rng = random.Random(len(runs))  # noqa: S311  reproducible, no secret
+        runs.append(("workload by workload, the best score with random ties", blocks, rng))
     for seed in range(seeds):
         rng = random.Random(seed)  # noqa: S311  reproducible, no secret
         runs.append(("in order of arrival, the best score with random ties", arrival, rng))

@@ -82,7 +82,8 @@ def _pins(tightened: Tightened | None) -> Iterator[str]:
         return
     yield "## Pins"
     if not tightened.pins:
-        yield "None: first fit does what was planned without any."
+        plain = "None: kube-scheduler allocates the plan without any."
+        yield plain if tightened.loop.as_planned else "None: no pins were found that help every replica."
         return
     yield "\n".join(f"- {_safe(pin.text)}: {_safe(pin.reason)}. Price: {_safe(pin.price)}." for pin in tightened.pins)
 

@@ -34,6 +34,13 @@ def test_pins_of_devices_apart_place_every_pod(replicas, tmp_path):
     assert "nodeAffinity" not in (tmp_path / "deployment-gpu2-apart.yaml").read_text()
 
 
+def test_a_readme_without_pins_does_not_say_that_none_are_needed(tmp_path):
+    """Where no pins were found, the README of the folder says so."""
+    export(tmp_path, "sample:eks-p4d", "gpu2-apart.dralab.yaml", "--replicas", "40", "--report")
+    record, text = json.loads((tmp_path / "plan.json").read_text()), (tmp_path / "README.md").read_text()
+    assert ("allocates the plan without any" in text) == (not record["pins"] and record["loop"]["asPlanned"])
+
+
 @pytest.mark.parametrize("more", [[], ["--split"]])
 def test_pins_place_as_many_pods_as_planned(more, tmp_path):
     """Six of eight were planned; 4 were placed, and 5 with --split."""

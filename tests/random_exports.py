@@ -1,0 +1,65 @@
+"""Random drawings of many replicas on the shipped samples, for tests of exports."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+from small_claims import request
+
+from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Workload
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.shipped import samples_dir
+from dra_lab.sources import load_cluster
+
+RDMA = 'device.attributes["dra.net"].?rdma.orValue(false)'
+SAMPLES = sorted(path.parent.name for path in samples_dir().glob("*/resourceslices.yaml"))
+WHERE = ("numaNode", "numaNode", "pcieRoot", "socket")
+
+
+@cache
+def sample(name: str) -> Cluster:
+    """Return a shipped sample."""
+    return with_documented_classes(load_cluster(f"sample:{name}"))
+
+
+def random_export(seed: int) -> tuple[Cluster, list[Workload]]:
+    """Return a sample and one or two workloads: requests, alternatives and links at random."""
+    rng = random.Random(seed)
+    cluster = sample(rng.choice(SAMPLES))
+    drivers = {slice_.spec.driver for slice_ in cluster.slices}
+    classes = [c for c in ("gpu.nvidia.com", "gpu.amd.com", "mig.nvidia.com", "dranet") if _driver(c) in drivers]
+    names = ["f", "g"][: 1 if rng.random() < 0.75 else 2]
+    return cluster, [Workload(name, (_sketch(rng, classes, name),), rng.randint(1, 8)) for name in names]
+
+
+def _driver(device_class: str) -> str:
+    return {"dranet": "dra.net", "mig.nvidia.com": "gpu.nvidia.com"}.get(device_class, device_class)
+
+
+def _sketch(rng: random.Random, classes: list[str], name: str) -> ClaimSketch:
+    asked = [f"r{n}" for n in range(rng.randint(1, 2))]
+    requests = tuple(_request(rng, rng.choice(classes), one) for one in asked)
+    links = []
+    for number in range(rng.randint(0, 2)):
+        how = rng.choice((How.TOGETHER, How.APART, How.PAIRWISE))
+        ends = tuple(asked) if how is How.PAIRWISE else tuple(rng.sample(asked, rng.randint(1, len(asked))))
+        if how is How.PAIRWISE and len(ends) < 2:
+            continue
+        links.append(Link(f"l{number}", ends, rng.choice(WHERE), how, must=rng.random() < 0.5))
+    return ClaimSketch(name=name, requests=requests, links=tuple(links))
+
+
+def _request(rng: random.Random, device_class: str, name: str) -> DeviceRequest:
+    text = (RDMA,) if device_class == "dranet" and rng.random() < 0.7 else ()
+    if rng.random() < 0.7:
+        return request(name, device_class, rng.randint(1, 4), *text)
+    selectors = tuple(DeviceSelector(cel=CELDeviceSelector(expression=one)) for one in text)
+    subs = tuple(
+        DeviceSubRequest(name=f"s{n}", device_class_name=device_class, count=count, selectors=selectors)
+        for n, count in enumerate(sorted(rng.sample(range(1, 5), 2), reverse=True))
+    )
+    return DeviceRequest(name=name, first_available=subs)
