@@ -17,6 +17,15 @@ sketch:
   links:
   - {name: link, requests: [gpu], where: numaNode, how: apart, must: true}
 """
+MANY = """\
+apiVersion: dra-lab/v1
+kind: Drawing
+sketch:
+  name: many
+  requests:
+  - {name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 2000000000}}
+  - {name: nic, exactly: {deviceClassName: dranet, count: 2000000000}}
+"""
 CLAIM = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
 
 
@@ -67,3 +76,13 @@ def test_the_exit_status_follows_from_the_recorded_answer(outcome, as_planned, s
     """0 as planned, 1 not, 2 not decided; --allow-worse accepts what is worse, never what does not fit."""
     answer = {"outcome": outcome, "asPlanned": as_planned, "reasons": []}
     assert (exit_status(answer), exit_status(answer, allow_worse=True)) == (status, allowed)
+
+
+@pytest.mark.parametrize("how", ["", "pairwise", "apart"])
+def test_a_count_of_any_size_ends_with_an_answer(how, tmp_path, capsys):
+    """2,000,000,000 devices do not fit: status 1 and the limit of a claim, at once and without a traceback."""
+    claim = tmp_path / "many.dralab.yaml"
+    link = f"  links:\n  - {{name: link, requests: [gpu, nic], where: pcieRoot, how: {how}, must: true}}\n"
+    claim.write_text(MANY + (link if how else ""))
+    assert main(["export", "sample:eks-p4d", "--claim", str(claim), "--dir", str(tmp_path / "out"), "--pin"]) == 1
+    assert "more than the 32 that a claim can" in capsys.readouterr().err
