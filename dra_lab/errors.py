@@ -20,7 +20,9 @@ DraLabError
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, Self
 
 from dra_lab.findings import Origin, shortened
 
@@ -71,6 +73,16 @@ class NodeError(InputError, KeyError):
     def __str__(self) -> str:
         """Return the message as it is; KeyError would put it between quotes."""
         return Exception.__str__(self)
+
+    @classmethod
+    def unknown(cls, name: str, names: Sequence[str], where: str) -> Self:
+        """Return the error for a name that is not among the nodes of `where`, with the most similar or the first."""
+        similar = get_close_matches(name, names, 1, 0.75) if len(name) <= 253 else []
+        start = f"there is no node {name[:253]!r} in {where}"
+        if similar:
+            return cls(f"{start}; did you mean {similar[0]!r}?")
+        more = f" and {len(names) - 8:,} more" if len(names) > 8 else ""
+        return cls(f"{start}; its nodes are: {', '.join(names[:8]) or 'none'}{more}")
 
 
 class QuantityError(InputError, ValueError):

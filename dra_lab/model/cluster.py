@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -151,15 +150,9 @@ class Cluster:
 
     def node_named(self, name: str) -> Node:
         """Return a node by name. Raises NodeError, with the most similar name or the first names there are."""
-        found = self.node_by_name.get(name)
-        if found is not None:
-            return found
-        similar = get_close_matches(name, self.node_names, 1, 0.75) if len(name) <= 253 else []
-        where = f"there is no node {name[:253]!r} in {self.name or 'the cluster'}"
-        if similar:
-            raise NodeError(f"{where}; did you mean {similar[0]!r}?")
-        more = f" and {len(self.node_names) - 8:,} more" if len(self.node_names) > 8 else ""
-        raise NodeError(f"{where}; its nodes are: {', '.join(self.node_names[:8]) or 'none'}{more}")
+        if name not in self.node_by_name:
+            raise NodeError.unknown(name, self.node_names, self.name or "the cluster")
+        return self.node_by_name[name]
 
     @cached_property
     def node_names(self) -> tuple[str, ...]:

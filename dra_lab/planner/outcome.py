@@ -136,6 +136,11 @@ def integer_bound(bound: float) -> int | None:
     return math.ceil(bound - max(_ABSOLUTE, _RELATIVE * abs(bound))) if math.isfinite(bound) else None
 
 
+def agreed(bound: int | None, value: int) -> int | None:
+    """Return a bound; None if a value below it was found: then one of the two is wrong, and nothing is proven."""
+    return bound if bound is not None and bound <= value else None
+
+
 def judged(rows: Rows, claim: Claim) -> tuple[Outcome, Array | None]:
     """Return what has been shown by a claim, with the whole values of its solution.
 
@@ -158,7 +163,7 @@ def judged(rows: Rows, claim: Claim) -> tuple[Outcome, Array | None]:
         shown = trusted and not possible
         return Outcome(value, None, infeasible=shown, stopped=not shown), values
     bound = integer_bound(claim.bound) if trusted and claim.bound is not None else None
-    if bound is not None and min(possible, default=bound) < bound:
-        bound = None
+    if possible:
+        bound = agreed(bound, min(possible))
     stopped = not claim.optimal or bound is None or value is None
     return Outcome(value, bound, stopped=stopped), values

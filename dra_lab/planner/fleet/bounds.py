@@ -19,6 +19,7 @@ from dra_lab.planner.fleet.master_at_once import MasterAtOnce
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.sites import Cap
 from dra_lab.planner.fleet.tables import AnyTable, Table
+from dra_lab.planner.outcome import agreed
 from dra_lab.planner.progress import Limits
 
 _SHARE = 0.5
@@ -233,7 +234,7 @@ def _held_against(
         bound = max(floors[at], kept[at]) if at < len(kept) else floors[at]
         if sure and at < len(least.goals):
             bound = max(bound, least.goals[at].bound or 0)
-        goals.append(GoalBound(goal.goal, goal.value, min(bound, goal.value)))
+        goals.append(GoalBound(goal.goal, goal.value, agreed(bound, goal.value)))
         sure = sure and goals[-1].proven
     answer.goals = tuple(goals)
     return answer

@@ -14,7 +14,7 @@ from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import Relaxation
 from dra_lab.planner.fleet.starts import best_start, greedy
 from dra_lab.planner.modelling import pulp
-from dra_lab.planner.outcome import Outcome
+from dra_lab.planner.outcome import Outcome, agreed
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 
@@ -196,7 +196,7 @@ class Master:
             bound = self._bound(goal, fixed, limits)
             have = None if result.chosen is None else self.value(goal, result.chosen)
             if have is not None and have <= bound:
-                found: GoalBound | None = GoalBound(goal, have, have if sure else None)
+                found: GoalBound | None = GoalBound(goal, have, agreed(bound, have) if sure else None)
             else:
                 if not self._open(fixed, result):
                     return Mastered(infeasible=True)
@@ -291,10 +291,10 @@ class Master:
                 variable.varValue = value
             if have is None:
                 return None
-            return GoalBound(goal, have, min(have, max(outcome.bound or 0, least)) if sure else None)
+            return GoalBound(goal, have, agreed(max(outcome.bound or 0, least), have) if sure else None)
         result.chosen = self.read()
         value = self.value(goal, result.chosen)
-        return GoalBound(goal, value, min(value, max(outcome.bound or 0, least)) if sure else None)
+        return GoalBound(goal, value, agreed(max(outcome.bound or 0, least), value) if sure else None)
 
     def read(self) -> Chosen:
         """Return the solution that the variables hold."""

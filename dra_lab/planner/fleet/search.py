@@ -26,6 +26,7 @@ from dra_lab.planner.fleet.walk import walk
 from dra_lab.planner.fleet.wide import most_vectors, wide_layout
 from dra_lab.planner.fleet.wide_table import WideTable
 from dra_lab.planner.node_classes import Layout
+from dra_lab.planner.outcome import agreed
 
 FEW = 60
 """Replicas in all combinations on all node states, up to which all are looked at before anything is chosen."""
@@ -190,7 +191,7 @@ def _best_bounds(before: Answer, after: Answer) -> tuple[GoalBound, ...]:
     goals = list(after.goals)
     for at, (old, new) in enumerate(zip(before.goals, after.goals, strict=False)):
         known = [bound for bound in (old.bound, new.bound) if bound is not None]
-        goals[at] = replace(new, bound=min(max(known), new.value) if known else None)
+        goals[at] = replace(new, bound=agreed(max(known), new.value) if known else None)
         if old.value != new.value:
             break
     return tuple(goals)

@@ -40,4 +40,4 @@ def most_worth(free: Array, uses: Array, worth: Array, solver: str, limits: Limi
         # The solver rounds: what it found counts only where whole numbers say that it fits.
         if (times @ uses[fits] <= free).all():
             least = int(times @ worth[fits])
-    return least, max(least, most)
+    return least, most if least <= most else NO_LIMIT
