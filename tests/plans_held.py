@@ -182,7 +182,7 @@ def _of_pod(handed: Handed) -> list[str]:
     own = tuple(c for c in plan.allocated_claims if (c.metadata.namespace, c.metadata.name) not in known)
     world = with_documented_classes(replace(cluster, claims=(*cluster.claims, *own)) if own else cluster)
     nodes = getattr(asked["claims"], "nodes", None)
-    lines = [f"{f.rule} {f.subject}: {f.message}" for f in check_plan(world, plan, _release(handed), nodes=nodes)]
+    lines = [f"{f.rule} {f.subject}: {f.message}" for f in check_plan(world, plan, _release(handed))]
     if plan.fits and (plan.node != (asked.get("node") or plan.node) or (nodes is not None and plan.node not in nodes)):
         lines.append(f"node {plan.node} was not asked about")
     return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from dra_lab.checks.held_plan import HeldPlan, broken
@@ -48,17 +48,16 @@ def _is_simple(held: HeldPlan) -> bool:
     )
 
 
-def fits_after_all(held: HeldPlan, nodes: Collection[str] | None) -> Iterator[Finding]:
+def fits_after_all(held: HeldPlan) -> Iterator[Finding]:
     """A node on which the claim can be placed is not called one that cannot take it.
 
-    `nodes` are those on which the pod may run, None for all. Claims that hold devices already tie the pod to nodes in
-    ways that are not tried here.
+    Claims that hold devices already tie the pod to nodes in ways that are not tried here.
     """
     if held.plan.allocated_claims:
         return
     refused = [equal.nodes[0] for equal in held.plan.node_classes if equal.fit is NodeFit.NO and equal.nodes]
     for node in refused[:MOST_NODES]:
-        if nodes is not None and node not in nodes:
+        if held.plan.admitted is not None and node not in held.plan.admitted:
             continue
         if fits_for_certain(replace(held, plan=replace(held.plan, node=node))):
             yield broken("room", node, "the plan says that the claim does not fit, but counting places it")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -28,7 +28,6 @@ def check_plan(
     release: KubernetesRelease,
     *,
     asks_for_nics: bool | None = None,
-    nodes: Collection[str] | None = None,
 ) -> tuple[Finding, ...]:
     """Return every rule that a plan breaks, as errors.
 
@@ -39,7 +38,7 @@ def check_plan(
     (`plan_damage`); of replicas without end the plan says the most it can be, which is not checked further. Then
     status, bounds and proofs, and that its node classes cover every node; and the devices and goals of kube-scheduler's
     first fits, but for links. And no node is called one that cannot take the claim if placing it there is simple
-    (`plan_room`); `nodes` are those on which the pod may run, None for all.
+    (`plan_room`).
 
     The cluster is to be the one that was planned on, with the device classes of the plan; where it is only a part of
     that one, `asks_for_nics` says whether the plan's requests may take a NIC anywhere in the whole.
@@ -54,7 +53,7 @@ def check_plan(
         if not found and fit is not None and fit.placements:
             taken = HeldPlan(cluster, replace(plan, placements=fit.placements, goals=fit.goals), release, asks_for_nics)
             found.extend(replace(f, subject=f"{title}: {f.subject}") for f in _broken(taken, others, _RULES))
-    found.extend(fits_after_all(held, nodes))
+    found.extend(fits_after_all(held))
     return sort_findings(found)
 
 

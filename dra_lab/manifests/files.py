@@ -47,18 +47,18 @@ def read_bytes(path: Path, limit: int, *, pipes: bool = False) -> bytes:
         info = path.stat()
         if stat.S_ISREG(info.st_mode):
             if info.st_size > limit:
-                raise SourceError(f"{_short(path)} has {info.st_size:,} bytes; the limit is {limit:,}")
+                raise SourceError(f"{str(path)!r} has {info.st_size:,} bytes; the limit is {limit:,}")
             with path.open("rb") as file:
-                return up_to(file, limit, _short(path))
+                return up_to(file, limit, repr(str(path)))
         if stat.S_ISDIR(info.st_mode):
-            raise SourceError(f"{_short(path)} is a folder; give a file")
+            raise SourceError(f"{str(path)!r} is a folder; give a file")
         if not stat.S_ISFIFO(info.st_mode):
-            raise SourceError(f"{_short(path)} is a device or socket; give a file")
+            raise SourceError(f"{str(path)!r} is a device or socket; give a file")
         if not pipes:
-            raise SourceError(f"{_short(path)} is a pipe, and it is read more than once; save it in a file")
+            raise SourceError(f"{str(path)!r} is a pipe, and it is read more than once; save it in a file")
         return _pipe_bytes(path, limit)
     except OSError as error:
-        raise SourceError(f"{_short(path)} cannot be read: {error.strerror or error}") from None
+        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
 
 
 def up_to(file: Readable, limit: int, name: str, first: bytes = b"") -> bytes:
@@ -93,12 +93,7 @@ def _pipe_bytes(path: Path, limit: int) -> bytes:
         # None means that a program has opened it and has not written yet
         while (first := pipe.read(min(_CHUNK, limit))) == b"":
             if time.monotonic() > end:
-                raise SourceError(f"{_short(path)} is a pipe that no program writes to; start the program first")
+                raise SourceError(f"{str(path)!r} is a pipe that no program writes to; start the program first")
             time.sleep(0.02)
         os.set_blocking(handle, True)
-        return up_to(pipe, limit, _short(path), first or b"")
-
-
-def _short(path: Path) -> str:
-    text = str(path)
-    return repr(f"{text[:80]}..." if len(text) > 80 else text)
+        return up_to(pipe, limit, repr(str(path)), first or b"")

@@ -197,6 +197,7 @@ class Plan:
     the compiled manifest, `first_fit_plain` with counts and selectors only, both on `node`; None where not asked.
     Where the pod has several claims, `claims` holds the drawing of each by name and `sketch` all of them as one, each
     request as `claim:request`; `allocated_claims` are those of its claims that hold devices already.
+    `admitted` are the nodes on which the pod may run, None for all.
     `node_classes` covers every node once. `reasons` is there for a claim that fits nowhere: counts, conflicts and
     relaxations behind the sentences of `shortfalls`. `regrets` compare with the two first fits, where these allocated;
     `findings` include those of the cluster that matter.
@@ -220,6 +221,7 @@ class Plan:
     regrets: tuple[Regret, ...] = ()
     claims: Mapping[str, ClaimSketch] = field(default_factory=dict)
     allocated_claims: tuple[ResourceClaim, ...] = ()
+    admitted: frozenset[str] | None = None
 
     @property
     def fits(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a solver claims about an integer model, recounted: an outcome contains only what has been shown.
+"""Claims of a solver about an integer model, recounted: an outcome contains only what has been shown.
 
 Solvers err. HiGHS with presolve calls feasible models infeasible (docs/upstream/highs-presolve.md), stock PuLP calls an
 answer at the time limit "Optimal", and a solution may keep a row only within a tolerance. Therefore a solver returns a
@@ -28,11 +28,11 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a solve ended with; the objective is integer and minimised.
+    """The result of a solve whose objective is integer and minimised.
 
-    `value` is the incumbent's objective (None: no solution was found), `bound` the smallest integer that one
-    may still have (None: unknown), `infeasible` a proof that there is no solution, `stopped` that the solve ended
-    without a proof that it accepts.
+    `value` is the objective of the best solution (None: none was found). `bound` is the smallest integer that a
+    solution may still have (None: unknown). `infeasible` is a proof that there is no solution. `stopped` says that the
+    solve ended without a proof.
     """
 
     value: int | None

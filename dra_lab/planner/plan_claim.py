@@ -63,7 +63,8 @@ def make_plan(
     allowed = pod.allowed(cluster)
     findings = (*pod_findings(pod, allowed), *cluster.findings, *ignored_taint_rules(cluster, release))
     plan = Plan(PlanStatus.EMPTY, sketch, cluster.name, str(release), findings=findings)
-    plan = replace(plan, claims=pod.claims if pod.several else {}, allocated_claims=pod.allocated)
+    held = pod.claims if pod.several else {}
+    plan = replace(plan, claims=held, allocated_claims=pod.allocated, admitted=pod.nodes)
     if not sketch.requests:
         return plan
     if allowed is not None and (not allowed or (node and node not in allowed)):

@@ -79,9 +79,7 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
         return _load(source, namespaces)
     except OSError as error:
         # a folder without rights, a name that is too long
-        name = str(error.filename or source)
-        short = f"{name[:80]}..." if len(name) > 80 else name
-        raise SourceError(f"{short!r} cannot be read: {error.strerror or error}") from None
+        raise SourceError(f"{str(error.filename or source)!r} cannot be read: {error.strerror or error}") from None
 
 
 def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:

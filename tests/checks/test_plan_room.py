@@ -92,7 +92,7 @@ def test_a_node_that_holds_the_claim_is_not_refused(roots, found):
 
 
 def test_a_node_on_which_the_pod_may_not_run_is_not_tried():
-    """Whoever limits the pod to other nodes hears nothing about this one."""
+    """A node on which the pod may not run is not one on which its claim must fit."""
     classes = (NodeClass(("n1",), NodeFit.NO, fits_idle=False),)
-    plan = Plan(PlanStatus.INFEASIBLE, PAIR, "test", "1.36", node_classes=classes)
-    assert check_plan(three_pairs(), plan, RELEASE, nodes=("n2",)) == ()
+    plan = Plan(PlanStatus.INFEASIBLE, PAIR, "test", "1.36", node_classes=classes, admitted=frozenset(("n2",)))
+    assert check_plan(three_pairs(), plan, RELEASE) == ()

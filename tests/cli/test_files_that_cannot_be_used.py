@@ -23,7 +23,7 @@ COMMANDS = {
     "overlay": ["plan", f"{EKS}+topo:FILE", "--claim", PAIRS],
     "replay": ["replay", "FILE"],
     "draw": ["draw", EKS, "--claim", "FILE", "-o", "OUT"],
-    "export": ["export", EKS, "--claim", PAIRS, "--workload", "FILE", "--output", "OUT"],
+    "export": ["export", EKS, "--claim", PAIRS, "--workload", "FILE", "--dir", "OUT"],
     "capture": ["capture", "FILE", "OUT"],
 }
 LATIN = '{"kind": "List",\n "items": [{"kind": "Node", "metadata": {"name": "Jos\xe9"}}]}'.encode("latin-1")

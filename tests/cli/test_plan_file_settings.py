@@ -98,7 +98,7 @@ def broken(folder, field, value):
 def test_nonsense_in_a_plan_file_is_refused_where_it_stands(field, value, known, command, tmp_path, capsys):
     """The message has the file, the field, what is wrong and what there is instead; nothing is written."""
     path = broken(tmp_path, field, value)
-    more = ["--output", str(tmp_path / "out")] if command == "export" else []
+    more = ["--dir", str(tmp_path / "out")] if command == "export" else []
     assert main([command, CLUSTER, "--claim", str(path), *more]) == 2
     said = capsys.readouterr().err
     assert [part for part in (str(path), field, known, "remove") if part not in said] == []

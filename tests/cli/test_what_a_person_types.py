@@ -69,7 +69,7 @@ def test_output_that_cannot_be_written_is_one_line():
 def test_a_node_that_is_not_there_is_told_with_those_that_are(capsys):
     """The message ends with names that can be copied."""
     assert main(["plan", EKS, "--claim", PAIRS, "--node", "nope"]) == 2
-    assert "nodes: ip-192-168-128-17.ec2.internal, " in capsys.readouterr().err
+    assert "its nodes are: ip-192-168-128-17.ec2.internal, " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -256,7 +256,7 @@ def test_the_old_spelling_of_a_pods_claim_says_what_to_write(tmp_path):
     old = "        source: {resourceClaimTemplateName: pair}\n"
     work = DEPLOYMENT.replace("        resourceClaimTemplateName: pair\n", old)
     (finding,) = reviewed(tmp_path, claim=TEMPLATE, work=work).errors
-    assert "write resourceClaimTemplateName without `source`" in finding.advice
+    assert "write resourceClaimTemplateName: pair in its place" in finding.message
 
 
 @pytest.mark.parametrize("name", ["manifests", "device-plugin"])

@@ -70,7 +70,8 @@ def solved(case: Case) -> Plan:
     choice = choose_node(scan, order, Limits(), solver="HiGHS")
     assert choice.decided
     if not choice.node:
-        return Plan(PlanStatus.INFEASIBLE, pod.sketch, node_classes=choice.classes)
+        admitted = pod.allowed(case.cluster)
+        return Plan(PlanStatus.INFEASIBLE, pod.sketch, node_classes=choice.classes, admitted=admitted)
     assert choice.solution.proven
     problem = scan.problem(choice.node)
     found = [(part_of(problem.asks[ask].reference), device) for ask, device in choice.solution.taken]
@@ -85,6 +86,7 @@ def solved(case: Case) -> Plan:
         goals=goals,
         node_classes=choice.classes,
         claims=claims,
+        admitted=pod.allowed(case.cluster),
     )
 
 

@@ -137,7 +137,7 @@ def files(tmp_path):
 def words(command, files, *more):
     claim = str(files / "claim.yaml")
     given = [claim] if command == "check" else ["--claim", claim]
-    folder = ["--output", str(files / "out")] if command == "export" else []
+    folder = ["--dir", str(files / "out")] if command == "export" else []
     return [command, str(files / "slices.yaml"), *given, *folder, *more]
 
 

@@ -113,7 +113,8 @@ def test_a_plan_for_all_needs_every_pool_and_answer():
     assert {finding.rule for finding in check_plan(lost, plan, RELEASE)} == {"plan-all"}
     listed = replace(device("list"), attributes={"a": DeviceAttribute(strings=("x", "y"))})
     failing = changed(found, slices=(*found.slices, a_slice("list.example", listed)))
-    assert {finding.rule for finding in check_plan(failing, plan, RELEASE)} == {"plan-all"}
+    unlisted = KubernetesRelease("1.36", {"DRAListTypeAttributes": False})
+    assert {finding.rule for finding in check_plan(failing, plan, unlisted)} == {"plan-all"}
 
 
 def test_alternatives_in_order():
