@@ -70,7 +70,8 @@ class Finding:
         """Shorten what a hostile or mistaken file put into the words."""
         for name in ("subject", "message", "advice"):
             text = getattr(self, name)
-            if len(text) > MAX_WORD:
+            # a broken document may have given something else than text
+            if isinstance(text, str) and len(text) > MAX_WORD:
                 object.__setattr__(self, name, shortened(text))
 
     def __str__(self) -> str:

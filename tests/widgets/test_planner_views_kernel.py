@@ -97,9 +97,9 @@ def test_both_shows_what_differs_where_the_manifest_gives_the_best(session):
 
 
 def test_both_says_where_kube_scheduler_takes_the_same_devices_either_way(session):
-    """A claim for one GPU: the first that is free is as good as any, and there is nothing more to draw."""
+    """A claim for all GPUs of a node leaves nothing to choose, so there is nothing more to draw."""
     view = HardwareView(session)
-    session.edit(ClaimSketch(name="one", requests=(counted(session.sketch.requests[0], 1),)))
+    session.edit(ClaimSketch(name="all", requests=(counted(session.sketch.requests[0], 8),)))
     session.pin("ip-192-168-140-52.ec2.internal")
     answered(session)
     view.show = "both"
