@@ -11,7 +11,7 @@ from dra_lab.checks.documents import check_text
 from dra_lab.errors import InputError, ManifestError, SourceError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.check import with_classes
-from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes
+from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes, unserved_findings
 from dra_lab.gitops.fits import Question
 from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.pods import PodTemplate, pod_templates
@@ -169,6 +169,7 @@ def _of_pod(pod: PodTemplate, claims: Claims, cluster: Cluster, release: Kuberne
         sketches[EXTENDED] = sketch_of(extended, EXTENDED)
         without = plugin_nodes(pod, cluster)
         findings += plugin_findings(pod, sorted(without))
+    findings += unserved_findings(pod, cluster, release, pod.subject)
     question = Question(pod.subject, pod.document.at(pod.path), sketches, spec=pod.spec, without=without)
     admitted = frozenset(question.nodes(cluster))
     nodes = None if len(admitted) == len(cluster.node_names) else admitted

@@ -72,13 +72,14 @@ def check_manifests(
     findings += [*_version_findings(manifests), *renamed_findings(manifests)]
     claims = written_claims(manifests)
     pods = _pods(manifests, read, target)
-    findings += _classes_once(f for claim in claims.values() for f in check_matches(claim, complete, read, target))
+    findings += [f for claim in claims.values() for f in check_matches(claim, complete, read, target)]
     findings += [f for pod in pods for f in count_findings(pod)]
     held = held_claims(cluster, idle=not now)
     makers = template_makers(manifests)
     findings += [f for pod in pods for f in check_references(pod, claims, held, makers)]
     findings = without_templates(manifests, with_corrections(findings, manifests, read, target))
     questions = questions_of(pods, rendered_claims(claims, findings), read, target, findings, held)
+    findings = list(_classes_once(findings))
     reviewed = _answers(questions, read, target, deadline, findings, progress, cancel)
     together = plan_together(questions, read, target, _left(deadline), cancel)
     if together is not None:

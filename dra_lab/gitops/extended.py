@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import msgspec
 
-from dra_lab.errors import InputError, QuantityError
+from dra_lab.authoring.classes import class_findings
+from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.pods import PodTemplate
-from dra_lab.manifests.device_asks import containers, is_extended
+from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
 from dra_lab.model.claims import ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workloads import Pod, PodSpec
-from dra_lab.planner.extended import IMPLICIT, class_of_resource, extended_claim, served_by_plugin
+from dra_lab.planner.extended import class_of_resource, extended_claim, served_by_plugin
 
 EXTENDED = "extended-resources"
 """The name of that claim in a pod here; kube-scheduler's own is `<extended-resources>`."""
+
+_GATE = "DRAExtendedResource"
 
 
 def extended_spec(pod: PodTemplate, cluster: Cluster, release: KubernetesRelease) -> ResourceClaimSpec | None:
@@ -37,41 +40,59 @@ def extended_spec(pod: PodTemplate, cluster: Cluster, release: KubernetesRelease
 def unserved_resources(pod: PodTemplate, cluster: Cluster, release: KubernetesRelease) -> tuple[str, ...]:
     """Return the extended resources of a pod that no DeviceClass serves, each as `NAME: AMOUNT`, sorted.
 
-    A device plugin must serve them, which is not part of DRA. An amount that is no number (`$GPUS`) counts too.
+    An amount that is no number (`$GPUS`) counts too. `unserved_words` says who may serve them.
     """
-    gate = release.enabled("DRAExtendedResource")
-    return tuple(
-        sorted(
-            f"{name}: {amount}"
-            for name, amount in dict(asked for _, one in containers(pod.spec, "") for asked in asked_of(one)).items()
-            if not (gate and class_of_resource(cluster, name) is not None)
+    gate = release.enabled(_GATE)
+    asked = [item for _, container in containers(pod.spec) for item in extended_resources(container).items()]
+    served = {name for name, _ in asked if gate and class_of_resource(cluster, name) is not None}
+    return tuple(sorted({f"{name}: {amount}" for name, amount in asked if name not in served}))
+
+
+def unserved_words(unserved: Sequence[str], release: KubernetesRelease) -> str:
+    """Return why extended resources without a DeviceClass are not checked, and what to do.
+
+    A device plugin must serve them, which is not part of DRA. One that names its DeviceClass is a part of DRA.
+    """
+    named = [one for one in unserved if one.startswith(IMPLICIT)]
+    plugin = [one for one in unserved if one not in named]
+    parts = []
+    if plugin:
+        parts.append(
+            f"a device plugin serves {', '.join(plugin)}, and only DRA is judged here. "
+            "`dra-lab migrate` writes claims instead, or a DeviceClass can serve it by `extendedResourceName`."
         )
-    )
+    if named and not release.enabled(_GATE):
+        parts.append(
+            f"the feature gate {_GATE} is off in Kubernetes {release}, so no DeviceClass serves {', '.join(named)}. "
+            f"Turn it on with --feature-gates {_GATE}=true."
+        )
+    elif named:
+        classes = " and no class ".join(one.removeprefix(IMPLICIT).partition(":")[0] for one in named)
+        parts.append(
+            f"the cluster has no class {classes}, and no known driver documents one, so nothing is known of "
+            f"{', '.join(named)}. Give the DeviceClass with the manifests, or correct the name."
+        )
+    return ". And ".join(part.rstrip(".") for part in parts) + "."
 
 
-def unserved_words(unserved: Sequence[str]) -> str:
-    """Return why extended resources without a DeviceClass are not checked, and what to do."""
-    return (
-        f"a device plugin serves {', '.join(unserved)}, and `check` judges DRA only. "
-        "`dra-lab migrate` writes claims instead, or a DeviceClass can serve it by `extendedResourceName`."
-    )
+def unserved_findings(
+    pod: PodTemplate, cluster: Cluster, release: KubernetesRelease, subject: str
+) -> Iterator[Finding]:
+    """Yield what a plan of a pod's claims leaves out, where there is anything."""
+    unserved = unserved_resources(pod, cluster, release)
+    if unserved:
+        message = f"the plan leaves out {', '.join(unserved)}, so whether the pod starts is not known"
+        words = unserved_words(unserved, release)
+        place = pod.document.at(pod.path)
+        advice = f"{words[0].upper()}{words[1:]}"
+        yield Finding("resource-not-planned", Severity.WARNING, subject, message, advice, place)
 
 
-def asked_of(container: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Yield the extended resources in `resources.limits` and `requests`, each with its amount, without those of 0."""
-    resources = container.get("resources")
-    for part in ("requests", "limits"):
-        amounts = resources.get(part) if isinstance(resources, Mapping) else None
-        for name, amount in amounts.items() if isinstance(amounts, Mapping) else ():
-            if isinstance(name, str) and (is_extended(name) or name.startswith(IMPLICIT)) and not _is_zero(amount):
-                yield name, amount
-
-
-def _is_zero(amount: object) -> bool:
-    try:
-        return amount is None or parse_quantity(str(amount)) == 0
-    except QuantityError:
-        return False
+def missing_class_findings(pod: PodTemplate, extended: ResourceClaimSpec, cluster: Cluster) -> Iterator[Finding]:
+    """Yield the documented classes that stand in for those which a pod's extended resources name."""
+    sketch = ClaimSketch(requests=extended.devices.requests)
+    for finding in class_findings(sketch, cluster, done="is checked in its place"):
+        yield replace(finding, origin=pod.document.at(pod.path))
 
 
 def plugin_nodes(pod: PodTemplate, cluster: Cluster) -> frozenset[str]:

@@ -12,7 +12,7 @@ from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.exports.replay import judged, search_pod
 from dra_lab.exports.sentences import answer_sentence
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.gitops.extended import unserved_words
+from dra_lab.gitops.extended import EXTENDED, unserved_words
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
 from dra_lab.model.claims import ResourceClaim
@@ -89,7 +89,7 @@ def answer_question(
         findings += more
     if reviewed.fit is Fit.DOES_NOT_FIT and question.without:
         reviewed, findings = _not_here(question, reviewed), ()
-    return _with_unserved(question, reviewed), findings
+    return _with_unserved(question, reviewed, release), findings
 
 
 def not_given_up(
@@ -137,10 +137,10 @@ def _not_here(question: Question, reviewed: Reviewed) -> Reviewed:
     return replace(reviewed, fit=Fit.NOT_CHECKED, sentence=sentence, times=None, proven=False)
 
 
-def _with_unserved(question: Question, reviewed: Reviewed) -> Reviewed:
+def _with_unserved(question: Question, reviewed: Reviewed, release: KubernetesRelease) -> Reviewed:
     if not question.unserved or reviewed.fit is not Fit.FITS:
         return reviewed
-    sentence = f"Not checked: {unserved_words(question.unserved)} Its claims alone: {reviewed.sentence}"
+    sentence = f"Not checked: {unserved_words(question.unserved, release)} Its claims alone: {reviewed.sentence}"
     return replace(reviewed, fit=Fit.NOT_CHECKED, sentence=sentence)
 
 
@@ -237,8 +237,8 @@ def _sharing(question: Question) -> str:
 def _misfit(question: Question, plan: Plan, cluster: Cluster) -> tuple[Reviewed, tuple[Finding, ...]]:
     sentence = answer_sentence(plan, cluster)
     reason = plan.shortfalls[0] if plan.shortfalls else None
-    if reason is not None and reason.rule == "class":
-        # told once, at the line of the class
+    if reason is not None and reason.rule == "class" and EXTENDED not in question.claims:
+        # told once, at the line of the class; a resource of a container has no such line
         sentence = f"Does not fit: no device is of the class that request {reason.subject} names."
         return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, 0, proven=True), ()
     message = reason.message if reason else "no node can serve it"

@@ -16,7 +16,7 @@ from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
 from dra_lab.gitops.plugin_shares import Share, shares_of
 from dra_lab.gitops.pods import PodTemplate, pod_templates
 from dra_lab.gitops.what_changes import told_once, what_changes, what_is_not_read
-from dra_lab.manifests.device_asks import asks_outside
+from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.files import STANDARD_INPUT
 from dra_lab.model.claims import (
@@ -41,8 +41,6 @@ NOT_MIGRATED = "resource-not-migrated"
 _COMPARED = 2
 _AMOUNT = re.compile(r"""^[ ]*["']?([a-z0-9.-]+/[A-Za-z0-9._-]+)["']?:[ ]*["']?\d+["']?[ ]*(?:#.*)?$""", re.MULTILINE)
 """A line of a manifest that asks for an amount of an extended resource."""
-
-_NO_ASK = ("ConfigMap", "Secret", "CustomResourceDefinition", "Kustomization", "Node", "ResourceQuota", "LimitRange")
 
 
 @dataclass(frozen=True)
@@ -193,12 +191,12 @@ def _share_finding(pod: PodTemplate, share: Share) -> Finding:
 
 
 def _outside(document: Document) -> Iterator[Finding]:
-    """Yield what an object that is no object of DRA or Kueue asks for outside its pod templates."""
+    """Yield what an object asks of device plugins outside its pod templates."""
     if document.kind == "ConfigMap":
         yield from _in_text(document)
-    if document.kind in _NO_ASK:
-        return
     for path, resource in asks_outside(document.value):
+        if not resource or resource.startswith(IMPLICIT):
+            continue  # DRA already
         message = f"{resource} is left as it is: {path} is no pod template, and only the controller knows its pods"
         advice = "Look for the pod template that it belongs to, for example the runtime of a TrainJob."
         subject = f"{document.kind}/{document.name}"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.gitops.asks_elsewhere import asks_elsewhere
 from dra_lab.gitops.extended import unserved_resources, unserved_words
 from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, UNREADABLE, Document, Manifests
 from dra_lab.gitops.matches import SELECTOR_FAILS
 from dra_lab.gitops.pods import PodTemplate, pod_templates
 from dra_lab.gitops.references import CLAIM, TEMPLATE, Claims, claim_of
 from dra_lab.gitops.review import Checked, Fit, Reviewed, worst
+from dra_lab.manifests.device_asks import asks_outside
 from dra_lab.manifests.versions import GROUP
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
@@ -128,11 +129,10 @@ def _said(
         used = users.get((document.kind, document.namespace, document.name), ())
         yield _of_claim(document, alone, used)
         return
-    elsewhere = asks_elsewhere(document)
-    if elsewhere:
+    for path, _ in islice(asks_outside(document.value), 1):
         yield (
             Fit.NOT_CHECKED,
-            f"it asks for devices at {elsewhere}, outside a pod template, so its pods are not known here",
+            f"it asks for devices at {path}, outside a pod template, so its pods are not known here",
         )
     for pod in pod_templates(document):
         yield from _of_pod(pod, answered, by_place)
@@ -161,7 +161,7 @@ def _of_pod(pod: PodTemplate, answered: Answered, by_place: Mapping[Origin, Revi
         yield Fit.NOT_CHECKED, _why_not(pod, answered.findings)
     unserved = unserved_resources(pod, answered.cluster, answered.release)
     if unserved:
-        yield Fit.NOT_CHECKED, unserved_words(unserved)
+        yield Fit.NOT_CHECKED, unserved_words(unserved, answered.release)
 
 
 def _why_not(pod: PodTemplate, findings: Sequence[Finding]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dra_lab.errors import QuantityError
 from dra_lab.gitops.pods import PodTemplate
-from dra_lab.manifests.device_asks import containers, extended_resources
+from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
 from dra_lab.model.quantity import parse_quantity
 
 
@@ -44,6 +44,8 @@ def _requests(pod: PodTemplate) -> Iterator[tuple[PluginRequest, str]]:
     for path, container in containers(pod.spec, pod.path):
         once = ".initContainers[" in f".{path}" and container.get("restartPolicy") != "Always"
         for name, amount in sorted(extended_resources(container).items()):
+            if name.startswith(IMPLICIT):
+                continue  # it names a DeviceClass: DRA serves it already
             called = str(container.get("name") or path.rpartition(".")[2])
             yield PluginRequest(path, called, name, _whole(amount), once), str(amount)
 

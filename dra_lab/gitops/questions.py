@@ -12,6 +12,7 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import (
     EXTENDED,
     extended_spec,
+    missing_class_findings,
     plugin_findings,
     plugin_nodes,
     unserved_resources,
@@ -89,6 +90,7 @@ def _of_pod(
         sketches[EXTENDED] = _sketch(findings, place, extended, EXTENDED)
         without = plugin_nodes(pod, cluster)
         findings += plugin_findings(pod, sorted(without))
+        findings += missing_class_findings(pod, extended, cluster)
     known = {name: sketch for name, sketch in sketches.items() if sketch is not None}
     if len(known) < len(sketches) or not (known or allocated):
         return None

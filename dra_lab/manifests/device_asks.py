@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dra_lab.errors import QuantityError
 from dra_lab.manifests.pod_templates import MAX_DEPTH, join_path, pod_fields
+from dra_lab.manifests.versions import GROUP
+from dra_lab.model.quantity import parse_quantity
+
+IMPLICIT = "deviceclass.resource.kubernetes.io/"
+"""Every DeviceClass serves the extended resource of this name followed by its own (KEP-5004)."""
 
 _NATIVE = ("kubernetes.io", "k8s.io")
+_NO_ASK = ("ConfigMap", "Secret", "CustomResourceDefinition", "Kustomization", "Node", "ResourceQuota", "LimitRange")
+"""Kinds that contain text, schemas or limits, in which such fields ask for nothing."""
+
+_REFERENCES = ("resourceClaimTemplateName", "resourceClaimName")
 Object = Mapping[str, Any]
 
 
@@ -24,14 +34,19 @@ def containers(spec: Object, path: str = "") -> Iterator[tuple[str, Object]]:
 
 
 def is_extended(name: str) -> bool:
-    """Say whether a resource name is an extended one: with a domain that is not Kubernetes' own (core/v1 helpers)."""
+    """Say whether a resource name is an extended one: with a domain that is not Kubernetes' own (core/v1 helpers).
+
+    The name by which a pod asks for a DeviceClass (`IMPLICIT`) is one too.
+    """
+    if name.startswith(IMPLICIT):
+        return True
     domain, slash, _ = name.partition("/")
     native = any(domain == own or domain.endswith(f".{own}") for own in _NATIVE)
     return bool(slash) and not native and not name.startswith("requests.")
 
 
 def extended_resources(container: Object) -> dict[str, Any]:
-    """Return what a container asks of device plugins: amounts as written, by resource name, without those of zero."""
+    """Return the extended resources that a container asks for: amounts as written, by name, without those of zero."""
     resources = container.get("resources")
     found: dict[str, Any] = {}
     for part in ("requests", "limits"):
@@ -40,8 +55,16 @@ def extended_resources(container: Object) -> dict[str, Any]:
     return {
         name: amount
         for name, amount in found.items()
-        if isinstance(name, str) and is_extended(name) and amount is not None and str(amount) != "0"
+        if isinstance(name, str) and is_extended(name) and not _is_zero(amount)
     }
+
+
+def _is_zero(amount: object) -> bool:
+    """Say whether an amount asks for nothing; one that is no number (`$GPUS`) may ask for something."""
+    try:
+        return amount is None or parse_quantity(str(amount)) == 0
+    except QuantityError:
+        return False
 
 
 def asked_devices(spec: Object) -> tuple[str, ...]:
@@ -56,11 +79,16 @@ def asked_devices(spec: Object) -> tuple[str, ...]:
 
 
 def asks_outside(value: Object) -> Iterator[tuple[str, str]]:
-    """Yield (path, resource) of what an object asks of device plugins outside its pod templates, as a TrainJob does.
+    """Yield (path, resource) of what an object asks for outside its pod templates, as a TrainJob does.
 
-    Only the controller of such an object knows which pods get it.
+    These are `resources` with an extended resource, and `resourceClaims` that name a claim or a template, for which
+    the resource is "". Only the controller of such an object knows which pods get it. Objects of DRA and kinds that
+    contain text or limits ask for nothing.
     """
-    return _outside(value, "", frozenset(field.path for field in pod_fields(value)), 0)
+    version = value.get("apiVersion")
+    if value.get("kind") in _NO_ASK or (isinstance(version, str) and version.startswith(f"{GROUP}/")):
+        return
+    yield from _outside(value, "", frozenset(field.path for field in pod_fields(value)), 0)
 
 
 def _outside(value: Any, path: str, pods: frozenset[str], depth: int) -> Iterator[tuple[str, str]]:
@@ -69,9 +97,20 @@ def _outside(value: Any, path: str, pods: frozenset[str], depth: int) -> Iterato
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from _outside(item, f"{path}[{index}]", pods, depth + 1)
-    if isinstance(value, Mapping):
-        for name in extended_resources({"resources": value}):
-            yield path, name
-        for key, child in value.items():
-            if isinstance(key, str) and key not in ("metadata", "status"):
-                yield from _outside(child, join_path(path, key), pods, depth + 1)
+    if not isinstance(value, Mapping):
+        return
+    for name in extended_resources({"resources": value}):
+        yield path, name
+    for key, child in value.items():
+        if not isinstance(key, str) or key in ("metadata", "status"):
+            continue
+        here = join_path(path, key)
+        if key == "resourceClaims" and _names_claims(child):
+            yield here, ""
+        yield from _outside(child, here, pods, depth + 1)
+
+
+def _names_claims(entries: Any) -> bool:
+    return isinstance(entries, list) and any(
+        isinstance(entry, Mapping) and any(entry.get(key) for key in _REFERENCES) for entry in entries
+    )

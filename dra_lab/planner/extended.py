@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.errors import InputError, QuantityError
+from dra_lab.manifests.device_asks import IMPLICIT
 from dra_lab.model.claims import (
     EXACT_COUNT,
     DeviceClaim,
@@ -21,9 +23,6 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workloads import Container, Pod
 from dra_lab.planner.pods import PodClaims, read_claims
 
-IMPLICIT = "deviceclass.resource.kubernetes.io/"
-"""Every DeviceClass answers to this name followed by its own (dra-semantics 1.10, rule 19)."""
-
 EXTENDED = "extended-resources"
 """The claim's name here; kube-scheduler calls it `<extended-resources>` until the API server has named it."""
 
@@ -31,11 +30,12 @@ EXTENDED = "extended-resources"
 def class_of_resource(cluster: Cluster, name: str) -> DeviceClass | None:
     """Return the DeviceClass that serves an extended resource, None where none does.
 
-    Of several classes with one `spec.extendedResourceName` the newest counts, then the first by name (rule 18).
+    A name of `IMPLICIT` names its class (dra-semantics 1.10, rule 19), which may be a documented one that the cluster
+    lacks. For any other name only classes of the cluster count: without them, a device plugin serves it. Of several
+    classes with one `spec.extendedResourceName` the newest counts, then the first by name (rule 18).
     """
-    implicit = cluster.class_by_name.get(name.removeprefix(IMPLICIT)) if name.startswith(IMPLICIT) else None
-    if implicit is not None:
-        return implicit
+    if name.startswith(IMPLICIT):
+        return with_documented_classes(cluster).class_by_name.get(name.removeprefix(IMPLICIT))
     named = sorted((c for c in cluster.classes if c.spec.extended_resource_name == name), key=lambda c: c.name)
     return max(named, key=lambda c: c.metadata.creation_timestamp or "", default=None)
 

@@ -257,6 +257,7 @@ def test_the_old_spelling_of_a_pods_claim_says_what_to_write(tmp_path):
     work = DEPLOYMENT.replace("        resourceClaimTemplateName: pair\n", old)
     (finding,) = reviewed(tmp_path, claim=TEMPLATE, work=work).errors
     assert "write resourceClaimTemplateName: pair in its place" in finding.message
+    assert "Did you mean resourceClaimTemplateName?" in finding.advice
 
 
 @pytest.mark.parametrize("name", ["manifests", "device-plugin"])

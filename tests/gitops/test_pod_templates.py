@@ -5,9 +5,9 @@ import yaml
 from gitops.manifests_written import DEPLOYMENT
 
 from dra_lab.findings import Origin
-from dra_lab.gitops.asks_elsewhere import asks_elsewhere
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.pods import pod_templates
+from dra_lab.manifests.device_asks import asks_outside
 
 SPEC = {"containers": [{"name": "main"}], "resourceClaims": [{"name": "d", "resourceClaimTemplateName": "t"}]}
 
@@ -71,12 +71,18 @@ def test_entries_of_a_wrong_type_do_no_harm(entry):
 
 
 def test_what_a_pod_template_of_any_kind_asks_for_is_not_asked_elsewhere():
-    """The pods of a PodCliqueSet are known, though its field is `podSpec`; those of a TrainJob are not."""
+    """The pods of a PodCliqueSet are known, though its field is `podSpec`; those of a TrainJob or PodGroup are not."""
     pod = {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}
     cliques = {"template": {"cliques": [{"name": "c", "spec": {"podSpec": pod}}]}}
     trainer = {"trainer": {"resourcesPerNode": {"limits": {"nvidia.com/gpu": 1}}}}
-    paths = [
-        asks_elsewhere(Document({"kind": kind, "spec": spec}, Origin(), lambda path: 0))
-        for kind, spec in (("PodCliqueSet", cliques), ("TrainJob", trainer))
+    group = {"resourceClaims": [{"name": "a", "resourceClaimTemplateName": "pair"}]}
+    asked = [
+        list(asks_outside({"kind": kind, "spec": spec}))
+        for kind, spec in (
+            ("PodCliqueSet", cliques),
+            ("TrainJob", trainer),
+            ("PodGroup", group),
+            ("ConfigMap", trainer),
+        )
     ]
-    assert paths == ["", "spec.trainer.resourcesPerNode"]
+    assert asked == [[], [("spec.trainer.resourcesPerNode", "nvidia.com/gpu")], [("spec.resourceClaims", "")], []]
