@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import random
 import re
-from html import unescape
+from html import escape, unescape
 
 import pytest
-from contradictions import TEXT, of_status, of_text, of_value
+from contradictions import TEXT, of_command, of_page, of_record, of_status, of_text, of_value
 from small_claims import request
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as small
@@ -36,6 +36,7 @@ DRAWINGS = (
     ("sample:inference-l40s", "sample:inference-l40s/gpu-with-vf"),
     ("sample:oke-gb200", "sample:oke-gb200/one-pair"),
 )
+EXPORTED = DRAWINGS[1:5]
 LEVELS = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode")
 
 
@@ -112,8 +113,36 @@ def test_what_a_notebook_shows(cluster, drawing):
     plan = make_plan(on, sketch, release=KubernetesRelease(on.default_release))
     assert not of_text(plan_text(plan, on))
     assert not of_text(plan_words(plan))
-    page = re.sub(r"<(?:br|/p|/li|/tr|/h\d|/div|/summary)[^>]*>", "\n", plan_html(plan))
-    assert not of_text(unescape(re.sub(r"<[^>]+>", "", page)))
+    assert not of_page(plan_html(plan))
+
+
+@pytest.mark.parametrize(("cluster", "drawing"), DRAWINGS)
+def test_a_page(capsys, tmp_path, cluster, drawing):
+    """The page that `draw` writes, its messages and its exit status agree with each other."""
+    page = tmp_path / "page.html"
+    status = main(["draw", cluster, "--claim", drawing, "--output", str(page)])
+    said = capsys.readouterr().err
+    assert not of_page(f"<p>{escape(said)}</p>{page.read_text()}")
+    assert (status == 0) == bool(re.search(r"Fits on [1-9]", page.read_text()))
+
+
+@pytest.mark.parametrize(("cluster", "drawing"), EXPORTED)
+@pytest.mark.parametrize("more", [(), ("--pin",), ("--replicas", "3", "--pin")], ids=["plain", "pin", "three"])
+def test_an_export(capsys, tmp_path, cluster, drawing, more):
+    """Both streams of `export`, README.md, plan.json and the exit status agree with each other."""
+    out, err, status = exported(capsys, tmp_path / "worse", cluster, drawing, *more)
+    record = json.loads((tmp_path / "worse" / "plan.json").read_text())
+    text = f"{out}\n{err}\n{(tmp_path / 'worse' / 'README.md').read_text()}"
+    assert not [*of_text(text), *of_record(record, status), *of_command("export", status, out, err)], text
+    _, _, allowed = exported(capsys, tmp_path / "allowed", cluster, drawing, *more, "--allow-worse")
+    assert not of_record(record, allowed, allow_worse=True)
+
+
+def exported(capsys, folder, cluster, drawing, *more: str) -> tuple[str, str, int]:
+    """Run `export` with a report; return both streams and the exit status."""
+    capsys.readouterr()
+    status = main(["export", cluster, "--claim", drawing, *more, "--report", "--dir", str(folder)])
+    return *capsys.readouterr(), status
 
 
 ONE = ClaimSketch(name="one", requests=(request("gpu", "gpu.nvidia.com"),))
@@ -168,3 +197,12 @@ def test_each_pair_has_two_patterns_that_compile():
     for pair in TEXT:
         assert not re.match(pair.one, "")
         assert not re.match(pair.other, "")
+
+
+def test_the_detector_reads_pages_and_records():
+    """It finds a contradiction between two elements of a page, and between plan.json and the exit status."""
+    assert of_page("<p>Fits on 2 of 4 nodes now.</p><p>kube-scheduler: gives up the pod (x).</p>")
+    assert not of_page("<p>Fits on 2 of 4 nodes now.</p><script>gives up the pod</script>")
+    record = {"answer": {"outcome": "fits", "asPlanned": False, "reasons": ["replica 1 finds no place"]}}
+    assert [bool(of_record(record, 0)), bool(of_record(record, 1))] == [True, False]
+    assert not of_record(record, 0, allow_worse=True)

@@ -21,6 +21,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Draw the node, with the plan of a claim where one is given."""
+    from dra_lab.exports.sentences import searched
     from dra_lab.session.outputs import manifest, picture_page
 
     if not options.claim:
@@ -30,14 +31,21 @@ def run(options: argparse.Namespace) -> int:
     pod = plan_pod(options)
     if pod is not None:
         picture_page(pod.cluster, pod.plan, options.node, options.output, pod.manifests)
-        tell_misfit(pod.plan)
         for finding in pod.pod.findings:
             print(finding, file=sys.stderr)
-        print(f"wrote {options.output}", file=sys.stderr)
-        return status_of(pod.plan)
+        return _drawn(options, pod.plan)
     session = session_of(options)
     plan: Plan = session.plan()
+    session.wait()
+    plan, _ = searched(plan, session.findings)
     picture_page(session.cluster, plan, options.node, options.output, manifest(session).text)
-    tell_misfit(plan)
+    return _drawn(options, plan)
+
+
+def _drawn(options: argparse.Namespace, plan: Plan) -> int:
+    """Say what was written, and why no pod starts if none does; return the exit status."""
+    status = status_of(plan)
+    if status:
+        tell_misfit(plan)
     print(f"wrote {options.output}", file=sys.stderr)
-    return status_of(plan)
+    return status

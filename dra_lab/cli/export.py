@@ -102,7 +102,8 @@ def run(options: argparse.Namespace) -> int:
     session.wait()
     target = Target(session.release, options.api_version, options.kind, options.namespace)
     made = bundle(session, target, wanted, tighten=options.pin)
-    tell_misfit(plan)
+    if not plan.fits:
+        tell_misfit(plan)
     # the session searched the manifest without pins: what is written was searched again
     others = (finding for finding in session.findings if not finding.rule.startswith("manifest-"))
     for finding in dict.fromkeys((*made.findings, *others)):

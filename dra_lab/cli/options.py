@@ -11,7 +11,7 @@ from dra_lab.errors import InputError, SketchError
 from dra_lab.findings import Origin
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.numbers import whole_number
-from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan, PlanStatus
+from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan
 from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
 from dra_lab.planner.interrupt import SAID
 
@@ -199,15 +199,14 @@ def plan_with_bar(session: Any) -> Plan:
 
 
 def tell_misfit(plan: Plan) -> None:
-    """Say on standard error why there is no allocation, where what is written does not hold one."""
-    if not plan.fits:
-        from dra_lab.exports.sentences import answer_sentence
+    """Say on standard error why there is no allocation, or that no pod starts with it."""
+    from dra_lab.exports.sentences import answer_sentence
 
-        print(f"warning: {answer_sentence(plan)}", file=sys.stderr)
+    print(f"warning: {answer_sentence(plan)}", file=sys.stderr)
 
 
 def status_of(plan: Plan) -> int:
-    """Return the exit status that a plan means."""
-    if plan.fits:
-        return FITS
-    return NOT if plan.status is PlanStatus.INFEASIBLE else UNANSWERED
+    """Return the exit status of a plan after the search for its manifest (`exports.sentences.searched`)."""
+    from dra_lab.exports.outcome import exit_status, pod_outcome
+
+    return exit_status({"outcome": pod_outcome(plan), "asPlanned": True})

@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
     """Plan, print the answer, write the manifests where asked; replicas are the business of `workloads`."""
     if is_fleet(options):
         return run_fleet(options)
+    from dra_lab.exports.sentences import searched
     from dra_lab.session.outputs import export
 
     pod = plan_pod(options)
@@ -48,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
     session = session_of(options)
     plan = plan_with_bar(session)
     session.wait()
-    _tell(options, plan, session.cluster, session.findings)
+    plan, findings = searched(plan, session.findings)
+    _tell(options, plan, session.cluster, findings)
     if options.output:
         for path in export(session, options.output):
             print(f"wrote {path}", file=sys.stderr)
@@ -70,11 +72,8 @@ def _one_of_many(options: argparse.Namespace, pod: AskedPod) -> Iterator[Finding
 
 def _tell(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: Iterable[Finding]) -> None:
     """Print the answer, and on standard error what was noticed."""
-    from dra_lab.exports.sentences import given_up
     from dra_lab.exports.text import plan_json, plan_text
 
-    findings = tuple(findings)
-    plan = given_up(plan, findings)
     if options.format == "json":
         print(json.dumps(plan_json(plan), indent=2, ensure_ascii=False))
     else:

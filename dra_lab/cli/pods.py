@@ -66,6 +66,7 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     Raises what `pod_of` and `make_plan` raise.
     """
     from dra_lab.checks.cluster import check_cluster
+    from dra_lab.exports.sentences import searched
     from dra_lab.planner import make_plan
     from dra_lab.planner.waiting import WaitingBar
 
@@ -73,7 +74,7 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     if pod is None:
         return None
     read = cluster_of(options)
-    release = release_of(options)
+    release, time_limit = release_of(options), getattr(options, "time_limit", None) or _SECONDS
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = make_plan(
             pod.cluster,
@@ -81,12 +82,14 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
             release=release,
             node=options.node,
             goals=setting_of(options, "goals"),
-            time_limit=getattr(options, "time_limit", None) or _SECONDS,
+            time_limit=time_limit,
             progress=waiting.tell,
             cancel=cancel,
         )
-    told = (*pod.findings, *read.findings, *check_cluster(read), *plan.findings)
-    return PodAnswer(pod, plan, release, sort_findings(dict.fromkeys(told)))
+        found = pod.search(plan, release, time_limit=time_limit, cancel=cancel)
+    told = (*pod.findings, *read.findings, *check_cluster(read), *plan.findings, *found)
+    plan, findings = searched(plan, sort_findings(dict.fromkeys(told)))
+    return PodAnswer(pod, plan, release, findings)
 
 
 def refuse_output(options: argparse.Namespace) -> None:

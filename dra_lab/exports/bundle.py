@@ -19,7 +19,7 @@ from dra_lab.exports.files import write_files
 from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.objects import Affinity
-from dra_lab.exports.outcome import export_answer
+from dra_lab.exports.outcome import FITS, export_answer, plan_outcome
 from dra_lab.exports.readme import readme_text
 from dra_lab.exports.step_guard import Guarded
 from dra_lab.exports.targets import KINDS, Target
@@ -115,7 +115,8 @@ def make_bundle(
     texts[KUSTOMIZATION] = kustomization([name for name in texts if name != patch], patch, workload)
     record = target_record(sketch.name, [sketch], cluster, target) | run_record(loop)
     if plan is not None:
-        record["plan"] = plan_json(plan)
+        outcome = plan_outcome(plan)  # of the plan alone: pins may change what its manifest comes to
+        record["plan"] = plan_json(plan) | {"outcome": outcome, "fits": outcome == FITS}
         record["answer"] = export_answer(plan, loop)
     if tightened is not None:
         record["pins"] = tightened.as_json()

@@ -7,7 +7,7 @@ from typing import Any
 
 from dra_lab.exports.loop_result import Loop
 from dra_lab.model.fleet import UNPLACED, FleetPlan
-from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.plan import FirstFitStatus, Plan, PlanStatus
 
 FITS, DOES_NOT_FIT, STOPPED = "fits", "does-not-fit", "stopped"
 
@@ -24,6 +24,16 @@ def plan_outcome(plan: Plan | FleetPlan) -> str:
         return FITS
     proven = unplaced is not None and unplaced.bound is not None and unplaced.bound > 0
     return DOES_NOT_FIT if plan.status is PlanStatus.INFEASIBLE or proven else STOPPED
+
+
+def pod_outcome(plan: Plan) -> str:
+    """Return the outcome of a plan whose manifest is applied as it is, without pins.
+
+    It is `plan_outcome`, except that a pod which kube-scheduler gives up does not fit: it never starts, although an
+    allocation exists.
+    """
+    given_up = plan.first_fit is not None and plan.first_fit.status is FirstFitStatus.ERROR
+    return DOES_NOT_FIT if plan.fits and given_up else plan_outcome(plan)
 
 
 def export_answer(plan: Plan | FleetPlan | None, loop: Loop | None) -> dict[str, Any]:

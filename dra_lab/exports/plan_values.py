@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from dra_lab.exports.outcome import FITS, pod_outcome
 from dra_lab.exports.reason_values import reasons_json, regret_json
 from dra_lab.exports.sentences import regret
 from dra_lab.findings import Finding
@@ -18,13 +19,16 @@ JSON_VERSION = "dra-lab/v1"
 def plan_json(plan: Plan) -> dict[str, Any]:
     """Return the plan as plain values with fixed names and order; no times, so the same plan gives the same text.
 
-    `firstFit` and `firstFitPlain` carry the regret by goal: how much worse than the plan (0 left out).
+    `outcome` is that of the manifest without pins. `firstFit` and `firstFitPlain` carry the regret by goal: how much
+    worse than the plan (0 left out).
     """
+    outcome = pod_outcome(plan)
     return {
         "apiVersion": JSON_VERSION,
         "kind": "Plan",
         "status": plan.status.value,
-        "fits": plan.fits,
+        "outcome": outcome,
+        "fits": outcome == FITS,
         "proven": plan.proven,
         "cluster": plan.cluster,
         "release": plan.release,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED
 from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus
@@ -15,6 +15,12 @@ from dra_lab.topology.locality import localities
 
 GIVES_UP = "manifest-gives-up"
 """Rule of the findings that say on which nodes kube-scheduler gives up the pod (`exports.replay`)."""
+
+OPEN = frozenset(("manifest-undecided", "manifest-not-replayed"))
+"""Rules of the findings that say that a search for the manifest did not end here (`exports.replay`)."""
+
+RUN_TIME_ERROR = "selector-run-time-error"
+"""Rule of the findings that name devices on which a selector fails (`planner.plan_findings`)."""
 
 _BREAKS = re.compile(r"\s*[\r\n\t]\s*")
 COUNTING_ENDS = f"counting ends at {MOST_COUNTED:,} on a node"
@@ -39,6 +45,26 @@ def given_up(plan: Plan, findings: Iterable[Finding]) -> Plan:
         return plan
     first_fit = FirstFit(FirstFitStatus.ERROR, message=f"on {found.subject}", recorded=plan.first_fit.recorded)
     return replace(plan, first_fit=first_fit)
+
+
+def searched(plan: Plan, findings: Iterable[Finding]) -> tuple[Plan, tuple[Finding, ...]]:
+    """Return a plan and its findings as the answer after kube-scheduler's search on every node.
+
+    The findings of this search are among `findings`. If none of them is against the plan, no pod of it meets a device
+    on which a selector fails, so that this is a warning.
+    """
+    findings = tuple(findings)
+    plan = given_up(plan, findings)
+    ended = not any(f.rule in OPEN or f.rule == GIVES_UP for f in findings)
+    if plan.first_fit is None or plan.first_fit.status is not FirstFitStatus.ALLOCATED or not ended:
+        return plan, findings
+    return plan, sort_findings(unmet(f) if f.rule == RUN_TIME_ERROR else f for f in findings)
+
+
+def unmet(finding: Finding) -> Finding:
+    """Return a finding about a selector that fails on devices as a warning: the search ends before it meets one."""
+    message = f"{finding.message}. On the nodes as they are, the search ends before it meets one; later it may not"
+    return replace(finding, severity=Severity.WARNING, message=message)
 
 
 def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dra_lab.authoring.read_back import sketch_of
 from dra_lab.checks.documents import check_text
-from dra_lab.errors import InputError, ManifestError, SourceError
+from dra_lab.errors import Cancelled, InputError, ManifestError, SourceError, UnsupportedFeature
+from dra_lab.exports.replay import judged, search_pod
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.check import with_classes
 from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes, unserved_findings
 from dra_lab.gitops.fits import Question
 from dra_lab.gitops.folder import Manifests, read_manifests
+from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.pods import PodTemplate, pod_templates
 from dra_lab.gitops.references import (
     DEFAULT_NAMESPACE,
@@ -27,6 +30,7 @@ from dra_lab.gitops.references import (
 )
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.pods import PodClaims
@@ -58,6 +62,24 @@ class AskedPod:
     def planned(self) -> PodClaims:
         """Return it as `planner.make_plan` takes it."""
         return PodClaims(self.claims, allocated=self.allocated, nodes=self.nodes)
+
+    def search(
+        self, plan: Plan, release: KubernetesRelease, *, time_limit: float, cancel: threading.Event | None = None
+    ) -> tuple[Finding, ...]:
+        """Return what kube-scheduler's search for the claims of a plan that fits does, on every node that it may use.
+
+        A search that is cancelled, or needs a rule that our copy of kube-scheduler does not know, is open.
+        """
+        if not plan.fits or not self.claims:
+            return ()
+        allowed = self.planned.allowed(self.cluster)
+        on = self.cluster if allowed is None else only_nodes(self.cluster, sorted(allowed))
+        try:
+            found = search_pod(tuple(self.claims.values()), on, release, time_limit=time_limit, cancel=cancel)
+        except (Cancelled, UnsupportedFeature) as error:
+            message = f"whether kube-scheduler finds an allocation is not known: {error.message}"
+            return (Finding("manifest-not-replayed", Severity.WARNING, self.subject, message),)
+        return judged(found, self.subject, release)
 
 
 def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *, pod: str = "") -> AskedPod | None:

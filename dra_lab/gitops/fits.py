@@ -10,7 +10,7 @@ from typing import Any
 
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.exports.replay import judged, search_pod
-from dra_lab.exports.sentences import answer_sentence
+from dra_lab.exports.sentences import OPEN, answer_sentence, given_up
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import EXTENDED, unserved_words
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
@@ -109,15 +109,17 @@ def not_given_up(
         found = search_pod(tuple(question.claims.values()), part, release, time_limit=max(seconds, 0.0), cancel=cancel)
     except UnsupportedFeature as error:
         return _search_open(question, reviewed, Fit.NOT_CHECKED, error.message)
+    raw = judged(found, "", release)
     told = [
-        replace(f, message=f"on {f.subject} {f.message}", subject=question.subject, origin=question.origin)
-        for f in judged(found, "", release)
+        replace(f, message=f"on {f.subject} {f.message}", subject=question.subject, origin=question.origin) for f in raw
     ]
-    given_up = next((f for f in told if f.severity is Severity.ERROR), None)
-    if given_up is not None:
-        sentence = f"Does not start: {given_up.message}."
-        return replace(reviewed, fit=Fit.DOES_NOT_FIT, sentence=sentence, times=None, proven=False), (given_up,)
-    unknown = next((f for f in told if f.rule in ("manifest-undecided", "manifest-not-replayed")), None)
+    against = next((f for f in told if f.severity is Severity.ERROR), None)
+    if against is not None:
+        sentence = f"Does not start: {against.message}."
+        plan = given_up(reviewed.plan, raw) if reviewed.plan is not None else None
+        refused = replace(reviewed, fit=Fit.DOES_NOT_FIT, sentence=sentence, times=None, proven=False, plan=plan)
+        return refused, (against,)
+    unknown = next((f for f in told if f.rule in OPEN), None)
     if unknown is not None:
         return _search_open(question, reviewed, Fit.NOT_DECIDED, unknown.message)
     return reviewed, tuple(told)

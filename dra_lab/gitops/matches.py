@@ -51,7 +51,8 @@ def _ask(claim: WrittenClaim, ask: Ask, path: str, cluster: Cluster, release: Ku
         return  # the API's validation or the class finding says it
     if found.failed:
         device, why = next(iter(found.failed.items()))
-        message = f"a selector fails on {device}: {why}; kube-scheduler gives up the pod when it meets such a device"
+        what = "kube-scheduler gives up the pod when it meets such a device"
+        message = f"a selector fails on {device}: {why.rstrip('.')}. {what}"
         advice = "Guard it: has(...) before the attribute is read, or the optional form."
         yield Finding(SELECTOR_FAILS, Severity.ERROR, ask.reference, message, advice, claim.document.at(path))
     if not found.in_class:

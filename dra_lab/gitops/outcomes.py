@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
+from dra_lab.exports.sentences import unmet
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import unserved_resources, unserved_words
 from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, UNREADABLE, Document, Manifests
@@ -114,8 +115,7 @@ def without_unmet(manifests: Manifests, claims: Claims, reviewed: Sequence[Revie
     for index, finding in enumerate(findings):
         used = users.get(finding.origin.object, ()) if finding.rule == SELECTOR_FAILS and finding.origin else ()
         if used and all(item.fit is Fit.FITS for item in used):
-            message = f"{finding.message.rpartition('; ')[0]}; no node that admits its pods has such a device"
-            findings[index] = replace(finding, severity=Severity.WARNING, message=message)
+            findings[index] = unmet(finding)
 
 
 def _said(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from contradictions_of_commands import contradictions
+from contradictions import of_command
 
 CLASS = "warning: dranet.net: this DeviceClass is not in this cluster; the documented one is used and exported."
 GIVES_UP = "error: a.yaml:3, Pod/a: Pod/a: a selector fails on d; kube-scheduler gives up the pod."
@@ -18,14 +18,14 @@ GIVES_UP = "error: a.yaml:3, Pod/a: Pod/a: a selector fails on d; kube-scheduler
         ("check", 0, "Valid, and everything fits.\nPod/a: not checked\n", "", "everything fits"),
         ("check", 1, "Pod/a: fits\nValid, and everything fits.\n", "", "exit status is 1"),
         ("check", 0, "Pod/a: does not fit\n", "", "exit status is 0"),
-        ("check", 1, f"Pod/a: fits\n{GIVES_UP}\n", "", "Pod/a fits"),
+        ("check", 1, f"Pod/a: fits\n{GIVES_UP}\n", "", "a workload fits, and"),
         ("check", 1, "Pod/a: fits\nPod/a: does not fit\n", "", "does not fit and fits"),
         ("check", 0, "Pod/a: fits\n  Fits 2 times, 4 wanted.\n", "", "2 times of 4"),
         ("check", 0, "3 objects: 1 valid and fitting, 1 not valid or not fitting, 0 not checked.\n", "", "add up"),
         ("check", 0, "2 objects: 1 valid and fitting, 1 not valid or not fitting, 0 not checked.\n", "", "do not fit"),
         ("plan", 1, "6 of 8 replicas placed; no more fit, proven\n2 more, proven\n", "", "no more fit"),
         ("plan", 0, "6 of 8 replicas placed\n", "", "exit status is 0"),
-        ("plan", 1, "Fits on 3 of 4 nodes now.\n", "", "says that it fits"),
+        ("plan", 1, "Fits on 3 of 4 nodes now.\n", "", "says 'Fits on"),
         ("plan", 0, "", "error: there is no file\n", "refused"),
         ("plan", 1, "Does not fit: 15 are published here, 0 are of class dranet.net (node a).\n", CLASS, "announced"),
         ("plan", 2, "", "Traceback (most recent call last):\n", "traceback"),
@@ -41,7 +41,7 @@ GIVES_UP = "error: a.yaml:3, Pod/a: Pod/a: a selector fails on d; kube-scheduler
 )
 def test_statements_that_exclude_each_other_are_found(command, status, out, err, said):
     """Each pair of statements that cannot both be true is reported."""
-    assert any(said in found for found in contradictions(command, status, out, err, ("dra.net",)))
+    assert any(said in found for found in of_command(command, status, out, err, ("dra.net",)))
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_statements_that_exclude_each_other_are_found(command, status, out, err,
 )
 def test_answers_that_agree_with_themselves_are_left_alone(command, status, out, err):
     """An answer whose statements can all be true is not reported."""
-    assert contradictions(command, status, out, err, ("dra.net",)) == []
+    assert of_command(command, status, out, err, ("dra.net",)) == []

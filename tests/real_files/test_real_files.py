@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from contradictions_of_commands import contradictions
+from contradictions import of_command
 from real_file_runs import COMMANDS, REAL, Answer, answers, cluster_of, run
 
 from dra_lab.sources import load_cluster
@@ -46,7 +46,7 @@ def faults(name: str, found: Mapping[str, Answer], cluster: str) -> Iterator[str
     announced = any("this DeviceClass is not in" in answer.text for answer in found.values())
     drivers = load_cluster(cluster).drivers if announced else ()
     for command, answer in found.items():
-        for fault in contradictions(command, answer.status, answer.out, answer.err, drivers):
+        for fault in of_command(command, answer.status, answer.out, answer.err, drivers):
             yield f"{command}: {fault}"
     own_claim = rows()[name]["cluster"].startswith(("claim:", "topology"))
     if own_claim and {"plan", "check"} <= set(found) and found["plan"].status != found["check"].status:
@@ -134,7 +134,7 @@ def test_the_commands_answer_a_file_of_our_own(device_class, plan, check, tmp_pa
     }
     words = {command: answer.word for command, answer in found.items()}
     assert words == {"topology": "2 refused", "plan": plan, "check": check, "migrate": "0 migrated"}
-    assert [fault for c, a in found.items() for fault in contradictions(c, a.status, a.out, a.err, ("dra.net",))] == []
+    assert [fault for c, a in found.items() for fault in of_command(c, a.status, a.out, a.err, ("dra.net",))] == []
 
 
 def test_a_template_is_refused_by_migrate(tmp_path):

@@ -1,0 +1,111 @@
+"""A pod that kube-scheduler gives up does not fit: text, JSON and exit status of every command say so."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import yaml
+from contradictions import of_status, of_text, of_value
+from small_nodes import a_slice, gpu
+
+from dra_lab.cli import main
+from dra_lab.manifests.documents import encode
+
+TEMPLATE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: big}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly:
+          deviceClassName: every
+          selectors: [{cel: {expression: "device.attributes['gpu.nvidia.com'].size == 'big'"}}]
+"""
+POD = """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: work}
+spec:
+  NODE
+  containers: [{name: c, image: i, resources: {claims: [{name: d}]}}]
+  resourceClaims: [{name: d, resourceClaimTemplateName: big}]
+"""
+CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "every"},
+    "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}]},
+}
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return a cluster whose second node has a device without the attribute, the claim, and a pod with the claim."""
+    big, bare = gpu(0, **{"gpu.nvidia.com/size": "big"}), gpu(1)
+    one, two = a_slice("gpu.nvidia.com", big, node="a"), a_slice("gpu.nvidia.com", bare, node="b")
+    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all([encode(one), encode(two), CLASS]))
+    (tmp_path / "same.yaml").write_text(
+        yaml.safe_dump_all([encode(a_slice("gpu.nvidia.com", big, bare, node="a")), CLASS])
+    )
+    (tmp_path / "claim.yaml").write_text(TEMPLATE)
+    (tmp_path / "pod.yaml").write_text(TEMPLATE + POD.replace("  NODE\n", ""))
+    (tmp_path / "pinned.yaml").write_text(TEMPLATE + POD.replace("NODE", "nodeName: a"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("asked", ["claim", "pod"])
+def test_plan_does_not_fit_if_the_pod_is_given_up_on_another_node(files, capsys, asked):
+    """An allocation exists on one node, but the search fails on the other, which ends it for both."""
+    command = ["plan", str(files / "cluster.yaml"), "--claim", str(files / f"{asked}.yaml")]
+    assert main(command) == 1
+    text = "\n".join(capsys.readouterr())
+    assert text.startswith("An allocation exists on 1 of 2 nodes, but no pod starts with this manifest.")
+    assert main([*command, "--format", "json"]) == 1
+    value = json.loads(capsys.readouterr().out)
+    assert (value["outcome"], value["fits"], value["firstFit"]["status"]) == ("does-not-fit", False, "error")
+    assert not [*of_text(text), *of_value(value), *of_status(value, 1)]
+
+
+@pytest.mark.parametrize("asked", ["claim", "pod"])
+def test_draw_says_that_no_pod_starts(files, capsys, asked):
+    """The page, the warning and the exit status of `draw` are those of `plan`."""
+    page = files / "page.html"
+    command = ["draw", str(files / "cluster.yaml"), "--claim", str(files / f"{asked}.yaml"), "--output", str(page)]
+    assert main(command) == 1
+    said = "no pod starts with this manifest"
+    assert said in capsys.readouterr().err
+    assert said in page.read_text()
+
+
+def test_check_says_of_its_plan_what_it_says_of_the_workload(files, capsys):
+    """The plan inside the JSON of `check` has the outcome of its workload."""
+    assert main(["check", str(files / "cluster.yaml"), str(files / "pod.yaml"), "--format", "json"]) == 1
+    (workload,) = json.loads(capsys.readouterr().out)["workloads"]
+    assert (workload["outcome"], workload["plan"]["outcome"]) == ("does-not-fit", "does-not-fit")
+    assert workload["plan"]["firstFit"]["message"] == "on b"
+
+
+def test_a_search_that_never_gets_to_the_node_fits(files, capsys):
+    """The pod names the good node itself, so that no search meets the other device."""
+    assert main(["plan", str(files / "cluster.yaml"), "--claim", str(files / "pinned.yaml")]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("Fits on 1 of 2 nodes")
+    assert not re.search(r"^error: ", shown.err, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", [("plan", "--claim"), ("check",)], ids=lambda command: command[0])
+def test_a_device_that_the_search_does_not_meet_is_a_warning_that_says_so(files, capsys, command):
+    """The first device matches, so the search ends before the one on which the selector fails: both are said."""
+    name, *option = command
+    assert main([name, str(files / "same.yaml"), *option, str(files / "pod.yaml")]) == 0
+    shown = capsys.readouterr()
+    told = "\n".join(shown).splitlines()
+    (line,) = (line for line in told if "a selector fails on" in line)
+    assert line.startswith("warning: ")
+    assert "On the nodes as they are, the search ends before it meets one" in line
