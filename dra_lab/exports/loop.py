@@ -10,6 +10,7 @@ from itertools import islice, permutations
 
 from dra_lab.exports import replay
 from dra_lab.exports.arrivals import Arrivals, History
+from dra_lab.exports.every_order import every_order
 from dra_lab.exports.loop_result import Expected, Loop, Miss
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.pod_kinds import Parts, PodKind, pod_kind
@@ -59,8 +60,8 @@ def close_loop(
     return run_loop(arrivals, expected, seeds=seeds)
 
 
-def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = SEEDS) -> Loop:
-    """Run the arrivals of planned replicas; see `close_loop`."""
+def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = SEEDS, every: bool = True) -> Loop:
+    """Run the arrivals of planned replicas; see `close_loop`. Without `every` one counterexample is enough."""
     worst: tuple[int, tuple[Miss, ...]] | None = None
     placed: list[int] = []
     plans = _runs(expected, seeds)
@@ -79,12 +80,30 @@ def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = S
     runs = ", ".join(f"{count} × {label}" if count > 1 else label for label, count in done.items())
     kept, misses = worst or (0, ())
     wanted = sum(replica.planned for replica in expected)
-    always = not left and kept == wanted and _always(arrivals, expected)
+    always = False
+    if not left and (every or kept == wanted):
+        always = _always(arrivals, expected)
+        orders = None if always else every_order(arrivals, expected, _planned(arrivals, expected))
+        if orders is not None:
+            placed += [orders.fewest, orders.most]
+            for served in orders.worst:
+                result = _compare(arrivals, expected, served)
+                if result[0] < kept:
+                    (kept, misses), runs = result, f"{runs}, the worst of every order and choice of nodes"
+            always = not orders.worst
     if always:
         runs = f"every choice of nodes{' and every order' if len(arrivals.pods) > 1 else ''}"
     searches = arrivals.recorded, arrivals.most_steps, arrivals.longest
     pods = len(expected), min(placed, default=0), max(placed, default=0)
     return Loop(wanted, kept, misses, runs, always, not_run, *searches, *pods)
+
+
+def _planned(arrivals: Arrivals, expected: Sequence[Expected]) -> dict[int, list[tuple[int, ...]]]:
+    """Return the planned values of each workload's replicas."""
+    plans: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    for replica in (replica for replica in expected if replica.planned):
+        plans[replica.workload].append(planned_values(replica, arrivals.pods[replica.workload]))
+    return plans
 
 
 def _why_not(arrivals: Arrivals) -> str:
@@ -167,9 +186,7 @@ def _compare(arrivals: Arrivals, expected: Sequence[Expected], served: Served) -
 
     Replicas of one workload are alike, so the best served is held against the best planned, and so on.
     """
-    plans: dict[int, list[tuple[int, ...]]] = defaultdict(list)
-    for replica in (replica for replica in expected if replica.planned):
-        plans[replica.workload].append(planned_values(replica, arrivals.pods[replica.workload]))
+    plans = _planned(arrivals, expected)
     by_workload: dict[int, Served] = defaultdict(list)
     for item in served:
         by_workload[item[0].workload].append(item)
@@ -195,8 +212,8 @@ def planned_values(replica: Expected, pod: PodKind) -> tuple[int, ...]:
 def _always(arrivals: Arrivals, expected: Sequence[Expected]) -> bool:
     """Say whether every sequence of pods on every kind of node takes devices as good as the best planned ones.
 
-    Then no order and no choice of nodes can do worse. With several workloads the number of placed pods may still
-    depend on the order, so only one workload counts. False where that was not found out.
+    Then no choice of nodes can do worse: an answer at once for one workload on many nodes. False where that was not
+    found out, see `every_order`.
     """
     if arrivals.shared or len(arrivals.pods) > 1:
         return False

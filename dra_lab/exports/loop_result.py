@@ -59,8 +59,13 @@ class Loop:
 
     @property
     def as_planned(self) -> bool:
-        """Say whether every replica was served as well as planned in every run, and none is missing."""
+        """Say whether every replica was served as well as planned in every run, and no run is missing."""
         return self.kept == self.wanted and not self.not_run
+
+    @property
+    def undecided(self) -> bool:
+        """Say whether no order is known that serves a replica worse than planned, and not every order was looked at."""
+        return self.as_planned and self.wanted > 0 and not self.always
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -77,21 +82,21 @@ class Loop:
             first += f", {self.placed} of {self.pods} placed"
         more = [f"replica {miss.number + 1} of {miss.workload} {miss.why}" for miss in self.misses[:3]]
         more += [f"{len(self.misses) - 3} more"] if len(self.misses) > 3 else []
-        rest = f"; not run: {self.not_run}" if self.not_run else ""
+        rest = f"; not run: {self.not_run}" if self.not_run else "; not every order was run" if self.undecided else ""
         source = "" if self.recorded else "; from documentation, not recorded"
         return f"{first}{': ' if more else ''}{'; '.join(more)} ({self.runs}{rest}{source})."
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return the result as a Finding: a note where the manifests do what was planned, else a warning."""
-        severity = Severity.NOTE if self.as_planned else Severity.WARNING
+        severity = Severity.NOTE if self.as_planned and not self.undecided else Severity.WARNING
         advice = "" if self.as_planned or not self.misses else "Export with --pin, or take another order of goals."
         return (Finding("loop", severity, "kube-scheduler", self.sentence.rstrip("."), advice),)
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as plain values."""
         return {
-            "asPlanned": self.as_planned,
+            "asPlanned": self.as_planned and not self.undecided,
             "kept": self.kept,
             "wanted": self.wanted,
             "placed": self.placed,

@@ -11,6 +11,8 @@ from dra_lab.model.plan import FirstFitStatus, Plan, PlanStatus
 
 FITS, DOES_NOT_FIT, STOPPED = "fits", "does-not-fit", "stopped"
 
+_NOT_EVERY = "no order of arrival was found that serves a replica worse, but not every order was run"
+
 
 def plan_outcome(plan: Plan | FleetPlan) -> str:
     """Return whether everything has a place in a plan: fits, does-not-fit (proven), or stopped (not decided)."""
@@ -49,8 +51,9 @@ def export_answer(plan: Plan | FleetPlan | None, loop: Loop | None) -> dict[str,
     if loop.kept < loop.wanted and loop.runs:
         return {"outcome": outcome, "asPlanned": False, "reasons": reasons}
     nothing = not loop.wanted and outcome == FITS
-    as_planned = True if nothing or (loop.as_planned and loop.runs) else None
-    return {"outcome": outcome, "asPlanned": as_planned, "reasons": [loop.not_run] if loop.not_run else []}
+    as_planned = True if nothing or (loop.as_planned and loop.runs and not loop.undecided) else None
+    open_ = loop.not_run or (_NOT_EVERY if loop.undecided else "")
+    return {"outcome": outcome, "asPlanned": as_planned, "reasons": [open_] if open_ else []}
 
 
 def exit_status(answer: Mapping[str, Any], *, allow_worse: bool = False) -> int:

@@ -18,7 +18,7 @@ Served = list[tuple[Expected, str, Taken]]
 _State = tuple[Hashable, History]
 """Kind of a node, and the pods that stand on it."""
 
-_NOWHERE = Taken(FirstFitStatus.NONE, message="no admitted node has what it asks for")
+NOWHERE = Taken(FirstFitStatus.NONE, message="no admitted node has what it asks for")
 
 
 def run_pods(arrivals: Arrivals, order: Sequence[Expected], rng: random.Random | None) -> Served | None:
@@ -85,7 +85,7 @@ class _Offers:
         if rng is None:
             while self._worst and self._states[self._worst[0][2]] != self._worst[0][3]:
                 heappop(self._worst)
-            return (self._worst[0][2], self._taken[self._worst[0][3]]) if self._worst else ("", _NOWHERE)
+            return (self._worst[0][2], self._taken[self._worst[0][3]]) if self._worst else ("", NOWHERE)
         for score in sorted(self._by_score, reverse=True):
             nodes = self._by_score[score]
             while nodes:
@@ -95,7 +95,7 @@ class _Offers:
                     return node, self._taken[state]
                 nodes[at] = nodes[-1]
                 nodes.pop()
-        return "", _NOWHERE
+        return "", NOWHERE
 
     def _enter(self, node: str) -> None:
         if not self._arrivals.admits(self._workload, node) or self.cut_off:

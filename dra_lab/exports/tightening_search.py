@@ -64,7 +64,7 @@ class Search:
         key = msgspec.json.encode((draft.sketches, draft.affinity, seeds))
         found = self._runs.get(key)
         if found is None:
-            found = run_loop(self.arrivals(draft), self._expected, seeds=seeds)
+            found = run_loop(self.arrivals(draft), self._expected, seeds=seeds, every=seeds > _QUICK)
             if not found.not_run:
                 self._runs[key] = found
         return found
