@@ -1,4 +1,4 @@
-"""Replicas of a workload in groups, a template for each: where one cannot serve all nodes of a plan as planned."""
+"""Replicas of a workload in groups, a template for each: where one cannot serve all replicas as planned."""
 
 from __future__ import annotations
 
@@ -34,27 +34,35 @@ def tighten_in_groups(
 ) -> Split:
     """Return the pins of a plan, or of its groups where one template a workload does not serve every replica.
 
-    A group are the replicas of one workload on equal nodes: what is pinned for it need not suit the other nodes, and
-    node affinity keeps its pods on its own. The groups are taken only where a run shows that more pods are placed, or
-    as many and more of them as planned. `time_limit` in seconds holds for each of the two searches. Raises as `tighten`
-    does.
+    A group are the replicas of one workload on equal nodes, then those that were also planned with the same
+    alternatives: what is pinned for it need not suit the others. Groups are taken only where a run shows that more pods
+    are placed, or as many and more of them as planned. `time_limit` in seconds holds for each of the searches. Raises
+    as `tighten` does.
     """
-    whole = tighten(cluster, plan, release, time_limit=time_limit, seeds=seeds)
-    if whole.loop.as_planned or not whole.loop.wanted:
-        return Split(plan, whole)
-    groups = groups_of(cluster, plan, release)
-    if not len(plan.workloads) < len(groups.workloads) <= MOST_GROUPS:
-        return Split(plan, whole)
-    parts = tighten(cluster, groups, release, time_limit=time_limit, seeds=seeds)
-    if parts.loop.rank <= whole.loop.rank or parts.loop.placed < whole.before.most_placed:
-        return Split(plan, whole)
-    return Split(groups, parts, changed=True)
+    whole = replace(tighten(cluster, plan, release, time_limit=time_limit, seeds=seeds), split=True)
+    found = Split(plan, whole)
+    tried = len(plan.workloads)
+    for alternatives in (False, True):
+        best = found.tightened.loop
+        if best.as_planned or not best.wanted:
+            break
+        groups = groups_of(cluster, plan, release, alternatives=alternatives)
+        if not tried < len(groups.workloads) <= MOST_GROUPS:
+            continue
+        tried = len(groups.workloads)
+        parts = replace(tighten(cluster, groups, release, time_limit=time_limit, seeds=seeds), split=True)
+        if parts.loop.rank > best.rank and parts.loop.placed >= whole.before.most_placed:
+            found = Split(groups, parts, changed=True)
+    return found
 
 
-def groups_of(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> FleetPlan:
+def groups_of(
+    cluster: Cluster, plan: FleetPlan, release: KubernetesRelease, *, alternatives: bool = False
+) -> FleetPlan:
     """Return a plan with a workload for each kind of node that a workload's replicas are on, in the nodes' order.
 
-    Workloads on equal nodes only stay as they are; replicas without a place go with the first group.
+    With `alternatives` the replicas of a workload also have the same alternatives of each request. Workloads of one
+    group only stay as they are; replicas without a place go with the first group.
     """
     pods, _ = expected_of(cluster, plan, release)
     kinds = Arrivals(cluster, pods, release).kind_of
@@ -64,7 +72,8 @@ def groups_of(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> 
     for workload in plan.workloads:
         by_kind: dict[object, list[Replica]] = defaultdict(list)
         for replica in sorted((r for r in plan.replicas if r.workload == workload.name), key=lambda r: r.node):
-            by_kind[kinds.get(replica.node, replica.node)].append(replica)
+            chosen = frozenset(p.request for p in replica.placements) if alternatives else frozenset()
+            by_kind[kinds.get(replica.node, replica.node), chosen].append(replica)
         if len(by_kind) < 2:
             workloads.append(workload)
             replicas += [replica for own in by_kind.values() for replica in own]

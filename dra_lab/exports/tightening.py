@@ -41,7 +41,8 @@ class Tightened:
     """The drawings to export and what their pods require of a node, per workload; `before` and `loop` are the runs.
 
     `pins` are what was added, none where first fit does what was planned anyway. `findings` list each with its price,
-    and say where not every replica could be had. `parts` are those of `Draft`.
+    and say where not every replica could be had. `parts` are those of `Draft`. `split` says whether groups of replicas
+    were tried as well (`split.tighten_in_groups`), None where there is one replica only, which cannot be split.
     """
 
     sketches: tuple[tuple[ClaimSketch, ...], ...]
@@ -50,6 +51,7 @@ class Tightened:
     before: Loop
     loop: Loop
     parts: tuple[Parts, ...] = ()
+    split: bool | None = None
 
     @property
     def sketch(self) -> ClaimSketch:
@@ -71,7 +73,8 @@ class Tightened:
         found = [Finding("pinned", Severity.NOTE, pin.text, f"{pin.reason}; {pin.price}") for pin in self.pins]
         if self.loop.wanted and not self.loop.as_planned:
             message = "no pins were found with which every replica gets devices as planned"
-            advice = "Use --split, or another order of goals: some devices publish nothing that tells them apart."
+            split = "--split, or " if self.split is False else ""
+            advice = f"Use {split}another order of goals: some devices publish nothing that tells them apart."
             found.append(Finding("not-tightened", Severity.WARNING, "kube-scheduler", message, advice))
         return tuple(found)
 
@@ -104,6 +107,7 @@ def tighten(
     if not any(replica.planned for replica in expected):
         loop = Loop(0, 0, not_run="nothing is planned")
         return Tightened(base.sketches, base.affinity, (), loop, loop)
+    split = False if isinstance(plan, FleetPlan) and len(plan.replicas) > 1 else None
     search = Search(on, plan, release, expected, time_limit, cancel)
     before = search.run(base, seeds)
     if before.as_planned:
@@ -115,4 +119,4 @@ def tighten(
         # pins that may cost a pod, or of which it is not known, are never written
         chosen, draft, loop = (), base, before
     pins = tuple(Pin(piece.text, piece.reason, search.price(base, piece), piece.workload) for piece in chosen)
-    return Tightened(draft.sketches, draft.affinity, pins, before, loop, draft.parts)
+    return Tightened(draft.sketches, draft.affinity, pins, before, loop, draft.parts, split)

@@ -85,7 +85,8 @@ def _answer(
         found = Finding("export-not-simulated", Severity.WARNING, subject, message, _ACCEPT, place)
         return Fit.NOT_CHECKED if status else Fit.FITS, (found,)
     severity = Severity.ERROR if status else Severity.WARNING
-    advice = f"Export with --pin. {_ACCEPT}" if status else ""
+    pin = "" if "pins" in record else "Export with --pin. "
+    advice = f"{pin}{_ACCEPT}" if status else ""
     found = Finding("export-not-as-planned", severity, subject, f"{_NOT_AS_PLANNED}{why}", advice, place)
     return Fit.DOES_NOT_FIT if status else Fit.FITS, (found,)
 

@@ -41,8 +41,25 @@ def test_a_readme_without_pins_does_not_say_that_none_are_needed(tmp_path):
     assert ("allocates the plan without any" in text) == (not record["pins"] and record["loop"]["asPlanned"])
 
 
-@pytest.mark.parametrize("more", [[], ["--split"]])
-def test_pins_place_as_many_pods_as_planned(more, tmp_path):
-    """Six of eight were planned; 4 were placed, and 5 with --split."""
+@pytest.mark.parametrize(("more", "as_planned"), [([], 5), pytest.param(["--split"], 6, marks=pytest.mark.long)])
+def test_pins_place_as_many_pods_as_planned(more, as_planned, tmp_path):
+    """Six of eight were planned; 4 were placed. A template for each sort of replica serves all six as planned."""
     status, record = export(tmp_path, "sample:mi300x", "s119.dralab.yaml", "--replicas", "8", *more)
-    assert (status, record["loop"]["placed"]) == (1, 6)
+    assert (status, record["loop"]["placed"], record["loop"]["kept"]) == (1, 6, as_planned)
+    assert record["loop"]["asPlanned"] == (as_planned == 6)
+
+
+@pytest.mark.parametrize("cluster", ["sample:oke-gb200", "sample:eks-p4d"])
+@pytest.mark.parametrize("claim", ["gb-first.dralab.yaml", "gpu-first.dralab.yaml"])
+def test_a_manifest_that_is_not_served_as_planned_exits_1_and_so_does_check(cluster, claim, tmp_path, capsys):
+    """`--allow-worse` exits 0 in both commands; a manifest that is served as planned exits 0 without it."""
+    found = []
+    for allowed in ([], ["--allow-worse"]):
+        folder = str(tmp_path / "out")
+        exported = main(["export", cluster, "--claim", str(REPRO / claim), "--dir", folder, *allowed])
+        found.append((exported, main(["check", cluster, folder, *allowed])))
+    record = json.loads((tmp_path / "out" / "plan.json").read_text())
+    served = record["loop"]["kept"]
+    assert found == ([(1, 1), (0, 0)] if not served else [(0, 0), (0, 0)]), capsys.readouterr().err
+    if cluster == "sample:oke-gb200":
+        assert (served, record["loop"]["wanted"]) == (0, 1)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from exhaustive_plans import random_fleet, random_sketch
 from small_claims import request
+from small_nodes import a_slice, cluster, gpu
 
 from dra_lab.authoring.names import object_name
 from dra_lab.cli import main
+from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.split import groups_of, tighten_in_groups
 from dra_lab.exports.tightening import tighten
+from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -19,6 +23,7 @@ from dra_lab.planner.fleet import plan_fleet
 from dra_lab.sources import load_cluster
 
 R136 = KubernetesRelease("1.36")
+GPU = "gpu.nvidia.com"
 
 
 def planned(seed, name="w"):
@@ -86,3 +91,29 @@ def test_a_split_without_replicas_is_refused(tmp_path, options):
     claim = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
     assert main(["export", *claim, "--dir", str(tmp_path / "new"), *options]) == 2
     assert not (tmp_path / "new").exists()
+
+
+def mixed_alternatives():
+    """Return a fleet that is planned with four GPUs for one replica and two for another, on one node of six GPUs."""
+    on = cluster(a_slice(GPU, *(gpu(k, f"r{k // 3}") for k in range(6))))
+    subs = tuple(DeviceSubRequest(name=n, device_class_name=GPU, count=c) for n, c in (("four", 4), ("two", 2)))
+    drawn = ClaimSketch(name="w", requests=(DeviceRequest(name="gpu", first_available=subs),))
+    return on, plan_fleet(on, [Workload("w", (drawn,), 2)], release=R136, first_fit=False)
+
+
+def test_groups_have_the_same_alternatives_where_equal_nodes_are_not_enough():
+    """Replicas on one node are told apart by what they were planned with."""
+    on, plan = mixed_alternatives()
+    assert [w.name for w in groups_of(on, plan, R136).workloads] == ["w"]
+    groups = groups_of(on, plan, R136, alternatives=True)
+    assert [(w.name, w.replicas) for w in groups.workloads] == [("w-1", 1), ("w-2", 1)]
+
+
+def test_advice_is_what_was_not_tried():
+    """`--split` is advised only where it can be used and was not."""
+    on, plan = planned(10148)
+    missed = Loop(2, 1, runs="a run")
+    (split,) = (f for f in replace(tighten(on, plan, R136, seeds=3), loop=missed).findings if f.rule == "not-tightened")
+    parts = tighten_in_groups(on, plan, R136, seeds=3).tightened
+    (tried,) = (f for f in replace(parts, loop=missed).findings if f.rule == "not-tightened")
+    assert ("--split" in split.advice, "--split" in tried.advice) == (True, False)
