@@ -127,7 +127,7 @@ def check_lists(cluster: Cluster) -> Iterator[Finding]:
     for driver, count in sorted(drivers.items()):
         message = f"{count} devices have list-typed attributes"
         advice = (
-            f"The API server keeps lists only with the gate {LIST_ATTRIBUTES} (alpha), so the gate counts as on. "
+            f"API servers keep lists from 1.36 on, with the gate {LIST_ATTRIBUTES} (alpha), so it counts as on there. "
             f"--feature-gates {LIST_ATTRIBUTES}=false plans without it."
         )
         yield Finding("list-attributes", Severity.NOTE, driver, message, advice)

@@ -37,17 +37,34 @@ _OFF = (
     "DRAPartitionableDevicesType",
 )
 GATES = (*_SINCE, *_OFF)
+_COMES_WITH: dict[str, str] = {
+    "DRADeviceTaintRules": "1.35",
+    "DRAListTypeAttributes": "1.36",
+    "DRANodeAllocatableResources": "1.36",
+    "DRAResourcePoolStatus": "1.36",
+    "DRAWorkloadResourceClaims": "1.36",
+    "DRAFractionalCapacityRange": "1.37",
+    "DRADerivedAttributes": "1.37",
+    "DRADeviceCompatibilityGroups": "1.37",
+    "DRAOptionalNodeOperations": "1.37",
+    "DRAPartitionableDevicesType": "1.37",
+}
+"""The first release that has a gate, where that is not 1.34 (dra-semantics 1.2)."""
 LIST_ATTRIBUTES = "DRAListTypeAttributes"
 """The gate of list-typed attributes (KEP-5491): the API server keeps a list only where it is on."""
-LISTS_SINCE = "1.36"
-"""The first release that has the gate LIST_ATTRIBUTES."""
+
+
+def has_gate(version: str, gate: str) -> bool:
+    """Say whether a release has a feature gate of DRA, on or off."""
+    return RELEASES.index(version) >= RELEASES.index(_COMES_WITH.get(gate, RELEASES[0]))
 
 
 @dataclass(frozen=True)
 class KubernetesRelease:
     """A release such as `1.36` with its default feature gates, some of them overridden by name in `gates`.
 
-    Raises InputError for a release outside 1.34 to 1.37 and for an unknown gate.
+    Raises InputError for a release outside 1.34 to 1.37 and for a gate that the release does not have: its API server
+    and kube-scheduler would not start with it.
     """
 
     version: str = DEFAULT_RELEASE
@@ -62,6 +79,9 @@ class KubernetesRelease:
                 near = get_close_matches(gate, GATES, 1)
                 advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(GATES))}"
                 raise InputError(f"feature gate {gate!r} is not one of DRA's; {advice}")
+            if not has_gate(self.version, gate):
+                message = f"Kubernetes {self.version} has no feature gate {gate}, so kube-scheduler does not start"
+                raise InputError(f"{message}. Leave it out, or choose release {_COMES_WITH[gate]} or later")
 
     def enabled(self, gate: str) -> bool:
         """Say whether a feature gate is on: the override if there is one, else the release's default."""
@@ -87,6 +107,10 @@ class KubernetesRelease:
         """
         return self.enabled(LIST_ATTRIBUTES) and self.is_at_least("1.37")
 
+    def links_lists(self, *, must: bool) -> bool:
+        """Say whether a link compares lists: a must-link as constraints do, a preference as the lists are meant."""
+        return self.matches_lists if must else self.enabled(LIST_ATTRIBUTES)
+
     def __str__(self) -> str:
         """Return the version, with the overridden gates when there are any."""
         gates = ",".join(f"{name}={str(value).lower()}" for name, value in sorted(self.gates.items()))
@@ -103,7 +127,7 @@ def release_of(given: KubernetesRelease | str | None, default: str, *, lists: bo
     if given is not None and not isinstance(given, KubernetesRelease | str):
         raise InputError(f"a release is a version such as {DEFAULT_RELEASE!r} or a KubernetesRelease, not {given!r}")
     found = given if isinstance(given, KubernetesRelease) else KubernetesRelease(default if given is None else given)
-    if lists and LIST_ATTRIBUTES not in found.gates and found.is_at_least(LISTS_SINCE):
+    if lists and LIST_ATTRIBUTES not in found.gates and has_gate(found.version, LIST_ATTRIBUTES):
         return KubernetesRelease(found.version, {**found.gates, LIST_ATTRIBUTES: True})
     return found
 

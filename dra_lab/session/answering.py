@@ -11,7 +11,7 @@ from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, has_gate
 from dra_lab.model.sketch import ClaimSketch, Drawing
 from dra_lab.planner.waiting import WaitingBar
 from dra_lab.session.events import Events
@@ -70,7 +70,10 @@ class Answering:
         return self._release_for(self.cluster, self.drawing)
 
     def _release_for(self, cluster: Cluster, drawing: Drawing) -> KubernetesRelease:
-        return cluster.target_release(KubernetesRelease(drawing.release or cluster.default_release, self.feature_gates))
+        version = drawing.release or cluster.default_release
+        # Another release than the first may not have a gate that was given.
+        gates = {gate: on for gate, on in self.feature_gates.items() if has_gate(version, gate)}
+        return cluster.target_release(KubernetesRelease(version, gates))
 
     @property
     def stale(self) -> bool:

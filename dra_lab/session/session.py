@@ -64,9 +64,10 @@ class Session(Answering):
         version = release.version if isinstance(release, KubernetesRelease) else release
         drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals)
         own = release.gates if isinstance(release, KubernetesRelease) else {}
-        self.feature_gates = KubernetesRelease(gates={**own, **(feature_gates or {})}).gates
         self.history: History[ClaimSketch] = History(drawing.sketch)
         self.cluster, self.drawing, self.problem = first_cluster(cluster, drawing, node)
+        gates = {**own, **(feature_gates or {})}
+        self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates
         self._answer_anew()
 
     # -- what is shown

@@ -30,7 +30,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.overlay import Overlay, OverlayPlace
 from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools, nodes_seeing
 from dra_lab.model.shelf import Earlier
-from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_value, shared_place, shared_value
+from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_number, level_value, shared_place, shared_value
 
 __all__ = [
     "LEVEL_FIELDS",
@@ -39,6 +39,7 @@ __all__ = [
     "SkippedDevice",
     "is_place_known",
     "kinds",
+    "level_number",
     "level_value",
     "localities",
     "shared_place",
@@ -308,8 +309,7 @@ def _place(found: tuple[str, AttributeValue] | None) -> Place | None:
         value = value[0]
     if isinstance(value, bool):
         return None
-    # "0" and 0 are the same NUMA node; a root such as pci0000:10 is never all digits.
-    return Place(int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value, name)
+    return Place(level_number(value), name)
 
 
 def _fill(found: Sequence[Locality], member: str, shared: str, words: str) -> list[Locality]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
+from dra_lab.model.numbers import unsigned_number
 
 LEVEL_FIELDS: Mapping[str, str] = MappingProxyType(
     {"switch": "switch", "pcieRoot": "pcie_root", "numaNode": "numa_node", "socket": "socket"}
@@ -58,6 +59,12 @@ class Locality:
     def known(self) -> bool:
         """Say whether any level is known."""
         return any(self.place(level) is not None for level in LEVEL_FIELDS)
+
+
+def level_number(value: str | int) -> str | int:
+    """Return a value at a level, a text of digits as its number: "0" and 0 are the same NUMA node."""
+    number = unsigned_number(value) if isinstance(value, str) else None
+    return value if number is None else number
 
 
 def level_value(locality: Locality, where: str, device: Device) -> str | int | None:
