@@ -92,3 +92,10 @@ def test_typed_values_are_decoded_at_one_door():
     )
     sources = [path for path in (ROOT / "dra_lab").rglob("*.py") if path.name != "decoding.py"]
     assert [str(path.relative_to(ROOT)) for path in sources if unsafe.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_digits_are_those_of_ascii():
+    """`isdigit` and its kin take the digits of every script; `dra_lab.model.numbers` reads 0 to 9 alone."""
+    sources = [path for path in (ROOT / "dra_lab").rglob("*.py") if "_generated" not in path.name]
+    lax = re.compile(r"\.is(?:digit|decimal|numeric)\b")
+    assert [str(path.relative_to(ROOT)) for path in sources if lax.search(path.read_text(encoding="utf-8"))] == []

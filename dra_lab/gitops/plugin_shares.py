@@ -10,6 +10,7 @@ from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.gitops.plugin_requests import PluginRequest, unreadable_amounts
 from dra_lab.gitops.pods import PodTemplate
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.numbers import unsigned_number
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 
@@ -233,7 +234,7 @@ def _not_whole(labels: Mapping[str, object]) -> str:
         if str(labels.get(name, "none")) not in ("none", ""):
             return f"{name}={labels[name]}"
     replicas, product = str(labels.get(_REPLICAS_LABEL, "")), str(labels.get(_PRODUCT_LABEL, ""))
-    if replicas.isascii() and replicas.isdigit() and int(replicas) > 1:
+    if (unsigned_number(replicas) or 0) > 1:
         return f"{_REPLICAS_LABEL}={replicas}"
     if product.endswith("-SHARED") or "-MIG-" in product:
         return f"{_PRODUCT_LABEL}={product}"

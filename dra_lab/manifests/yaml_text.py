@@ -12,6 +12,7 @@ import yaml
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
 from dra_lab.manifests.shell_lines import shell_lines, shell_message
+from dra_lab.model.numbers import unsigned_number
 
 MAX_YAML_BYTES = 256 * 2**20
 """Larger YAML is refused: it would take minutes; JSON is the form for bulk."""
@@ -265,8 +266,9 @@ def _child(node: Any, step: str) -> Any:
     if isinstance(node, yaml.MappingNode):
         # of a key that is there twice, the last one counts
         return next((value for key, value in reversed(node.value) if getattr(key, "value", None) == step), None)
-    if isinstance(node, yaml.SequenceNode) and step.isdigit() and int(step) < len(node.value):
-        return node.value[int(step)]
+    at = unsigned_number(step)
+    if isinstance(node, yaml.SequenceNode) and at is not None and at < len(node.value):
+        return node.value[at]
     return None
 
 

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from dra_lab.errors import SemverError
+from dra_lab.model.numbers import unsigned_number
 
 _IDENTIFIER = r"(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)"
 _TEXT = re.compile(
@@ -27,5 +28,5 @@ def semver_key(text: str) -> SemverKey:
     if match is None:
         raise SemverError(f"{text[:64]!r} is not a semantic version; write three numbers, for example 1.2.0")
     parts = match[4].split(".") if match[4] else []
-    pre = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
+    pre = tuple((1, 0, part) if (n := unsigned_number(part)) is None else (0, n, "") for part in parts)
     return int(match[1]), int(match[2]), int(match[3]), not pre, pre

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from dra_lab.model.numbers import unsigned_number
+
 _LITERAL = re.compile(
     r"""//[^\n]*
     |(?<![\w"'])(?P<prefix>[rRbB]{0,2})(?P<quote>\"\"\"|'''|"|')(?P<body>(?:\\.|(?!(?P=quote)).)*)(?P=quote)
@@ -24,7 +26,7 @@ def replace_in_cel(expression: str, scrub: Callable[[str], str]) -> str:
 def _replaced(found: re.Match[str], scrub: Callable[[str], str]) -> str:
     if found["number"] is not None:
         new = scrub(found["number"])
-        return new if new.isdecimal() else found["number"]
+        return found["number"] if unsigned_number(new) is None else new
     if found["quote"] is None:
         return ""
     body = found["body"]

@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
+from dra_lab.model.numbers import unsigned_number
+
 MEMBERS = ("node", "pool", "host")
 """Kinds whose names mean one thing wherever they stand: the same text has the same pseudonym in all of them."""
 
@@ -121,7 +123,7 @@ class Names:
     def _new_literal(self, text: str, staying: str) -> str:
         """Return a literal under pseudonyms; one that stands so in a value that stays is left, as it selects it."""
         replaced = text in self._members or text in self._values
-        if text.isdecimal() and text in self.tables.get("number", {}):
+        if unsigned_number(text) is not None and text in self.tables.get("number", {}):
             return self.tables["number"][text]
         if text in staying and not replaced:
             return text
@@ -205,7 +207,7 @@ def _inside_texts(members: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, pseudonym in members.items():
         for form in (name.split(".", 1)[0], name.replace(".", "-"), name):
-            if len(form) > 2 and not form.isalpha() and not form.isdigit():
+            if len(form) > 2 and not form.isalpha() and unsigned_number(form) is None:
                 found.setdefault(form, pseudonym)
     whole = {**found, **{name: members[name] for name in found if name in members}}
     return {name.lower(): pseudonym for name, pseudonym in whole.items()}

@@ -13,6 +13,7 @@ from dra_lab.exports.sentences import given_up
 from dra_lab.manifests.kyaml import in_kyaml, is_kyaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.numbers import unsigned_number
 from dra_lab.model.plan import Suggestion
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -239,8 +240,8 @@ class PlanView(LitWidget):
             self._session.order_goals([str(goal) for goal in goals])
 
     def _asked_apply_suggestion(self, message: Mapping[str, Any]) -> None:
-        plan, number = latest_plan(self._session), str(message.get("id", ""))
-        if self._session is None or plan is None or not number.isdigit() or int(number) >= len(plan.suggestions):
+        plan, number = latest_plan(self._session), unsigned_number(str(message.get("id", "")))
+        if self._session is None or plan is None or number is None or number >= len(plan.suggestions):
             return
         if plan.sketch != self._session.sketch:
             raise SketchError("the drawing has changed since this was suggested; wait for the new answer")

@@ -7,7 +7,7 @@ import pytest
 from dra_lab.cli import main
 from dra_lab.errors import InputError, QuantityError, SemverError, SourceError
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta, node_matches
-from dra_lab.model.numbers import whole_number
+from dra_lab.model.numbers import unsigned_number, whole_number
 from dra_lab.model.quantity import canonical_quantity, parse_quantity
 from dra_lab.model.release import DEFAULT_RELEASE, release_of_kubelet
 from dra_lab.model.semver import semver_key
@@ -74,3 +74,9 @@ def test_errors_of_digits_are_errors_of_input():
     """Both kinds are InputError, which every command prints as one line."""
     assert issubclass(QuantityError, InputError)
     assert issubclass(SemverError, InputError)
+
+
+@pytest.mark.parametrize(("text", "number"), [("12", 12), ("-3", None), ("+3", None), ("", None), ("٣", None)])
+def test_an_unsigned_number_has_digits_alone(text, number):
+    """A sign is no part of it."""
+    assert unsigned_number(text) == number

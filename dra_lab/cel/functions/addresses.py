@@ -10,6 +10,7 @@ from cel_expr_python import cel
 
 from dra_lab.cel.functions.declare import SCALARS, Declarations
 from dra_lab.cel.values import CIDR, IP, kind_of, message
+from dra_lab.model.numbers import unsigned_number
 
 _T = cel.Type
 Address = IPv4Address | IPv6Address
@@ -27,12 +28,13 @@ def _address(text: str) -> Address:
 
 def _prefix(text: str) -> tuple[Address, int]:
     head, slash, length = text.partition("/")
-    if not slash or not length.isdigit() or (len(length) > 1 and length.startswith("0")):
+    bits = unsigned_number(length)
+    if not slash or bits is None or (len(length) > 1 and length.startswith("0")):
         raise ValueError(f"network address parse error during conversion from string: {text[:64]!r}")
     address = _address(head)
-    if int(length) > address.max_prefixlen:
+    if bits > address.max_prefixlen:
         raise ValueError(f"network address parse error during conversion from string: {text[:64]!r}")
-    return address, int(length)
+    return address, bits
 
 
 def _network(text: str) -> Network:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.model.numbers import unsigned_number
 from dra_lab.sources.foreign.hwloc_walk import Place, Walk, visit
 from dra_lab.sources.foreign.inventory import (
     INFINIBAND,
@@ -53,7 +54,8 @@ def read_hwloc(root: Element, source: str) -> Inventory:
     machine = next(root.named("object"), None)
     if root.tag != "topology" or machine is None:
         raise SourceError("this is no hwloc XML: a <topology> with an <object> is expected", origin=Origin(source))
-    major = int(version.partition(".")[0]) if version.partition(".")[0].isdecimal() else 1
+    written = unsigned_number(version.partition(".")[0])
+    major = 1 if written is None else written
     walk = Walk(source, bits=major >= 3)
     visit(walk, machine, Place())
     findings: list[Finding] = []
@@ -152,8 +154,8 @@ def _device(
         facts["numaNode"] = Fact(numa.numa_node, place)
         if numa.socket is not None:
             facts["socket"] = Fact(numa.socket, place)
-    elif at.package.isdecimal() and at.place is not None:
-        facts["socket"] = Fact(int(at.package), walk.origin(at.place))
+    elif (package := unsigned_number(at.package)) is not None and at.place is not None:
+        facts["socket"] = Fact(package, walk.origin(at.place))
     return InventoryDevice(kind, _name(facts, address), walk.origin(element), facts)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.model.numbers import unsigned_number
 from dra_lab.sources.foreign.inventory import MAX_BYTES, CpuNode, Fact, Inventory, InventoryDevice, list_numbers
 from dra_lab.sources.foreign.topo_matrix import (
     NVLINK,
@@ -21,7 +22,7 @@ from dra_lab.sources.foreign.topo_matrix import (
 
 FORMAT = "nvidia-smi topo -m"
 
-_GPU = re.compile(r"GPU\d+")
+_GPU = re.compile(r"GPU\d+", re.ASCII)
 _NODES_OF_A_GPU = 8
 """NUMA nodes that NVIDIA's driver makes of one GPU's memory: one, and one for each of seven MIG instances."""
 
@@ -98,8 +99,8 @@ def _nodes_with_cpus(matrix: Matrix) -> dict[str, tuple[int, ...]]:
     nodes = {name: _affinity(matrix, name) for name in matrix.names}
     cpus = {name: tail.get("CPU Affinity", "") for name, tail in matrix.tails.items()}
     alone = {(found[0], cpus[name]) for name, found in nodes.items() if len(found) == 1}
-    memory = {int(cell) for tail in matrix.tails.values() if (cell := tail.get("GPU NUMA ID", "")).isdecimal()}
-    lowest = min(memory, default=None)
+    memory = (unsigned_number(tail.get("GPU NUMA ID", "")) for tail in matrix.tails.values())
+    lowest = min((number for number in memory if number is not None), default=None)
     for name, found in nodes.items():
         if len(found) > 1:
             host = tuple(node for node in found if lowest is None or node < lowest)

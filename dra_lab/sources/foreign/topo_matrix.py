@@ -20,14 +20,14 @@ SAME_NODE = (*SAME_ROOT, "NODE")
 
 # SOC is how tools before 2017 spelt SYS.
 _LETTERS = (*SAME_NODE, "SYS", "SOC", "X")
-NVLINK = re.compile(r"NV\d+")
+NVLINK = re.compile(r"NV\d+", re.ASCII)
 # the escape itself is often lost in copies, or spelt ^[
 _ESCAPES = re.compile(r"(?:\x1b|\^\[)?\[[0-9;]{0,8}m|\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 _ADVICE = "save it anew with: nvidia-smi topo -m > topo.txt"
-_GPU_TABLE = re.compile(r"\d+|XGMI|PCIE|True|False").fullmatch
+_GPU_TABLE = re.compile(r"\d+|XGMI|PCIE|True|False", re.ASCII).fullmatch
 """Cells of `rocm-smi --showtopo`: weights, hops, link types, access."""
 _TAIL = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
-_LEGEND_ROW = re.compile(r"\s*(NIC\d+)\s*:\s*(\S+)")
+_LEGEND_ROW = re.compile(r"\s*(NIC\d+)\s*:\s*(\S+)", re.ASCII)
 
 
 def looks_like_topo(text: str) -> bool:
