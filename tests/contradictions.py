@@ -39,7 +39,7 @@ TEXT: tuple[Pair, ...] = (
     Pair(
         "a workload fits, and kube-scheduler gives up its pod",
         r"^(?P<subject>\S+/\S+)[^:\n]*: fits$",
-        rf"^(?:error|warning): .*\b(?P<subject>[A-Z]\w+/[\w.-]+)\b.*(?:{_GIVEN_UP})",
+        rf"^(?:error|warning): .*\b(?P<subject>[A-Z]\w+/[\w.:\[\]-]*\w)\b.*(?:{_GIVEN_UP})",
     ),
     Pair("everything fits, and a pod is given up", _ALL_FIT, _GIVEN_UP),
     Pair(

@@ -179,7 +179,7 @@ def workloads_of(
         cluster = pod.cluster
         told += pod.findings
         places.add(pod.nodes)
-        base = pod.subject.partition("/")[2] or "-".join(pod.claims) or "claim"
+        base = pod.subject.partition(":")[0].rpartition("/")[2] or "-".join(pod.claims) or "claim"
         taken = {workload.name for workload in found}
         name = next(name for name in chain((base,), (f"{base}-{n}" for n in count(2))) if name not in taken)
         found.append(Workload(name, tuple(pod.claims.values()), number))

@@ -17,7 +17,7 @@ from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, pl
 from dra_lab.gitops.fits import Question
 from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.node_filter import only_nodes
-from dra_lab.gitops.pods import PodTemplate, pod_templates
+from dra_lab.gitops.pods import PodTemplate, pod_templates, subjects_of
 from dra_lab.gitops.references import (
     DEFAULT_NAMESPACE,
     Claims,
@@ -42,7 +42,7 @@ _SOME = 6
 class AskedPod:
     """A pod as it was asked for: its claims by their name in the pod, in the pod's order.
 
-    `subject` is `Kind/name` of the workload, "" for claims without one; `allocated` are claims of the pod that the
+    `subject` names the workload (`subjects_of`), "" for claims without one; `allocated` are claims of the pod that the
     cluster has and that hold devices already; `nodes` those on which the pod may run by its own words, None for all;
     `replicas` is how many pods its workload runs; `shared` are the claims that all of them share (ResourceClaims, which
     are allocated once), `named` these by namespace and name; `cluster` has the DeviceClasses of the file.
@@ -104,24 +104,24 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
         raise SourceError(f"the folder {str(source)!r} holds no claim and no pod with claims")
     if not pods:
         return _without_pod(claims, complete)
-    return _of_pod(_chosen(source, pods, pod), claims, complete, release)
+    return _of_pod(*_chosen(source, pods, pod), claims, complete, release)
 
 
-def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> PodTemplate:
-    """Return the workload of a name (`name`, `Kind/name` or `Kind/name:path`), or the only one. Raises InputError."""
-    found = [pod for pod in pods if not wanted or wanted in _names(pod)]
+def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> tuple[PodTemplate, str]:
+    """Return the workload of a name, or the only one, and what it is called among all. Raises InputError.
+
+    A name is `name`, `Kind/name`, or what `subjects_of` gives.
+    """
+    names = [(pod.document.name, pod.subject, subject) for pod, subject in zip(pods, subjects_of(pods), strict=True)]
+    found = [number for number, own in enumerate(names) if not wanted or wanted in own]
     if len(found) == 1:
-        return found[0]
-    among = found or pods
-    labels = [next((n for n in _names(pod) if sum(n in _names(o) for o in among) == 1), pod.subject) for pod in among]
+        return pods[found[0]], names[found[0]][-1]
+    among = [names[number] for number in found] or names
+    labels = [next((name for name in own if sum(name in other for other in among) == 1), own[-1]) for own in among]
     some = ", ".join(labels[:_SOME]) + (" ..." if len(labels) > _SOME else "")
     number = "1 workload" if len(among) == 1 else f"{len(among)} workloads"
     why = f"there is no workload {wanted!r} in {source}, which" if wanted and not found else str(source)
     raise InputError(f"{why} holds {number} ({some}); choose one with --pod NAME, for example --pod {labels[0]}")
-
-
-def _names(pod: PodTemplate) -> tuple[str, ...]:
-    return pod.document.name, pod.subject, f"{pod.subject}:{pod.path}"
 
 
 def classes_beside(source: str | Path, cluster: Cluster) -> Cluster:
@@ -167,7 +167,7 @@ def _without_pod(claims: Claims, cluster: Cluster) -> AskedPod:
     return AskedPod("", sketches, cluster, findings=(told,))
 
 
-def _of_pod(pod: PodTemplate, claims: Claims, cluster: Cluster, release: KubernetesRelease) -> AskedPod:
+def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, release: KubernetesRelease) -> AskedPod:
     held = held_claims(cluster)
     namespace = pod.document.namespace or DEFAULT_NAMESPACE
     findings = list(check_references(pod, claims, held))
@@ -191,11 +191,11 @@ def _of_pod(pod: PodTemplate, claims: Claims, cluster: Cluster, release: Kuberne
         sketches[EXTENDED] = sketch_of(extended, EXTENDED)
         without = plugin_nodes(pod, cluster)
         findings += plugin_findings(pod, sorted(without))
-    findings += unserved_findings(pod, cluster, release, pod.subject)
-    question = Question(pod.subject, pod.document.at(pod.path), sketches, spec=pod.spec, without=without)
+    findings += unserved_findings(pod, cluster, release, subject)
+    question = Question(subject, pod.document.at(pod.path), sketches, spec=pod.spec, without=without)
     admitted = frozenset(question.nodes(cluster))
     nodes = None if len(admitted) == len(cluster.node_names) else admitted
     shared = frozenset(entry.name for entry in pod.claims if entry.claim)
     named = frozenset((namespace, entry.claim) for entry in pod.claims if entry.claim)
     told = tuple(findings)
-    return AskedPod(pod.subject, sketches, cluster, tuple(allocated), nodes, pod.replicas, told, shared, named)
+    return AskedPod(subject, sketches, cluster, tuple(allocated), nodes, pod.replicas, told, shared, named)

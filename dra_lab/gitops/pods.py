@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,11 +50,36 @@ class PodTemplate:
         return f"{self.document.kind}/{self.document.name}"
 
     @property
+    def template(self) -> str:
+        """Return the path of the pod template, as `--template` takes it; of a Pod the path of its spec."""
+        return self.path.removesuffix(".spec")
+
+    @property
     def annotations(self) -> Mapping[str, Any]:
         """Return the annotations of the pods, empty where there are none."""
         template = self.path.removesuffix("spec").removesuffix(".")
         found = value_at(self.document.value, f"{template}.metadata.annotations")
         return found if isinstance(found, Mapping) else {}
+
+
+def subjects_of(pods: Sequence[PodTemplate]) -> tuple[str, ...]:
+    """Return what each of several pod templates is called: `Kind/name`, or more if that is the name of several.
+
+    Templates of one object have their path (`Kind/name:PATH`, as `--template` takes it), and objects of several
+    namespaces their namespace (`Kind/namespace/name`).
+    """
+    objects = {(pod.subject, pod.document.namespace) for pod in pods}
+    spaces = Counter(subject for subject, _ in objects)
+    names = [_in_namespace(pod) if spaces[pod.subject] > 1 else pod.subject for pod in pods]
+    count = Counter((name, pod.document.at("")) for name, pod in zip(names, pods, strict=True))
+    return tuple(
+        f"{name}:{pod.template}" if count[name, pod.document.at("")] > 1 else name
+        for name, pod in zip(names, pods, strict=True)
+    )
+
+
+def _in_namespace(pod: PodTemplate) -> str:
+    return f"{pod.document.kind}/{pod.document.namespace or 'default'}/{pod.document.name}"
 
 
 def pod_templates(document: Document) -> Iterator[PodTemplate]:

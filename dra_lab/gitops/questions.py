@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -18,7 +17,7 @@ from dra_lab.gitops.extended import (
     unserved_resources,
 )
 from dra_lab.gitops.fits import Question
-from dra_lab.gitops.pods import PodTemplate
+from dra_lab.gitops.pods import PodTemplate, subjects_of
 from dra_lab.gitops.references import CLAIM, Claims, claim_of, distinct_entries, held_key
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
@@ -40,15 +39,12 @@ def questions_of(
     claim is not asked for, as its reference has a finding; its other claims are asked for by themselves.
     """
     asked, used = [], set()
-    several = Counter(pod.document.at("") for pod in pods)
-    for pod in pods:
+    for pod, subject in zip(pods, subjects_of(pods), strict=True):
         question = _of_pod(pod, claims, cluster, release, findings, held)
         if question is None:
             continue
         used |= {id(claim) for entry in pod.claims if (claim := claim_of(pod, entry, claims)) is not None}
-        if several[pod.document.at("")] > 1:
-            question = replace(question, subject=f"{pod.subject} {pod.path.removesuffix('.spec')}")
-        asked.append(question)
+        asked.append(replace(question, subject=subject))
     for claim in claims.values():
         if id(claim) not in used:
             document = claim.document

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dra_lab.cli import main
 
@@ -98,3 +99,47 @@ def test_a_pod_of_a_file_without_pods_is_refused(tmp_path, capsys):
     path.write_text(PARTS[0])
     assert main(["plan", CLUSTER, "--claim", str(path), "--pod", "one"]) == 2
     assert "holds no pod" in capsys.readouterr().err
+
+
+GANG = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: gang}
+spec: {leaderWorkerTemplate: {size: 2, leaderTemplate: {spec: LEADER}, workerTemplate: {spec: WORKER}}}
+"""
+
+
+def test_templates_of_one_object_have_their_path(capsys, tmp_path):
+    """`plan` offers, `--pod` takes and `check` prints the same names for the templates of one object."""
+    specs = [POD.partition("spec:\n")[2] % {"count": count} for count in (1, 2)]
+    leader, worker = (json.dumps(yaml.safe_load(spec)) for spec in specs)
+    path = tmp_path / "gang.yaml"
+    path.write_text("---\n".join([*PARTS[:2], GANG.replace("LEADER", leader).replace("WORKER", worker)]))
+    assert main(["plan", CLUSTER, "--claim", str(path)]) == 2
+    said = capsys.readouterr().err
+    names = [f"LeaderWorkerSet/gang:spec.leaderWorkerTemplate.{part}Template" for part in ("leader", "worker")]
+    assert f"({', '.join(names)})" in said
+    assert [devices(capsys, "--claim", str(path), "--pod", name) for name in names] == [1, 2]
+    assert main(["check", CLUSTER, str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [name for name in names if f"{name}: fits" not in lines] == []
+
+
+def test_objects_of_two_namespaces_have_their_namespace(capsys, file):
+    """Two pods of one name in two namespaces can both be chosen."""
+    first = POD % {"name": "one", "count": 1}
+    other = first.replace("name: one", "name: one, namespace: b")
+    template = PARTS[0].replace("name: gpus-1", "name: gpus-1, namespace: b")
+    Path(file).write_text("---\n".join([PARTS[0], template, first, other]))
+    assert main(["plan", CLUSTER, "--claim", file]) == 2
+    assert "Pod/default/one, Pod/b/one" in capsys.readouterr().err
+    assert devices(capsys, "--claim", file, "--pod", "Pod/b/one") == 1
+
+
+def test_the_class_beside_a_template_is_planned(capsys, tmp_path):
+    """A file with a ResourceClaimTemplate and its DeviceClass, without a pod, is planned with that class."""
+    own = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: ours}\n"
+    own += "spec: {selectors: [{cel: {expression: \"device.driver == 'gpu.nvidia.com'\"}}]}\n"
+    path = tmp_path / "both.yaml"
+    path.write_text(f"{own}---\n{PARTS[1].replace('gpu.nvidia.com', 'ours')}")
+    assert devices(capsys, "--claim", str(path)) == 2

@@ -230,7 +230,7 @@ def test_several_pod_templates_of_one_object_are_told_apart(tmp_path):
     one += "resourceClaims: [{name: d, resourceClaimTemplateName: pair}]}}, replicas: 2}"
     job = f"apiVersion: batch.example/v1\nkind: GangJob\nmetadata: {{name: g}}\nspec: {{a: {one}, b: {one}}}\n"
     review = reviewed(tmp_path, claim=TEMPLATE, job=job)
-    assert [item.subject for item in review.reviewed] == ["GangJob/g spec.a.template", "GangJob/g spec.b.template"]
+    assert [item.subject for item in review.reviewed] == ["GangJob/g:spec.a.template", "GangJob/g:spec.b.template"]
     assert review.together is not None
     assert outcomes(review) == {"ResourceClaimTemplate/pair": "fits", "GangJob/g": "fits"}
 
