@@ -1,76 +1,97 @@
-"""No export leaves fewer pods running than no pins, announces what is not, or lets a search time out."""
+"""No export leaves fewer pods running than no pins, announces what is not, or lets a search take too long.
+
+The judge (`exported_runs`) reads the exported YAML anew and places the pods itself.
+"""
 
 from __future__ import annotations
 
+import random
+
 import pytest
+from exported_runs import LONGEST, Judge, kept, pods_of
 from random_exports import random_export
 
 from dra_lab.errors import DraLabError, ExportError
-from dra_lab.exports.arrivals import Arrivals
-from dra_lab.exports.loop import close_loop
-from dra_lab.exports.pod_kinds import pod_kind
-from dra_lab.exports.replay import LONGEST
-from dra_lab.exports.split import tighten_in_groups
-from dra_lab.exports.step_guard import guard_steps
-from dra_lab.exports.tightening import tighten
+from dra_lab.exports.bundle import Wanted
+from dra_lab.exports.targets import Target
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet import plan_fleet
+from dra_lab.session.outputs import fleet_bundle
 
 R136 = KubernetesRelease("1.36")
-FEW = 18
-MANY = 218
+ORDERS = 10
+MOST_DRAWN = 60
+REFUSED = ("kube-scheduler may need more than", "did not end in the time that there was")
+"""Why an export may write nothing: the time of a search."""
 
 
-def exported(seed):
-    """Return (cluster, plan, pins, run without pins) of a random export; None where it cannot be planned."""
-    cluster, workloads = random_export(seed)
+def planned(seed):
+    """Draw until at least one replica has a place; return the cluster and the plan."""
+    for further in range(MOST_DRAWN):
+        cluster, workloads = random_export(seed + 100_000 * further)
+        try:
+            plan = plan_fleet(cluster, workloads, release=R136, time_limit=10, first_fit=False)
+        except DraLabError:
+            continue  # drawings that the planner names as not supported are no case of an export
+        if plan.replicas:
+            return cluster, plan
+    raise AssertionError(f"nothing that can be planned in {MOST_DRAWN} drawings from {seed}")
+
+
+def exported(cluster, plan, judge, seed, **how):
+    """Return (files, what is announced, runs) of an export; None where none is written for a reason that is allowed."""
     try:
-        plan = plan_fleet(cluster, workloads, release=R136, time_limit=10, first_fit=False)
-    except DraLabError:
-        return None
-    if not plan.replicas:
-        return None
-    if seed % 4 == 0:
-        parts = tighten_in_groups(cluster, plan, R136, time_limit=10, seeds=4)
-        return cluster, plan, parts.plan, parts.tightened
-    return cluster, plan, plan, tighten(cluster, plan, R136, time_limit=10, seeds=4)
+        made = fleet_bundle(cluster, plan, Target(R136), Wanted("deployment"), **how)
+    except ExportError as error:
+        if any(reason in str(error) for reason in REFUSED):
+            return None
+        raise
+    pods = pods_of(made.texts)
+    assert len(pods) == sum(workload.replicas for workload in plan.workloads), seed
+    runs = [judge.run(pods, random.Random(f"{seed} {order}")) for order in range(ORDERS)]
+    return dict(made.texts), made.record["answer"]["asPlanned"], runs
 
 
 def holds(seed):
-    """Assert the three rules for one random export, on runs with other seeds than the export had."""
-    made = exported(seed)
-    if made is None:
-        return False
-    cluster, plan, written, pins = made
-    plain = close_loop(cluster, plan, R136, seeds=12)
-    pinned = close_loop(
-        cluster, written, R136, exported=pins.sketches, parts=pins.parts, affinity=pins.affinities, seeds=12
-    )
-    if not pinned.not_run and not plain.not_run:
-        assert pinned.placed >= plain.placed, (seed, pinned.sentence, plain.sentence)
-    if pins.loop.as_planned:
-        assert pinned.as_planned or pinned.not_run, (seed, pinned.sentence)
-    for number, workload in enumerate(written.workloads):
-        try:
-            found = guard_steps(pins.sketches[number], cluster, R136, affinity=pins.affinities[number], time_limit=10)
-        except ExportError:
-            continue
-        pod = pod_kind(cluster, R136, workload.name, found.sketches)
-        arrivals = Arrivals(cluster, [pod], R136, affinity=[found.affinity])
-        for names in arrivals.kinds.values():
-            if arrivals.admits(0, names[0]):
-                assert arrivals.taken(names[0], (), 0).seconds < LONGEST, (seed, names[0])
-    return True
+    """Assert the three rules for one random export; return how many exports were compared with one without pins."""
+    cluster, plan = planned(seed)
+    judge = Judge(cluster, R136)
+    plain = exported(cluster, plan, judge, seed)
+    pinned = exported(cluster, plan, judge, seed, tighten=True, split=seed % 2 == 0)
+    for files, as_planned, runs in filter(None, (plain, pinned)):
+        assert not any(run.failed for run in runs), (seed, runs[0].failed, sorted(files))
+        assert max(run.longest for run in runs) <= LONGEST, seed
+        for run in runs if as_planned else ():
+            good, wanted = kept(judge, plan, run)
+            assert good == wanted, (seed, good, wanted, sorted(files))
+    if plain is None or pinned is None:
+        return 0
+    if plain[0] != pinned[0]:
+        fewest, most = min(len(run.served) for run in pinned[2]), max(len(run.served) for run in plain[2])
+        assert fewest >= most, (seed, fewest, most)
+    return 1
 
 
-@pytest.mark.parametrize("few", range(0, FEW, 6))
+@pytest.mark.parametrize("few", range(0, 40, 5))
 def test_random_exports_keep_what_they_announce(few):
-    """Of samples, drawings and numbers of replicas at random: in the worst order of nodes."""
-    assert sum(holds(seed) for seed in range(few, few + 6))
+    """Of samples, drawings and numbers of replicas at random, in random orders of pods and of nodes."""
+    assert sum(holds(seed) for seed in range(few, few + 5)) == 5
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("few", range(FEW, MANY, 10))
+@pytest.mark.parametrize("few", range(1_000, 1_300, 10))
 def test_many_random_exports_keep_what_they_announce(few):
     """The same with further seeds."""
-    assert sum(holds(seed) for seed in range(few, few + 10))
+    assert sum(holds(seed) for seed in range(few, few + 10)) >= 9
+
+
+def test_the_judge_sees_what_is_not_as_planned():
+    """Of an export that is not announced as planned, it finds an order that serves fewer; with pins it finds none."""
+    cluster, plan = planned(2)
+    judge = Judge(cluster, R136)
+    found = []
+    for tighten in (False, True):
+        _, as_planned, runs = exported(cluster, plan, judge, 2, tighten=tighten)
+        worst, wanted = min(kept(judge, plan, run) for run in runs)
+        found.append((as_planned, worst == wanted))
+    assert found == [(False, False), (True, True)]
