@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dra_lab import Session, load_cluster, samples
@@ -70,6 +72,52 @@ def test_a_claim_with_both_ways_to_ask_is_told(tmp_path):
     both = ", firstAvailable: [{name: a, deviceClassName: gpu.nvidia.com}]"
     (finding,) = told(tmp_path, SLICE % ("s", "n1", "{int: 1}", "{int: 2}"), CLAIM % both)
     assert finding.subject == "ResourceClaim/one"
+
+
+ODD = {
+    "long-text": ("{a: {int: 1}}", "{a: {string: %s}}" % ("x" * 65), "too long"),
+    "no-version": ("{a: {int: 1}}", "{a: {version: one}}", "no version"),
+    "wrong-key": ("{a: {int: 1}}", "{a-b: {int: 1}}", "attributes"),
+}
+
+
+def sliced(node, attributes, *, name="gpu-0"):
+    """A slice of one device."""
+    return (
+        (SLICE % (f"s-{node}", node, "{int: 1}", "{int: 1}"))
+        .replace("attributes: {a: {int: 1}}", f"attributes: {attributes}")
+        .replace("gpu-0", name)
+    )
+
+
+@pytest.mark.parametrize(("right", "wrong"), [case[:2] for case in ODD.values()], ids=ODD)
+def test_every_rule_of_admission_is_told_with_its_number_of_objects(right, wrong, tmp_path):
+    """Three slices with one mistake are one finding that counts them; a slice that is right adds none."""
+    (finding,) = told(tmp_path, sliced("n0", right), *(sliced(f"n{at}", wrong) for at in (1, 2, 3)))
+    assert ("refuses these 3 objects" in finding.advice, "spec.devices[0].attributes" in finding.origin.path) == (
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize("name", ["GPU-0", "g" * 64, "gpu-1"])
+def test_a_device_name_that_the_api_server_refuses_is_told(name, tmp_path):
+    """Not in lower case, too long, or there twice."""
+    assert len(told(tmp_path, sliced("n1", "{a: {int: 1}}", name=name))) == 1
+
+
+def test_a_class_that_the_api_server_refuses_is_told(tmp_path):
+    """A class whose selector does not compile."""
+    bad = CLASS.replace("spec: {}", "spec: {selectors: [{cel: {expression: 'device.'}}]}").replace("gpu.", "other.")
+    (finding,) = told(tmp_path, bad, SLICE % ("s", "n1", "{int: 1}", "{int: 2}"))
+    assert finding.subject.startswith("DeviceClass/")
+
+
+def test_what_an_api_server_admitted_is_not_looked_at(tmp_path):
+    """A cluster that was read live has passed admission there, by its own release and gates."""
+    (tmp_path / "cluster.yaml").write_text(CLASS + SLICE % ("s", "n1", "{int: 1}", REFUSED[0]))
+    live = replace(load_cluster(tmp_path / "cluster.yaml"), resource_versions={"resourceslices": "7"})
+    assert [finding for finding in check_cluster(live) if finding.rule.startswith("api-")] == []
 
 
 def test_the_terminal_and_the_notebook_tell_it_once(tmp_path, capsys):
