@@ -24,7 +24,7 @@ from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _MAX_TEXT = 64
-_NONE = (None,) * 7
+_NONE = (None,) * 5
 _OWNERS = "metadata.ownerReferences"
 """Published objects often lack the UIDs of their owners, which no plan depends on."""
 _VALUE = re.compile(r"^.* is invalid: ", re.DOTALL)
@@ -150,7 +150,13 @@ class _Shapes:
             "s"
             if (text := a.string) is not None
             and len(text) <= _MAX_TEXT
-            and (a.int_, a.bool_, a.version, a.ints, a.bools, a.strings, a.versions) == _NONE
+            and a.int_ is None
+            and a.bool_ is None
+            and a.version is None
+            and a.ints is None
+            and a.bools is None
+            and a.strings is None
+            and a.versions is None
             and text.isascii()
             else of(a)
             for a in attributes.values()
@@ -159,7 +165,7 @@ class _Shapes:
 
     def _of_attribute(self, a: DeviceAttribute) -> Hashable:
         """Return the kind of an attribute's value: a letter for one that is right, else what is wrong with it."""
-        if (a.string, a.ints, a.bools, a.strings, a.versions) == _NONE[:5]:
+        if (a.string, a.ints, a.bools, a.strings, a.versions) == _NONE:
             if a.version is not None:
                 return self._of_version(a.version) if (a.int_, a.bool_) == (None, None) else self._of_odd(a)
             if (a.int_ is None) != (a.bool_ is None):
