@@ -221,8 +221,7 @@ def _alpha(link: Link, choice: AttributeChoice) -> Finding:
 
 def _notes(sketch: ClaimSketch, link: Link, choice: AttributeChoice, release: KubernetesRelease) -> Iterator[Finding]:
     for end, count in choice.lacking.items():
-        why = choice.reason or f"they do not publish {choice.name}"
-        message = f"{count} of the devices that {end} may mean are never chosen: {why}"
+        message = f"{count} of the devices that {end} may mean do not publish {choice.name}; they are never chosen"
         yield Finding("attribute-missing", Severity.NOTE, link.name, message)
     everything = _all_ends(sketch, link)
     if everything:

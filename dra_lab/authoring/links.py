@@ -119,7 +119,7 @@ def _choose(ends: Ends, where: str, release: KubernetesRelease) -> AttributeChoi
     if where not in LEVELS:
         have = {end: _count(found, where, release) for end, found in ends.items()}
         sides = {end: (where,) * bool(count) for end, count in have.items()}
-        return AttributeChoice(where, _as_lists(ends, where, release), sides, _missing(ends, have))
+        return AttributeChoice(where, "", sides, _missing(ends, have))
     published_by = {end: _names_at(found, where, release) for end, found in ends.items()}
     sides = {end: tuple(counts) for end, counts in published_by.items()}
     if any(not found.devices for found in ends.values()):
@@ -128,7 +128,7 @@ def _choose(ends: Ends, where: str, release: KubernetesRelease) -> AttributeChoi
         return AttributeChoice(standard if where in ("pcieRoot", "numaNode") else "", "no device matches", sides)
     common = [name for name in _in_order(published_by.values()) if _one_type(ends.values(), name)]
     if not common:
-        return AttributeChoice("", _as_lists(ends, where, release) or _why_none(ends, sides, where), sides)
+        return AttributeChoice("", _why_none(ends, sides, where), sides)
     missing = {name: _missing(ends, {e: counts[name] for e, counts in published_by.items()}) for name in common}
     best = min(common, key=lambda name: (sum(missing[name].values()), common.index(name)))
     return AttributeChoice(best, "", sides, missing[best])
@@ -168,24 +168,6 @@ def _in_order(sides: Iterable[Mapping[str, int]]) -> list[str]:
 def _one_type(ends: Iterable[Candidates], name: str) -> bool:
     shapes = [shape for found in ends for shape in found.shapes if name in shape.attributes]
     return len({shape.attributes[name][0].rstrip("s") for shape in shapes}) == 1
-
-
-def _as_lists(ends: Ends, where: str, release: KubernetesRelease) -> str:
-    """Return which ends publish a place only as a list that constraints of the release do not compare; "" for none."""
-    if release.matches_lists:
-        return ""
-    listed_ends = [end for end, found in ends.items() if any(_is_list(shape, where) for shape in found.shapes)]
-    if not listed_ends:
-        return ""
-    verb = "publishes" if len(listed_ends) == 1 else "publish"
-    return (
-        f"{listed(listed_ends)} {verb} it as a list, and kube-scheduler of {release} compares no lists in constraints"
-    )
-
-
-def _is_list(shape: Shape, where: str) -> bool:
-    names = level_attributes(shape.driver, where) if where in LEVELS else (where,)
-    return any(shape.attributes.get(name, ("", False))[0].endswith("s") for name in names)
 
 
 def _why_none(ends: Ends, sides: Mapping[str, tuple[str, ...]], level: str) -> str:
@@ -230,8 +212,7 @@ def _attribute_option(
     if without:
         return LinkOption(name, name, False, _publish_no(without, name), False)
     if any(_count(found, name, release) < len(found.devices) for found in ends.values()):
-        why = _as_lists(ends, name, release) or f"not all devices publish {name}"
-        return LinkOption(name, name, False, why, False)
+        return LinkOption(name, name, False, f"{name} is a list; the gate DRAListTypeAttributes is off", False)
     if not _one_type(ends.values(), name):
         return LinkOption(name, name, False, f"{name} has values of different types", False)
     return LinkOption(name, name, True)

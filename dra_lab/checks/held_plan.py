@@ -84,7 +84,7 @@ class HeldPlan:
         return self.matching.match(ask, device.driver, self.devices[device]).stage == "match"
 
     def values(self, device: DeviceID, link: Link) -> frozenset[tuple[str, object]]:
-        """Return all values at a link's place: several for a list that links compare (3.9 M7), else one."""
+        """Return all values at a link's place: several for a list with DRAListTypeAttributes (3.9 M7), else one."""
         key = (device, link.where, link.how, link.must)
         if key not in self._values:
             self._values[key] = self._values_at(device, link)
@@ -98,20 +98,19 @@ class HeldPlan:
         published = self.devices[device]
         names = level_attributes(device.driver, link.where) if link.is_level else (link.where,)
         found = next((a for name in names if (a := published.lookup(name, device.driver)) is not None), None)
-        listed = found is not None and found.is_list
-        if found is not None and isinstance(found.value, tuple) and self.release.links_lists(must=link.must):
-            plain = [level_number(v) if link.is_level and isinstance(v, str) else v for v in found.value]
+        if found is not None and isinstance(found.value, tuple) and self.release.enabled("DRAListTypeAttributes"):
+            plain = [level_number(v) if link.is_level else v for v in found.value]
             return frozenset((type(v).__name__ if link.is_level else found.kind.rstrip("s"), v) for v in plain)
         value_at = level_value if link.how is How.APART else shared_value
-        # A list that constraints do not compare keeps no demand, also where its device's place is known.
-        value = None if listed and link.must else value_at(self.places[device], link.where, published)
+        value = value_at(self.places[device], link.where, published)
         if value is not None:
             return frozenset({(type(value).__name__ if link.is_level or found is None else found.kind, value)})
         if found is not None and found.value == "" and link.must and (link.where, link.how) == _ONE_ROOT:
             # Published empty, it is no known root, and equal for the constraint all the same (3.9 M3).
             return frozenset({("str", "")})
         # A list that the release does not read equals nothing, and every other list where values must differ (M6).
-        return frozenset({("", "" if link.how is How.APART else device)}) if listed else frozenset()
+        unread = found is not None and found.is_list
+        return frozenset({("", "" if link.how is How.APART else device)}) if unread else frozenset()
 
     @cached_property
     def claims(self) -> Sequence[str]:

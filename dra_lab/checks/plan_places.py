@@ -43,9 +43,7 @@ def losses(held: HeldPlan, link: Link, parts: Sequence[tuple[DeviceID, ...]]) ->
     """Return 0 for a link that is kept; else 1, or the number of pairwise groups without a common place."""
     values = [held.values(device, link) for part in parts for device in part]
     if link.how is How.TOGETHER:
-        common = frozenset[tuple[str, object]].intersection(*values) if values else frozenset()
-        # A list that is not read ("") does not even equal itself (3.9 M6).
-        return int(bool(values) and not any(kind or len(values) == 1 for kind, _ in common))
+        return int(bool(values) and not frozenset.intersection(*values))
     if link.how is How.APART:
         clashes = any(not a.isdisjoint(b) for a, b in combinations(values, 2))
         return int(clashes or not all(values))

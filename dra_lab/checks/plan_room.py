@@ -22,8 +22,8 @@ def fits_for_certain(held: HeldPlan, wanted: int = 1) -> int:
     """Return how many replicas of a plan's claim fit on its node for certain, at most `wanted`.
 
     Every link is kept, preferred ones too. The answer is 0 if nothing was found, or if a rule is not tried here:
-    requests for all devices, several one-to-one links, shares without their feature gate, incomplete pools, selectors
-    that fail, compatibility groups.
+    requests for all devices, several one-to-one links, feature gates that are off, incomplete pools, selectors that
+    fail, compatibility groups.
     """
     return Others(held, MOST_DEVICES).for_certain(wanted) if _is_simple(held) else 0
 
@@ -31,6 +31,8 @@ def fits_for_certain(held: HeldPlan, wanted: int = 1) -> int:
 def _is_simple(held: HeldPlan) -> bool:
     """Say whether every device can be judged by itself."""
     if held.plan.node not in held.cluster.node_by_name or any(ask.all_devices for ask in held.ways.values()):
+        return False
+    if not all(held.release.gates.values()):
         return False
     gated = not held.release.enabled("DRAConsumableCapacity")
     if gated and any(device.allow_multiple_allocations for device in held.devices.values()):

@@ -172,7 +172,8 @@ class Arrivals:
 
     def _scale(self, pod: PodKind, node: str) -> Scale:
         devices = {item.id: item.device for item in self._views.view(node).devices}
-        return Scale(pod.drawn, localities(self.cluster, node), devices, pod.paired, self.release)
+        lists = self._gates.list_attributes
+        return Scale(pod.drawn, localities(self.cluster, node), devices, pod.paired, lists)
 
     def _held_after(self, node: str, history: History) -> AllocatedDevices:
         base = self._held

@@ -48,7 +48,7 @@ def longest_searches(drawn: Sequence[ClaimSketch], cluster: Cluster, release: Ku
     other_pools = cluster.partitioned and not (gates.partitionable_devices and gates.defects)
     if cluster.network_slices or other_pools or any(slice_.spec.devices for slice_ in cluster.counter_slices):
         return {}
-    lists = release.matches_lists
+    lists = release.enabled("DRAListTypeAttributes")
     levels = [level for sketch in drawn for level in _levels(compile_claim(sketch, cluster, release).spec, lists=lists)]
     sorts: dict[_Key, dict[str, _Sort]] = {}
     for way in (way for level in levels for way in level):

@@ -107,10 +107,6 @@ class KubernetesRelease:
         """
         return self.enabled(LIST_ATTRIBUTES) and self.is_at_least("1.37")
 
-    def links_lists(self, *, must: bool) -> bool:
-        """Say whether a link compares lists: a must-link as constraints do, a preference as the lists are meant."""
-        return self.matches_lists if must else self.enabled(LIST_ATTRIBUTES)
-
     def __str__(self) -> str:
         """Return the version, with the overridden gates when there are any."""
         gates = ",".join(f"{name}={str(value).lower()}" for name, value in sorted(self.gates.items()))

@@ -32,7 +32,7 @@ def plan_of_fit(work: Work) -> Plan:
     """Return the plan of an allocation that was found."""
     scan, node = work.scan, work.choice.node
     inner = _placements(work)
-    scale = Scale(scan.sketch, localities(scan.cluster, node), scan.devices(node), scan.paired, scan.release)
+    scale = Scale(scan.sketch, localities(scan.cluster, node), scan.devices(node), scan.paired, scan.rules.lists)
     compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
     plain = compile_pod(scan.sketch, scan.cluster, scan.release, links=False)
     fits = (_first_fit(work, compiled, scale), _first_fit(work, plain, scale))

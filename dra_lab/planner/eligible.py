@@ -12,7 +12,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.pools import Pool, PoolDevice, devices_on
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.planner.counters import CounterBooks, counter_books
 from dra_lab.planner.device_rules import Amounts, device_use, is_hidden, is_tolerated
@@ -51,8 +51,8 @@ class AskEligibility:
 class NodeEligibility:
     """All asks on one node; `seen` are the devices that passed class and selectors of some ask.
 
-    `remaining` is what is left of capacity, `books` what is left of shared counters; `release` decides how lists count
-    in links; `ties` is empty unless some device has a node selector of many terms.
+    `remaining` is what is left of capacity, `books` what is left of shared counters; `lists` says whether list-typed
+    attributes count (gate DRAListTypeAttributes); `ties` is empty unless some device has a node selector of many terms.
     """
 
     node: str
@@ -61,7 +61,7 @@ class NodeEligibility:
     remaining: Mapping[DeviceID, Amounts]
     pools: tuple[Pool, ...] = ()
     books: CounterBooks = field(default_factory=CounterBooks)
-    release: KubernetesRelease = field(default_factory=KubernetesRelease)
+    lists: bool = False
     ties: Mapping[DeviceID, Tie] = field(default_factory=dict)
 
 
@@ -100,6 +100,11 @@ class Rules:
         """Return what the release changes."""
         return gates_of(self.release)
 
+    @property
+    def lists(self) -> bool:
+        """Say whether list-typed attributes count in links: the gate, as meant, also where 1.36 forgets it (3.9 M8)."""
+        return self.release.enabled(LIST_ATTRIBUTES)
+
     @cached_property
     def claims(self) -> int:
         """Return the number of claims that are planned together."""
@@ -133,7 +138,7 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     left = {i: a for i, a in remaining.items() if i in seen}
     ties = {item.id: tie_of(item) for item in devices if item.slice.spec.node_name is None and item.id in seen}
     ties = ties if Tie.TERMS in ties.values() else {}
-    return NodeEligibility(node_name, found, seen, left, pools, books, rules.release, ties)
+    return NodeEligibility(node_name, found, seen, left, pools, books, rules.lists, ties)
 
 
 def _all_or_none(found: tuple[AskEligibility, ...], pools: Sequence[Pool]) -> tuple[AskEligibility, ...]:

@@ -11,7 +11,7 @@ from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import How, Link
 from dra_lab.planner.node_case import NodeCase, shortfall_of
-from dra_lab.planner.places import PlaceValue, is_unread
+from dra_lab.planner.places import LIST, PlaceValue
 from dra_lab.planner.problem import AllocationProblem, pairwise_share
 
 _MOST_WAYS = 64
@@ -130,7 +130,7 @@ def _apart(case: NodeCase, parts: Sequence[int], at: dict[PlaceValue, Counter[in
 
 
 def _word(value: PlaceValue) -> str:
-    """Return a value as it is told: a list that this release does not compare has none, an empty text is quoted."""
-    if is_unread(value):
-        return "a list (not compared in this release)"
+    """Return a value as it is told: a list that this release does not read has none, an empty text is quoted."""
+    if value[0] == LIST:
+        return "a list that is not read"
     return '""' if value[1] == "" else str(value[1])

@@ -227,7 +227,7 @@ class _Tables:
                 passed += _PASSED[part.stages[item.id]]
                 if part.stages[item.id] is Stage.FREE:
                     seen = found.seen[item.id]
-                    values = (place_values(places[item.id], link, seen, found.release) for link in links)
+                    values = (place_values(places[item.id], link, seen, lists=found.lists) for link in links)
                     passed += len(list(takewhile(bool, values)))
             depths.append(1 + passed)
         far = [at for at, item in enumerate(devices) if item.slice.spec.node_name is None]

@@ -7,7 +7,7 @@ from itertools import product
 
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.sketch import MAX_DEVICES, How
-from dra_lab.planner.places import PlaceValue, is_unread
+from dra_lab.planner.places import PlaceValue
 from dra_lab.planner.problem import pairwise_share, partner_links
 from dra_lab.planner.variables import Expression, Model, total
 
@@ -35,20 +35,16 @@ def add_together(model: Model, link: int) -> None:
     name = model.problem.links[link].name
     broken = 0 if must else model.integer("broken", name, 1)
     used: dict[PlaceValue, Expression] = {}
-    unread: list[Expression] = []
     for number, variable in _touched(model, ends):
         values = model.problem.groups[number].places[link]
         if not values:
             model.require(variable <= variable.upBound * broken, "together", name)
             continue
         for value in values:
-            unread.extend([variable] if is_unread(value) else ())
             if value not in used:
                 used[value] = model.integer("used", f"{name} at {value[1]}", 1)
         # Of a list any value may be the common one (M7).
         model.require(variable <= variable.upBound * total(used[value] for value in values), "together", name)
-    if unread:
-        model.require(total(unread) <= 1 + (MAX_DEVICES - 1) * broken, "together", name)
     if len(used) > 1:
         model.require(total(used.values()) <= 1 + (len(used) - 1) * broken, "together", name)
     if not must:

@@ -9,7 +9,7 @@ from functools import cached_property
 from zlib import crc32
 
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.places import is_unread
+from dra_lab.planner.places import LIST
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.stages import Tie
 
@@ -167,7 +167,10 @@ def _listed(problem: AllocationProblem) -> tuple[int, ...]:
     return tuple(
         link
         for link in range(len(problem.links))
-        if any(len(group.places[link]) > 1 or any(map(is_unread, group.places[link])) for group in problem.groups)
+        if any(
+            len(group.places[link]) > 1 or any(kind == LIST for kind, _ in group.places[link])
+            for group in problem.groups
+        )
     )
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dra_lab.drivers import level_attributes
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.names import PCIE_ROOT
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import How, Link
 from dra_lab.topology.locality import Locality, level_number, level_value, shared_value
 
@@ -26,13 +23,12 @@ def typed(value: str | int | None) -> PlaceValue | None:
     return None if value is None else (type(value).__name__, value)
 
 
-def place_values(locality: Locality, link: Link, device: Device, release: KubernetesRelease) -> Values:
+def place_values(locality: Locality, link: Link, device: Device, *, lists: bool) -> Values:
     """Return the values of a device at a link's place.
 
-    Where the release's links compare lists, a list has all its values (3.9 M7, D4). Else a list equals nothing, and
-    `distinctAttribute` takes it for equal to every other list (M6). kube-scheduler of 1.36 compares no lists (M8).
+    `lists` is the gate DRAListTypeAttributes: a list then has all its values (3.9 M7, D4). Without it, a list equals
+    nothing, and `distinctAttribute` takes it for equal to every other list (M6).
     """
-    lists = release.links_lists(must=link.must)
     if link.is_level:
         return _at_level(locality, link, device, lists=lists)
     attribute = device.lookup(link.where, locality.device.driver)
@@ -41,19 +37,18 @@ def place_values(locality: Locality, link: Link, device: Device, release: Kubern
     kind, value = attribute.kind, attribute.value
     if not isinstance(value, tuple):
         return ((kind, value),)
-    return _members(kind.removesuffix("s"), value) if lists else _unread(locality, link, device)
+    return _members(kind.removesuffix("s"), value) if lists else _unread(locality, link)
 
 
 def _at_level(locality: Locality, link: Link, device: Device, *, lists: bool) -> Values:
     value = level_value if link.how is How.APART else shared_value
     known = typed(value(locality, link.where, device))
     listed = _listed(locality, link, device)
-    if listed is None or (known is not None and not lists and not link.must):
+    if listed is None or (known is not None and not lists):
         return _empty_root(locality, link, device) if known is None else (known,)
     if not lists:
-        return _unread(locality, link, device)
+        return _unread(locality, link)
     values = listed.value if isinstance(listed.value, tuple) else ()
-    # As for a single value: "0" and 0 are the same NUMA node.
     digits = (level_number(v) for v in values)
     return tuple(sorted({(type(value).__name__, value) for value in digits}))
 
@@ -82,19 +77,5 @@ def _members(kind: str, values: tuple[int, ...] | tuple[bool, ...] | tuple[str, 
     return tuple(sorted({(kind, value) for value in values}))
 
 
-def same_place(found: Sequence[Values]) -> bool:
-    """Say whether devices keep a link that holds them together; two never do with a list that is not read (M6)."""
-    common = frozenset(found[0]).intersection(*found) if found else frozenset()
-    return any(len(found) == 1 or not is_unread(value) for value in common)
-
-
-def is_unread(value: PlaceValue) -> bool:
-    """Say whether a value stands for a list that the release does not read."""
-    return value[0] == LIST
-
-
-def _unread(locality: Locality, link: Link, device: Device) -> Values:
-    if link.how is How.PAIRWISE and device.allow_multiple_allocations:
-        # Its pairs have two devices, and a list that is not read does not equal itself.
-        return ()
+def _unread(locality: Locality, link: Link) -> Values:
     return ((LIST, "" if link.how is How.APART else str(locality.device)),)

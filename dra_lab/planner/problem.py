@@ -128,7 +128,7 @@ def build_problem(
     )
     must = tuple((n, link) for n, link in enumerate(links) if link.must)
     values = {
-        device: tuple(place_values(places[device], link, eligible.seen[device], eligible.release) for link in links)
+        device: tuple(place_values(places[device], link, eligible.seen[device], lists=eligible.lists) for link in links)
         for device in eligible.seen
     }
     takers: dict[DeviceID, list[int]] = {}

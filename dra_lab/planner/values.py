@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, asks, covers
-from dra_lab.planner.places import PlaceValue, Values, place_values, same_place, typed
+from dra_lab.planner.places import PlaceValue, Values, place_values, typed
 from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, pairwise_share
 from dra_lab.topology.locality import Locality
 
@@ -20,14 +19,14 @@ from dra_lab.topology.locality import Locality
 class Scale:
     """What values are measured with.
 
-    `paired` says whether the claim asks for both GPUs and NICs, `release` decides how lists count in links.
+    `paired` says whether the claim asks for both GPUs and NICs, `lists` whether lists count in links.
     """
 
     sketch: ClaimSketch
     places: Mapping[DeviceID, Locality]
     devices: Mapping[DeviceID, Device]
     paired: bool
-    release: KubernetesRelease = field(default_factory=KubernetesRelease)
+    lists: bool = False
 
 
 def value_placements(scale: Scale, placements: Sequence[Placement], order: Sequence[str]) -> tuple[GoalValue, ...]:
@@ -99,7 +98,7 @@ def _lost(scale: Scale, link: Link, placements: Sequence[Placement]) -> int:
     if () in values:
         return 1
     if link.how is How.TOGETHER:
-        return int(bool(values) and not same_place(values))
+        return int(bool(values) and not frozenset(values[0]).intersection(*values))
     return int(len({value for found in values for value in found}) < sum(map(len, values)))
 
 
@@ -134,7 +133,7 @@ def _same_ends(sketch: ClaimSketch, link: Link) -> tuple[Link, ...]:
 
 
 def _values(scale: Scale, device: DeviceID, link: Link) -> Values:
-    return place_values(scale.places[device], link, scale.devices[device], scale.release)
+    return place_values(scale.places[device], link, scale.devices[device], lists=scale.lists)
 
 
 def _ask(scale: Scale, placement: Placement) -> Ask:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dra_lab.model.sketch import How
-from dra_lab.planner.places import PlaceValue, same_place
+from dra_lab.planner.places import PlaceValue
 from dra_lab.planner.problem import (
     NUMA_KINDS,
     ROOT_KINDS,
@@ -81,7 +81,7 @@ def _lost(problem: AllocationProblem, taken: Way, link: int) -> int:
     if any(not values for values, _ in tied):
         return 1
     if how is How.TOGETHER:
-        return int(bool(tied) and not same_place([values for values, count in tied for _ in range(count)]))
+        return int(bool(tied) and not set.intersection(*(set(values) for values, _ in tied)))
     often: Counter[PlaceValue] = Counter()
     for values, count in tied:
         often.update(dict.fromkeys(values, count))

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from dra_lab import Session, make_plan
 from dra_lab.cli import main
 from dra_lab.errors import InputError
+from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.folder import read_manifests
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.plan import FirstFitStatus, PlanStatus
 from dra_lab.model.release import RELEASES, KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.sources import load_texts
 
+SHARED = Path(__file__).parents[2] / ".." / "shared"
 LISTS = "DRAListTypeAttributes"
+OFF = [KubernetesRelease(version, {LISTS: False}) for version in ("1.36", "1.37")]
 SLICES = """\
 apiVersion: v1
 kind: Node
@@ -62,7 +67,6 @@ TWO = ClaimSketch(
     (DeviceRequest("cpu", ExactDeviceRequest(device_class_name="dra.cpu", count=2)),),
     (Link("root", ("cpu",), "resource.kubernetes.io/pcieRoot"),),
 )
-OFF = [KubernetesRelease(version, {LISTS: False}) for version in ("1.36", "1.37")]
 
 
 def outcome(plan):
@@ -71,11 +75,14 @@ def outcome(plan):
 
 
 @pytest.mark.parametrize("sketch", [ONE, TWO], ids=["selectors", "constraint"])
-@pytest.mark.parametrize("release", [*RELEASES, *OFF], ids=str)
+@pytest.mark.parametrize("release", [*map(KubernetesRelease, RELEASES), *OFF], ids=str)
 def test_planner_and_first_fit_assume_the_same_gates(release, sketch):
     """Where devices publish lists, kube-scheduler allocates exactly when the planner says that the claim fits."""
-    planned, allocated = outcome(make_plan(CPUS, sketch, release=release))
-    assert planned == allocated
+    plan = make_plan(CPUS, sketch, release=release)
+    planned, allocated = outcome(plan)
+    # the scheduler of 1.36 forgets the gate in constraints (dra-semantics 3.9 M8), and the plan says so
+    forgotten = any(finding.rule == "first-fit-fails" for finding in plan.findings) and release.version == "1.36"
+    assert planned == (allocated or forgotten)
 
 
 @pytest.mark.parametrize(("release", "fits"), [("1.34", False), ("1.35", False), ("1.36", True), ("1.37", True)])
@@ -147,6 +154,20 @@ def test_every_command_refuses_gates_that_it_cannot_read(command, text, files, c
     """A wrong name or value is one line and status 2."""
     assert main(words(command, files, "--feature-gates", text)) == 2
     assert text.partition("=")[0] in capsys.readouterr().err
+
+
+EXAMPLES = SHARED / "real-files" / "manifests" / "kubernetes-sigs+dra-driver-cpu" / "hack" / "examples"
+
+
+@pytest.mark.parametrize("release", ["1.36", "1.37"])
+@pytest.mark.parametrize("name", ["pod_level_resources", "resource_claim_node_allocatable"])
+def test_the_cpu_drivers_examples_fit_its_slices(name, release):
+    """The grouped examples of dra-driver-cpu are valid and fit slices with a list of PCIe roots."""
+    path = EXAMPLES / f"pod_with_{name}.yaml"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    review = check_manifests(CPUS, read_manifests([path]), release=KubernetesRelease(release))
+    assert (review.valid, {one.fit.value for one in review.reviewed}) == (True, {"fits"})
 
 
 def test_json_names_the_release_with_its_gates(files, capsys):

@@ -18,7 +18,7 @@ from dra_lab.model.device import (
     DeviceAttribute,
 )
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import Plan
+from dra_lab.model.plan import FirstFitStatus, Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import How, Link
 from dra_lab.model.slices import ResourceSlice
@@ -72,8 +72,12 @@ def test_list_without_the_gate():
 
 
 def test_lists_where_kube_scheduler_forgets_them():
-    """1.36 accepts lists and does not compare them (3.9 M8), so the planner does not compare them either."""
-    assert not linked(tagged(("a", "b"), ("b",)), 2, How.TOGETHER, KubernetesRelease("1.36", dict(LISTS.gates))).fits
+    """1.36 accepts lists and does not compare them (3.9 M8): the plan fits and says that kube-scheduler fails."""
+    plan = linked(tagged(("a", "b"), ("b",)), 2, How.TOGETHER, KubernetesRelease("1.36", dict(LISTS.gates)))
+    assert plan.fits
+    assert plan.first_fit is not None
+    assert plan.first_fit.status is not FirstFitStatus.ALLOCATED
+    assert any(finding.rule == "first-fit-fails" for finding in plan.findings)
 
 
 # ---------------------------------------------------------------- admin access, binding conditions

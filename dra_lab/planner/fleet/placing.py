@@ -195,7 +195,7 @@ class _Writer:
 def scale_on(fleet: Fleet, pod: Pod, node: str) -> Scale:
     """Return what the devices of a pod on a node are valued with, under the names of its expanded drawing."""
     scan = fleet.scan
-    return Scale(pod.sketch, localities(scan.cluster, node), _Devices(fleet, node), pod.paired, scan.release)
+    return Scale(pod.sketch, localities(scan.cluster, node), _Devices(fleet, node), pod.paired, scan.rules.lists)
 
 
 class _Devices(dict):  # type: ignore[type-arg]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from dra_lab.model.sketch import MAX_DEVICES, How
-from dra_lab.planner.places import is_unread
 from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, AllocationProblem, partner_links
 from dra_lab.planner.states.copies import Part
 
@@ -145,8 +144,8 @@ class _Judge:
         here = {value: self._sum([at for at in tied if value in values[at]]) for value in known}
         if how is How.TOGETHER:
             same = total == 0
-            for value, count in here.items():
-                same |= (count == total) & ((total == 1) | (not is_unread(value)))
+            for count in here.values():
+                same |= count == total
             return (~same).astype(np.int64)
         broken = self._sum([at for at in tied if not values[at]]) > 0
         for count in here.values():
