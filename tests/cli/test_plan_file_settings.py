@@ -64,6 +64,29 @@ def test_notebook_and_command_line_answer_alike(drawn, settings, tmp_path, capsy
     assert compared(answer(capsys, sample, "--claim", str(path))) == of_plan(of_notebook(path, sample))
 
 
+REPORTED = {
+    "3420": "3420.json",
+    "gb-first": "sample:oke-gb200",
+    "gpu-first": "sample:dgx-h100",
+    "gpu2-apart": CLUSTER,
+    "mig-1g": "sample:mig",
+    "mig-first": "sample:mig",
+    "s119": "sample:mi300x",
+}
+
+
+@pytest.mark.parametrize(("drawn", "cluster"), REPORTED.items())
+def test_a_drawing_that_was_reported_has_one_answer(drawn, cluster, tmp_path, capsys):
+    """Drawings that people sent have the same status, node, release and goals in a notebook and on the command line."""
+    folder = SHARED / "repro"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not there")
+    path = tmp_path / f"{drawn}.dralab.yaml"
+    path.write_bytes((folder / path.name).read_bytes())
+    cluster = cluster if cluster.startswith("sample:") else str(folder / cluster)
+    assert compared(answer(capsys, cluster, "--claim", str(path))) == of_plan(of_notebook(path, cluster))
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
