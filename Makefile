@@ -19,7 +19,7 @@ help:
 	@echo "make lab     set up and open the planner in JupyterLab"
 	@echo "make test    set up and run everything: lint, types, contracts, tests, TypeScript, notebooks, browser, packaging"
 	@echo "make test-long   run the tests with thousands of cases; DRA_LAB_SEEDS=1000:3000 chooses other cases"
-	@echo "make quick   lint, types, contracts and unit tests (4 to 5 minutes on two cores)"
+	@echo "make quick   lint, types, contracts and unit tests (about 10 minutes on two cores)"
 	@echo "make bench   measure the speeds of the README and print them beside their targets"
 	@echo "make clean   remove what was built and installed here; your plans stay"
 
@@ -60,7 +60,7 @@ test: quick typescript notebooks installed
 
 # Thousands of random cases, and every real file: what takes too long for each change.
 test-long: front-end
-	$(call say,tests with thousands of cases: pytest -m long   [30 to 60 minutes on two cores])
+	$(call say,tests with thousands of cases: pytest -m long   [an hour or more on two cores])
 	@$(BIN)/python -m pytest -q -n auto -m long
 
 quick: lint types contracts unit
@@ -85,7 +85,7 @@ contracts: $(VENV)/.ready-to-test
 	@$(BIN)/lint-imports --no-logo --cache-dir .import_linter_cache
 
 unit: front-end
-	$(call say,unit tests: pytest   [4 minutes on two cores])
+	$(call say,unit tests: pytest   [9 minutes on two cores])
 	@$(BIN)/python -m pytest -q -n auto -m "not browser and not slow and not long"
 
 typescript: front-end
