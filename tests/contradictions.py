@@ -115,7 +115,7 @@ _CONDITIONAL = re.compile(
     r"|[^.\n:]*: it then fits on [^\n]*",  # what a relaxation would bring
     re.MULTILINE,
 )
-"""What is said under a condition: it excludes nothing."""
+"""Statements under a condition exclude nothing."""
 
 
 def of_text(text: str) -> list[str]:

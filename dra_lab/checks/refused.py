@@ -44,7 +44,7 @@ class _Told:
 def check_refused_slices(cluster: Cluster) -> Iterator[Finding]:
     """Yield what the API server would refuse of the slices in files, a finding for each rule and field.
 
-    What was read from an API server was admitted by it, and is not looked at.
+    An API server has admitted the objects that were read from it, so those are not checked again.
     """
     shapes = _Shapes()
     yield from _refused(cluster, cluster.slices, shapes.of_slice)

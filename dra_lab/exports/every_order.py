@@ -41,7 +41,7 @@ _Trace = tuple["_Trace", str, History] | None
 
 @dataclass(frozen=True)
 class Every:
-    """What every order gives: the fewest and the most pods that are placed, and orders that serve the fewest well."""
+    """The fewest and the most pods that any order places, and the orders that serve the fewest as planned."""
 
     fewest: int
     most: int

@@ -24,7 +24,7 @@ RUN_TIME_ERROR = "selector-run-time-error"
 
 _BREAKS = re.compile(r"\s*[\r\n\t]\s*")
 COUNTING_ENDS = f"counting ends at {MOST_COUNTED:,} on a node"
-"""What is said of a number of replicas that is a cap."""
+"""The remark beside a number of replicas that is a cap."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 

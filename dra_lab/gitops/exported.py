@@ -26,7 +26,7 @@ def exported_outcomes(
     """Return the answer of `export` for each exported folder among the manifests, and its findings.
 
     It does not fit if not all replicas were placed, or if kube-scheduler does not allocate one as planned;
-    `allow_worse` accepts the second. Nothing is said of a folder in which a person edited a file since.
+    `allow_worse` accepts the second. A folder in which a person edited a file has no recorded answer any more.
     """
     objects: list[Checked] = []
     findings: list[Finding] = []

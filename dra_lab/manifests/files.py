@@ -20,10 +20,10 @@ _CHUNK = 2**20
 
 
 class Readable(Protocol):
-    """What bytes are read from."""
+    """A source of bytes."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Return at most so many bytes, none at the end."""
+        """Return at most `size` bytes; nothing at the end."""
 
 
 def expanded(path: str | Path) -> Path:

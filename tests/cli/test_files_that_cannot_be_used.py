@@ -1,4 +1,4 @@
-"""Files that nobody should give to a command: an error with its place, exit status 2, no traceback and no waiting."""
+"""Files that no command can use end in an error with its place, exit status 2, no traceback and no waiting."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_pipe_without_a_writer_is_given_up(tmp_path, monkeypatch):
 
 
 def test_a_pipe_is_read_to_its_end(tmp_path):
-    """What a program writes later than we open the pipe is read."""
+    """A pipe is read also if its program writes after it was opened."""
     os.mkfifo(tmp_path / "pipe")
     text = b'{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}'
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(text,))
@@ -127,7 +127,7 @@ def test_a_line_of_a_packed_file_of_cases_has_a_limit(tmp_path, capsys, monkeypa
 
 
 def test_a_packed_file_that_is_cut_is_refused(tmp_path, capsys):
-    """What remains of a `.gz` is not taken for the whole."""
+    """A `.gz` that is cut short is refused."""
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"{}\n" * 10_000)[:-20])
     assert "cut.gz" in ends("replay", tmp_path / "cut.gz", tmp_path, capsys)
 

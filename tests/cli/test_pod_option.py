@@ -79,7 +79,7 @@ def test_one_name_of_two_kinds_needs_the_kind(file, capsys):
 
 
 def test_each_claim_has_its_own_pod(file, capsys):
-    """Of one file, two pods are planned together; the option stands behind the claim that it is for."""
+    """Two pods of one file are planned together; the option follows the claim that it is for."""
     words = ["--claim", file, "--pod", "one", "--replicas", "2", "--claim", file, "--pod", "two"]
     assert main(["plan", CLUSTER, *words, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -60,7 +60,7 @@ def fleet_of(seed):
 
 @pytest.mark.parametrize("few", range(0, 60, 10))
 def test_the_worst_order_is_that_of_trying_each_one(few):
-    """Of small random fleets: fewest and most pods placed, and whether every replica is served as planned."""
+    """Small random fleets have the fewest and most pods placed, and "as planned", that brute force finds."""
     compared = 0
     for seed in range(few, few + 10):
         found = fleet_of(seed)

@@ -1,6 +1,6 @@
 """No export leaves fewer pods running than no pins, announces what is not, or lets a search take too long.
 
-The judge (`exported_runs`) reads the exported YAML anew and places the pods itself.
+The judge (`exported_runs`) reads the exported YAML again and places the pods itself.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def holds(seed):
 
 @pytest.mark.parametrize("few", range(0, 40, 5))
 def test_random_exports_keep_what_they_announce(few):
-    """Of samples, drawings and numbers of replicas at random, in random orders of pods and of nodes."""
+    """Random exports of samples and drawings hold in random orders of pods and of nodes."""
     assert sum(holds(seed) for seed in range(few, few + 5)) == 5
 
 
@@ -86,7 +86,7 @@ def test_many_random_exports_keep_what_they_announce(few):
 
 
 def test_the_judge_sees_what_is_not_as_planned():
-    """Of an export that is not announced as planned, it finds an order that serves fewer; with pins it finds none."""
+    """The judge finds an order that serves fewer if an export is not announced as planned, and none with pins."""
     cluster, plan = planned(2)
     judge = Judge(cluster, R136)
     found = []

@@ -39,7 +39,7 @@ def test_a_documented_class_serves_the_resource_that_names_it(tmp_path):
 
 
 def test_an_unknown_class_is_what_is_not_checked(tmp_path):
-    """A class that nobody knows is the reason, and no device plugin is blamed."""
+    """An unknown class is the reason, and no device plugin is blamed."""
     _, item = checked(tmp_path, NAMED.replace("CLASS", "gpu.nowhere.example"))
     assert item.outcome.value == "not-checked"
     assert "the cluster has no class gpu.nowhere.example" in item.reason

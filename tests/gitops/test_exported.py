@@ -70,7 +70,7 @@ def test_a_record_that_is_none_is_passed_over(tmp_path, answer):
 
 
 def test_an_edited_folder_is_checked_as_it_is(tmp_path):
-    """What was recorded of files that a person changed since does not hold any more, and that is reported."""
+    """A record does not hold for files that a person changed, and a Finding reports it."""
     exported(tmp_path, EKS, "gpu-nic-pairs", 1, False)
     path = tmp_path / "deployment-gpu-nic-pairs.yaml"
     path.write_text(path.read_text().replace("replicas: 1", "replicas: 2"))
