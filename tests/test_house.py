@@ -28,6 +28,17 @@ def test_importing_the_front_door_imports_nothing_heavy():
     assert loaded == ""
 
 
+def test_saying_the_version_imports_no_command():
+    """`dra-lab --version` answers at once: it loads the entry point, and nothing that plans, reads or draws."""
+    code = (
+        "import sys; from contextlib import suppress; from dra_lab.cli import main\n"
+        "with suppress(SystemExit): main(['--version'])\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('dra_lab.')))"
+    )
+    needed = {"dra_lab.cli", "dra_lab.cli.main", "dra_lab.cli.status", "dra_lab.cli.terminal"}
+    assert set(fresh_python(code).splitlines()[1].split()) == needed | {"dra_lab.errors", "dra_lab.findings"}
+
+
 def test_starting_jupyter_imports_nothing_but_the_standard_library():
     """`dra-lab` must be on the screen within seconds, so its way there is short."""
     code = "import sys; before = set(sys.modules); import dra_lab.jupyter_launch; print(*set(sys.modules) - before)"

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import FITS, Commands, add_cluster, cluster_of
+from dra_lab.cli.options import add_cluster, cluster_of
+from dra_lab.cli.status import FITS
 from dra_lab.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,9 +22,8 @@ _OTHER_FILES = frozenset((".zip", ".tar", ".gz", ".bz2", ".xz", ".zst", ".7z", "
 """Endings of files; a folder of such a name is not what was meant. `.tgz` and `.tar.gz` are written."""
 
 
-def add(commands: Commands) -> None:
-    """Declare the command."""
-    parser = commands.add_parser("capture", help="write what planning needs of a cluster to a folder or .tar.gz")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     add_cluster(parser)
     parser.add_argument("out", metavar="OUT", type=Path, help="a folder, or a file ending in .tar.gz or .tgz")
     parser.add_argument("--anonymise", action="store_true", help="replace names and identifiers, and list what was")

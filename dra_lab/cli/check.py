@@ -6,23 +6,13 @@ import argparse
 import json
 import sys
 
-from dra_lab.cli.options import (
-    FITS,
-    NOT,
-    UNANSWERED,
-    Commands,
-    add_cluster,
-    add_release,
-    cluster_of,
-    release_of,
-    seconds,
-)
+from dra_lab.cli.options import add_cluster, add_release, cluster_of, release_of, seconds
+from dra_lab.cli.status import FITS, NOT, UNANSWERED
 
 
-def add(commands: Commands) -> None:
-    """Declare the command."""
-    text = "check manifests in files and folders against a cluster, for CI"
-    parser = commands.add_parser("check", help=text, description=_DESCRIPTION)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.description = _DESCRIPTION
     add_cluster(parser)
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for what kustomize prints")
     add_release(parser)
@@ -84,9 +74,9 @@ def run(options: argparse.Namespace) -> int:
 def _fix(options: argparse.Namespace) -> None:
     """Correct the files and list each change on standard error."""
     from dra_lab.errors import InputError
-    from dra_lab.gitops.check import with_classes
     from dra_lab.gitops.corrections import correct_files
     from dra_lab.gitops.folder import read_manifests
+    from dra_lab.gitops.given_classes import with_classes
 
     if "-" in options.paths:
         raise InputError("--fix writes files, and standard input is none; save it in a file and give its path")

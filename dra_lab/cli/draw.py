@@ -6,15 +6,27 @@ import argparse
 import sys
 from pathlib import Path
 
-from dra_lab.cli.options import FITS, Commands, add_claim, cluster_of, session_of, status_of, tell_misfit
+from dra_lab.cli.options import (
+    CLAIM_HELP,
+    POD_HELP,
+    add_cluster,
+    add_planning,
+    cluster_of,
+    session_of,
+    status_of,
+    tell_misfit,
+)
 from dra_lab.cli.pods import plan_pod
+from dra_lab.cli.status import FITS
 from dra_lab.model.plan import Plan
 
 
-def add(commands: Commands) -> None:
-    """Declare the command."""
-    parser = commands.add_parser("draw", help="draw the hardware of a node, with a claim's plan on it")
-    add_claim(parser, required=False)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_cluster(parser)
+    parser.add_argument("--claim", metavar="FILE", help=CLAIM_HELP)
+    parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
+    add_planning(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="FILE.svg or FILE.html")
     parser.set_defaults(run=run)
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import Commands, add_claim, cluster_of, release_of, session_of, setting_of, tell_misfit
+from dra_lab.cli.options import add_cluster, add_planning, cluster_of, release_of, session_of, setting_of, tell_misfit
 from dra_lab.cli.pods import pod_of
 from dra_lab.cli.workloads import add_workloads, is_fleet, workloads_of
 from dra_lab.errors import InputError
@@ -21,12 +21,10 @@ _API_VERSIONS = ("v1", "v1beta2", "v1beta1")
 _EXAMPLES = ("pod", "deployment", "statefulset", "job", "none")
 
 
-def add(commands: Commands) -> None:
-    """Declare the command."""
-    text = "write the manifests of a claim, or of many replicas, as a folder for Git"
-    # --claim is declared twice: here it may be repeated.
-    parser = commands.add_parser("export", help=text, conflict_handler="resolve")
-    add_claim(parser, short=False)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_cluster(parser, short=False)
+    add_planning(parser)
     add_workloads(parser)
     parser.add_argument("--dir", type=Path, required=True, metavar="DIR", help="the folder to write")
     text = "exit 0 also if a replica is not allocated as planned, or a must-link is not kept"

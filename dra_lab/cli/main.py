@@ -11,13 +11,22 @@ from importlib import import_module
 from pathlib import Path
 
 from dra_lab import __version__
-from dra_lab.cli.defect import told_defect
-from dra_lab.cli.options import FITS, UNANSWERED
+from dra_lab.cli.status import FITS, UNANSWERED
 from dra_lab.cli.terminal import plain_output
 from dra_lab.errors import DraLabError
 
-COMMANDS = ("samples", "topology", "plan", "draw", "export", "check", "capture", "migrate", "replay")
-"""The modules of this room that are commands, in the order in which help lists them."""
+COMMANDS = {
+    "samples": "list the shipped sample clusters",
+    "topology": "show what nvidia-smi topo -m, hwloc or NCCL files about one server say, joined by PCI address",
+    "plan": "find the best allocation of a claim, or of many replicas, on a cluster, or the reason why not",
+    "draw": "draw the hardware of a node, with a claim's plan on it",
+    "export": "write the manifests of a claim, or of many replicas, as a folder for Git",
+    "check": "check manifests in files and folders against a cluster, for CI",
+    "capture": "write what planning needs of a cluster to a folder or .tar.gz",
+    "migrate": "turn workloads that ask for nvidia.com/gpu: 8 and the like into workloads with claims",
+    "replay": "answer recorded cases of Kubernetes, so that anybody can check our claims",
+}
+"""The modules of this package that are commands, in the order in which help lists them, and what help says."""
 
 
 _DESCRIPTION = """\
@@ -52,7 +61,7 @@ def _run(arguments: list[str]) -> int:
     try:
         if not arguments or arguments[0] == "lab":
             return _lab(arguments[1:])
-        options = _parser().parse_args(arguments)
+        options = _parser(arguments).parse_args(arguments)
         status: int = options.run(options)
         sys.stdout.flush()
     except DraLabError as error:
@@ -72,6 +81,8 @@ def _run(arguments: list[str]) -> int:
         _close_output()
         return UNANSWERED
     except Exception as error:  # noqa: BLE001  a person gets a sentence, and the file has what a developer needs
+        from dra_lab.cli.defect import told_defect
+
         print(f"error: {told_defect(error, arguments)}", file=sys.stderr)
         return UNANSWERED
     return status
@@ -83,7 +94,8 @@ def _close_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(arguments: list[str]) -> argparse.ArgumentParser:
+    """Return the parser, with the options of the command that is asked for."""
     parser = argparse.ArgumentParser(
         prog="dra-lab",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -93,8 +105,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dra-lab {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     commands.add_parser("lab", help="open JupyterLab on the planner notebook (the default)")
-    for name in COMMANDS:
-        import_module(f"dra_lab.cli.{name}").add(commands)
+    asked = next((word for word in arguments if not word.startswith("-")), "")
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(name, help=text)
+        if name == asked:
+            # Another command's options are not needed, and importing them takes most of the start.
+            import_module(f"dra_lab.cli.{name}").add(command)
     return parser
 
 

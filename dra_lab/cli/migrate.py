@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import FITS, NOT, Commands, add_cluster, cluster_of
+from dra_lab.cli.options import add_cluster, cluster_of
+from dra_lab.cli.status import FITS, NOT
 from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Severity
 from dra_lab.model.release import RELEASES
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
     from dra_lab.gitops.folder import Manifests
 
 
-def add(commands: Commands) -> None:
-    """Declare the command."""
-    text = "turn workloads that ask for nvidia.com/gpu: 8 and the like into workloads with claims"
-    parser = commands.add_parser("migrate", help=text)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     add_cluster(parser)
     parser.add_argument("files", metavar="FILE", nargs="+", help="files or folders with workloads, or -")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")

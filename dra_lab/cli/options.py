@@ -1,4 +1,4 @@
-"""What several commands share: exit statuses, the options of a cluster and a claim, the session made of them."""
+"""What several commands share: the options of a cluster and a claim, the session made of them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,6 @@ from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan
 from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
 from dra_lab.planner.interrupt import SAID
 
-Commands = Any
-"""What `ArgumentParser.add_subparsers` returns; argparse does not name its type."""
-
-FITS, NOT, UNANSWERED = 0, 1, 2
 CLUSTER_HELP = (
     "sample:NAME, context:NAME for a running cluster (context: alone is kubectl's current one), a file or folder of "
     "kubectl's JSON or YAML (or a .tar.gz), or - for standard input; "
@@ -70,11 +66,8 @@ def cluster_of(options: argparse.Namespace) -> Cluster:
     return read
 
 
-def add_claim(parser: argparse.ArgumentParser, *, required: bool = True, short: bool = True) -> None:
-    """Declare CLUSTER, --claim, --node, --goals and --release."""
-    add_cluster(parser, short=short)
-    parser.add_argument("--claim", required=required, metavar="FILE", help=CLAIM_HELP)
-    parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
+def add_planning(parser: argparse.ArgumentParser) -> None:
+    """Declare --node, --goals, --release and --feature-gates."""
     parser.add_argument("--node", default="", metavar="NAME", help="plan on this node only")
     named = ", ".join(goal for goal in GOALS if goal not in FIXED_GOALS)
     parser.add_argument(
@@ -167,7 +160,7 @@ def whole(text: str) -> int:
 
 def session_of(options: argparse.Namespace) -> Any:
     """Return the Session of a command's cluster and claim."""
-    from dra_lab.gitops.asked import classes_beside
+    from dra_lab.gitops.given_classes import classes_beside
     from dra_lab.session import Session, read_sketch
 
     return Session(

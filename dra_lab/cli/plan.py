@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import Commands, add_claim, plan_with_bar, seconds, session_of, status_of
+from dra_lab.cli.options import add_cluster, add_planning, plan_with_bar, seconds, session_of, status_of
 from dra_lab.cli.pods import plan_pod, refuse_output
 from dra_lab.cli.workloads import add_workloads, is_fleet, run_fleet
 from dra_lab.findings import Finding, Severity
@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from dra_lab.gitops.asked import AskedPod
 
 
-def add(commands: Commands) -> None:
-    """Declare the command."""
-    text = "find the best allocation of a claim, or of many replicas, on a cluster, or the reason why not"
-    # --claim is declared twice: here it may be repeated.
-    parser = commands.add_parser("plan", help=text, conflict_handler="resolve")
-    add_claim(parser)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_cluster(parser)
+    add_planning(parser)
     add_workloads(parser)
     parser.add_argument("--time-limit", type=seconds, metavar="S", help="seconds after which the best so far is given")
     parser.add_argument("--format", choices=("text", "json"), default="text")
@@ -39,7 +37,6 @@ def run(options: argparse.Namespace) -> int:
     if is_fleet(options):
         return run_fleet(options)
     from dra_lab.exports.sentences import searched
-    from dra_lab.session.outputs import export
 
     pod = plan_pod(options)
     if pod is not None:
@@ -52,6 +49,8 @@ def run(options: argparse.Namespace) -> int:
     plan, findings = searched(plan, session.findings)
     _tell(options, plan, session.cluster, findings)
     if options.output:
+        from dra_lab.session.outputs import export
+
         for path in export(session, options.output):
             print(f"wrote {path}", file=sys.stderr)
     return status_of(plan)

@@ -49,11 +49,11 @@ def pod_of(options: argparse.Namespace) -> AskedPod | None:
 
     Raises what `cluster_of` and `gitops.asked.read_pod` raise.
     """
-    from dra_lab.gitops.asked import read_pod
-
     name = options.asked[0].pod if "asked" in options else options.pod
     found = None
     if _may_be_pod(options.claim):
+        from dra_lab.gitops.asked import read_pod
+
         found = read_pod(options.claim, cluster_of(options), release_of(options), pod=name)
     if found is None:
         refuse_pod(options.claim, name)

@@ -7,13 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-from dra_lab.cli.options import FITS, Commands
+from dra_lab.cli.status import FITS
 
 
-def add(commands: Commands) -> None:
-    """Declare the command."""
-    text = "answer recorded cases of Kubernetes, so that anybody can check our claims"
-    parser = commands.add_parser("replay", help=text)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     parser.add_argument(
         "cases", metavar="CASES", type=Path, help="a file of NDJSON, plain or .gz, or - for standard input"
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from dra_lab.cli.options import FITS, Commands
+from dra_lab.cli.status import FITS
 
 
-def add(commands: Commands) -> None:
-    """Declare the command."""
-    parser = commands.add_parser("samples", help="list the shipped sample clusters")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     parser.set_defaults(run=run)
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dra_lab.cli.options import FITS, Commands
+from dra_lab.cli.status import FITS
 
 
-def add(commands: Commands) -> None:
-    """Declare the command."""
-    text = "show what nvidia-smi topo -m, hwloc or NCCL files about one server say, joined by PCI address"
-    parser = commands.add_parser("topology", help=text)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="what a tool printed about one and the same server")
     parser.set_defaults(run=run)
 

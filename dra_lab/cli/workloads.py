@@ -145,7 +145,8 @@ def workloads_of(
     what replicas cannot have: claims that are allocated already or that all share, or nodes of their own for some of
     the workloads.
     """
-    from dra_lab.gitops.asked import AskedPod, classes_beside, read_pod
+    from dra_lab.gitops.asked import AskedPod, read_pod
+    from dra_lab.gitops.given_classes import classes_beside
     from dra_lab.gitops.node_filter import only_nodes
     from dra_lab.session import read_sketch
 

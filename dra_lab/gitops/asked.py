@@ -12,10 +12,10 @@ from dra_lab.checks.documents import check_text
 from dra_lab.errors import Cancelled, InputError, ManifestError, SourceError, UnsupportedFeature
 from dra_lab.exports.replay import judged, search_pod
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.check import with_classes
 from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes, unserved_findings
 from dra_lab.gitops.fits import Question
 from dra_lab.gitops.folder import Manifests, read_manifests
+from dra_lab.gitops.given_classes import with_classes
 from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.pods import PodTemplate, pod_templates, subjects_of
 from dra_lab.gitops.references import (
@@ -122,11 +122,6 @@ def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> tup
     number = "1 workload" if len(among) == 1 else f"{len(among)} workloads"
     why = f"there is no workload {wanted!r} in {source}, which" if wanted and not found else str(source)
     raise InputError(f"{why} holds {number} ({some}); choose one with --pod NAME, for example --pod {labels[0]}")
-
-
-def classes_beside(source: str | Path, cluster: Cluster) -> Cluster:
-    """Return the cluster with the DeviceClasses that stand beside a claim in its file or folder."""
-    return with_classes(cluster, read_manifests([source])) if Path(source).exists() else cluster
 
 
 def _all_read(manifests: Manifests, claims: Claims) -> bool:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from dra_lab.authoring.classes import with_documented_classes, with_given_classes
+from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.free_words import unread_words
 from dra_lab.checks.documents import check_text
 from dra_lab.errors import DraLabError
@@ -17,6 +17,7 @@ from dra_lab.gitops.exported import exported_outcomes
 from dra_lab.gitops.extended import extended_spec
 from dra_lab.gitops.fits import Question, answer_question, plan_together, short_of, together_findings, with_together
 from dra_lab.gitops.folder import Manifests
+from dra_lab.gitops.given_classes import with_classes
 from dra_lab.gitops.kustomize import renamed_findings
 from dra_lab.gitops.matches import check_matches
 from dra_lab.gitops.not_rendered import rendered_claims, without_templates
@@ -26,10 +27,8 @@ from dra_lab.gitops.questions import questions_of
 from dra_lab.gitops.references import check_references, held_claims, template_makers, written_claims
 from dra_lab.gitops.review import Review, Reviewed
 from dra_lab.gitops.tied import answer_tied, tied_groups
-from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, short_version, text_of
-from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources.what_if import when_idle
@@ -181,16 +180,3 @@ def _snapshot_findings(cluster: Cluster, *, now: bool) -> Iterator[Finding]:
             # an error in somebody's slice does not make these manifests wrong
             severity = Severity.WARNING if finding.severity is Severity.ERROR else finding.severity
             yield replace(finding, severity=severity)
-
-
-def with_classes(cluster: Cluster, manifests: Manifests) -> Cluster:
-    """Return the cluster with the DeviceClasses among the manifests, which come before its own of the same name."""
-    written: dict[str, DeviceClass] = {}
-    for document in manifests.documents:
-        if document.kind == "DeviceClass" and is_read("DeviceClass", document.value.get("apiVersion")):
-            try:
-                value = hub_document(dict(document.value), "DeviceClass")
-                written[document.name] = decode_object(value, DeviceClass, document.origin)
-            except DraLabError:
-                continue  # the API's validation says it
-    return with_given_classes(cluster, written.values())

@@ -15,9 +15,9 @@ from dra_lab.checks.documents import check_text
 from dra_lab.cli import main
 from dra_lab.drivers import known_drivers, profile
 from dra_lab.exports.manifests import manifest_yaml
-from dra_lab.gitops.asked import classes_beside
 from dra_lab.gitops.check import check_manifests
 from dra_lab.gitops.folder import read_manifests
+from dra_lab.gitops.given_classes import classes_beside
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
