@@ -39,6 +39,12 @@ def test_saying_the_version_imports_no_command():
     assert set(fresh_python(code).splitlines()[1].split()) == needed | {"dra_lab.errors", "dra_lab.findings"}
 
 
+def test_a_session_on_files_imports_no_cluster_client():
+    """The client of running clusters is loaded when one is asked for."""
+    code = "import sys, dra_lab.session; print(*[name for name in sys.modules if 'sources.live' in name])"
+    assert fresh_python(code) == ""
+
+
 def test_starting_jupyter_imports_nothing_but_the_standard_library():
     """`dra-lab` must be on the screen within seconds, so its way there is short."""
     code = "import sys; before = set(sys.modules); import dra_lab.jupyter_launch; print(*set(sys.modules) - before)"

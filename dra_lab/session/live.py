@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.session.collector import Collector
-from dra_lab.sources.live import ClusterFollower, Following, FollowState
+
+if TYPE_CHECKING:
+    from dra_lab.sources.live import ClusterFollower, Following
 
 LOOK = 0.02
 """Seconds between two looks at whether the answer is there."""
@@ -31,11 +34,15 @@ class LiveCluster:
     @property
     def following(self) -> Following:
         """Return the state, with its reason in words."""
+        from dra_lab.sources.live import Following
+
         follower = self._follower
         return follower.following if follower is not None else Following()
 
     def begin(self, cluster: Cluster) -> None:
         """Follow a cluster from now on, in place of another. Raises InputError for one that is no running cluster."""
+        from dra_lab.sources.live import ClusterFollower
+
         follower = ClusterFollower(
             cluster, lambda found: self._arrived(follower, found), self._told, ready=lambda: self._until_idle(follower)
         )
@@ -61,6 +68,8 @@ class LiveCluster:
             pass
 
     def _arrived(self, follower: ClusterFollower, cluster: Cluster) -> None:
+        from dra_lab.sources.live import FollowState
+
         self._until_idle(follower)  # again: something may have been drawn since
         with self._lock:
             if self._follower is follower and follower.following.state is not FollowState.STOPPED:

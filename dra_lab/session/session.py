@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -29,7 +29,9 @@ from dra_lab.session.preparing import (
     prepare,
 )
 from dra_lab.sources import load_cluster, load_texts
-from dra_lab.sources.live import Following
+
+if TYPE_CHECKING:
+    from dra_lab.sources.live import Following
 
 
 class Session(Answering):

@@ -15,6 +15,7 @@ from dra_lab.sources.assemble import KUBECTL, assemble
 from dra_lab.sources.drawings import read_claim, read_drawing, write_drawing, write_whole
 from dra_lab.sources.files import (
     CHOICES,
+    CONTEXT,
     folder_info,
     is_pipe,
     merge,
@@ -26,24 +27,18 @@ from dra_lab.sources.files import (
 )
 from dra_lab.sources.foreign import make_cluster, read_inventory, with_overlay
 from dra_lab.sources.foreign.loading import cluster_of_files, cluster_of_texts, laid_over, topologies_of
-from dra_lab.sources.live import PREFIX as CONTEXT
-from dra_lab.sources.live import Context, contexts, load_context
 from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, samples
 from dra_lab.sources.snapshots import Snapshot, make_snapshot, write_snapshot
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
 
 __all__ = [
-    "CONTEXT",
     "KUBECTL",
     "PREFIX",
-    "Context",
     "Sample",
     "Snapshot",
-    "contexts",
     "example_path",
     "load_cluster",
-    "load_context",
     "load_texts",
     "make_cluster",
     "make_snapshot",
@@ -89,6 +84,9 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
     if isinstance(source, str) and source.startswith(PREFIX):
         return assemble(read_documents(sample_path(source)), source)
     if isinstance(source, str) and source.startswith(CONTEXT):
+        # Files do not need the client of running clusters, and importing it takes a while.
+        from dra_lab.sources.live import load_context
+
         return load_context(source.removeprefix(CONTEXT), namespaces=namespaces)
     if str(source) == "-":
         return assemble(read_standard_input(), "standard input", read_at=_now())

@@ -23,6 +23,9 @@ MAX_FILES = 10_000
 CHOICES = "a file, a folder, context:NAME, or sample:NAME (see dra-lab samples)"
 """What stands for a cluster, for messages."""
 
+CONTEXT = "context:"
+"""The prefix of a running cluster; the rest of the name is a context of the kubeconfig."""
+
 
 def read_documents(path: Path) -> Documents:
     """Return the documents of a file, or of the JSON and YAML files directly in a folder, sorted by name.

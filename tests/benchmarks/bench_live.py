@@ -20,7 +20,7 @@ from tests.benchmarks.live_server import big_store, serving
 NODES = 5000
 _CHILD = """
 import json, resource, time
-from dra_lab.sources import load_context
+from dra_lab.sources.live import load_context
 begin, cpu = time.perf_counter(), time.process_time()
 cluster = load_context("test", progress=lambda progress: None)
 print(json.dumps({"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu,

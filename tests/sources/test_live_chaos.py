@@ -9,8 +9,7 @@ import pytest
 from api_server.small_cluster import claim
 from api_server.watched import Watched
 
-from dra_lab.sources import load_context
-from dra_lab.sources.live import Limits
+from dra_lab.sources.live import Limits, load_context
 
 ROUNDS = int(os.environ.get("DRA_LAB_CHAOS", "4"))
 """Random courses of events; DRA_LAB_CHAOS sets another number."""

@@ -13,8 +13,7 @@ from api_server.server import ApiServer
 from api_server.small_cluster import recorded_store
 
 from dra_lab.errors import SourceError
-from dra_lab.sources import load_context
-from dra_lab.sources.live import Limits
+from dra_lab.sources.live import Limits, load_context
 from dra_lab.sources.live.connection import connect, impersonation
 from dra_lab.sources.live.contexts import Context, find_context
 

@@ -10,8 +10,7 @@ from api_server.kubeconfig import untrusted
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Severity
-from dra_lab.sources import load_context
-from dra_lab.sources.live import Limits
+from dra_lab.sources.live import Limits, load_context
 from dra_lab.sources.live.kinds import KINDS
 
 QUICK = Limits(connect=2, read=0.3, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002)

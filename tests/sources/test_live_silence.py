@@ -12,8 +12,7 @@ from api_server.server import ApiServer
 from api_server.small_cluster import recorded_store
 
 from dra_lab.errors import Cancelled, SourceError
-from dra_lab.sources import load_context
-from dra_lab.sources.live import ClusterFollower, Limits
+from dra_lab.sources.live import ClusterFollower, Limits, load_context
 
 SOON = 2.0
 """Seconds; the time-outs of the default limits are 30 and 45."""

@@ -8,8 +8,7 @@ from api_server.small_cluster import claim, recorded_store
 from api_server.store import Store
 from api_server.watched import Watched
 
-from dra_lab.sources import load_context
-from dra_lab.sources.live import FollowState, Limits
+from dra_lab.sources.live import FollowState, Limits, load_context
 
 OFTEN = Limits(connect=2, read=2, attempts=3, backoff_first=0.01, backoff_most=0.05, consistency=0.05, settle=0.05)
 

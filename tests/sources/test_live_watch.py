@@ -11,8 +11,8 @@ from topology_texts import SERVER
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.sources import load_cluster, load_context
-from dra_lab.sources.live import ClusterFollower, FollowState, Limits
+from dra_lab.sources import load_cluster
+from dra_lab.sources.live import ClusterFollower, FollowState, Limits, load_context
 
 GPU = DeviceID("gpu.nvidia.com", "gpu-node-0", "gpu-x")
 

@@ -10,9 +10,9 @@ from api_server.answers import Refused
 from api_server.watched import QUICK, Watched
 
 from dra_lab.findings import Severity
-from dra_lab.sources import load_cluster, load_context, load_texts
+from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.anonymise import anonymise
-from dra_lab.sources.live import Limits
+from dra_lab.sources.live import Limits, load_context
 from dra_lab.sources.live.topologies import ATTEMPTS
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 from dra_lab.topology.fabric import fabric_rows, fabric_tree

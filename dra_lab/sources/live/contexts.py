@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit, urlunsplit
 
 from dra_lab.errors import SourceError
+from dra_lab.sources.files import CONTEXT
 from dra_lab.sources.live.kubeconfig import KubeconfigFiles, Settings, kubeconfig, read_kubeconfig
 
-PREFIX = "context:"
+PREFIX = CONTEXT
 IN_CLUSTER = "in-cluster"
 """The name under which the service account of a pod is reached, where no kubeconfig is."""
 
