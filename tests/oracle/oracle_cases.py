@@ -9,18 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from oracle_claims import (
-    FAMILIES,
-    Claim,
-    Cores,
-    Partition,
-    Together,
-    frontier,
-    in_parts,
-    joined,
-    random_claims,
-)
+from oracle_beside import frontier, joined
+from oracle_claims import Claim, Cores, Partition, Together, in_parts
 from oracle_clusters import Node, cluster_of, placements_on, random_nodes
+from oracle_families import FAMILIES, random_claims
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Room, Workload
