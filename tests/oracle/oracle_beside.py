@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from oracle_claims import NODE, NUMAS, ROOTS, Claim, Cores, Partition, Together, pairs_of, partitions, places
+from oracle_claims import Claim, Cores, Partition, Together, pairs_of, partitions, places
 from oracle_clusters import Free
+from oracle_drawings import NODE, NUMAS, ROOTS
 
 
 def frontier(free: Free, claims: Sequence[Claim]) -> list[int]:

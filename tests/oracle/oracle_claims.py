@@ -1,7 +1,8 @@
 """Claims whose best packing can be counted: how many fit on a node, and what they are worth at least; no solver.
 
-Every class has `sketch` (the drawing), `most` (replicas that a node holds), `costs` (the least values of the first
-goals for some replicas on a node: NUMA nodes, GPUs without a NIC, PCIe roots) and `times` (the claim multiplied).
+Every class has `drawn` (requests and links), `most` (replicas that a node holds) and `costs` (the least values of the
+first goals for some replicas on a node: NUMA nodes, GPUs without a NIC, PCIe roots). All but partitions have `times`
+(the claim multiplied).
 """
 
 from __future__ import annotations
@@ -11,14 +12,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 
-from exhaustive_plans import CPU, GPU, NIC, selector
-from oracle_clusters import CORES, PROFILES, Free, fits_beside
+from exhaustive_plans import CPU, GPU, NIC
+from oracle_clusters import PROFILES, Free, fits_beside
+from oracle_drawings import NUMAS, ROOTS, Ask, Drawn, link, parts_of
 
-from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
-from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link
-
-ROOTS, NUMAS, NODE = "pcieRoot", "numaNode", ""
-"""Levels of a link from near to far; NODE is no link."""
+from dra_lab.model.sketch import How
 
 Places = list[list[tuple[int, int]]]
 """(GPUs, NICs) of each PCIe root, place by place."""
@@ -30,22 +28,6 @@ def places(free: Free, level: str) -> Places:
         return [[(gpus, nics)] for _, gpus, nics in free.roots]
     on_numa = [rows for _, _, rows, _ in free.on_numa()]
     return on_numa if level == NUMAS else [[row for rows in on_numa for row in rows]]
-
-
-def request(name: str, driver: str, count: int = 1, profile: str = "", cores: int = 0) -> DeviceRequest:
-    """Return a request for devices of a driver, partitions of a profile, or cores."""
-    asked = ExactDeviceRequest(
-        device_class_name=driver,
-        count=count,
-        selectors=(selector(f'device.attributes["{GPU}"].profile == "{profile}"'),) if profile else (),
-        capacity=CapacityRequirements(requests={CORES: cores}) if cores else None,
-    )
-    return DeviceRequest(name=name, exactly=asked)
-
-
-def link(where: str, *names: str, how: How = How.TOGETHER) -> Link:
-    """Return a must-link between requests."""
-    return Link(name=f"{how}-{where.lower()}-{len(names)}", requests=names, where=where, how=how)
 
 
 def pairs_of(count: int, ends: int, k: int, m: int) -> int:
@@ -61,21 +43,11 @@ class Together:
     m: int
     level: str
 
-    @property
-    def devices(self) -> int:
-        """Return the devices of a replica."""
-        return self.k + self.m
-
-    @property
-    def uses(self) -> dict[str, int]:
-        """Return what a replica uses of each kind."""
-        return {kind: count for kind, count in (("gpu", self.k), ("nic", self.m)) if count}
-
-    def sketch(self) -> ClaimSketch:
-        """Return the drawing."""
-        asked = [request("gpu", GPU, self.k)] * bool(self.k) + [request("nic", NIC, self.m)] * bool(self.m)
+    def drawn(self) -> Drawn:
+        """Return the requests and links."""
+        asked = [Ask("gpu", GPU, self.k)] * bool(self.k) + [Ask("nic", NIC, self.m)] * bool(self.m)
         links = (link(self.level, *(r.name for r in asked)),) if self.level else ()
-        return ClaimSketch(requests=tuple(asked), links=links)
+        return Drawn(tuple(asked), links)
 
     def in_place(self, rows: Sequence[tuple[int, int]]) -> int:
         """Return how many replicas the roots of one place hold."""
@@ -88,7 +60,7 @@ class Together:
     def costs(self, free: Free, count: int) -> tuple[int, ...]:
         """Everything is known on one root, or of one GPU and one NIC; else only the NUMA nodes of a NUMA link are."""
         alone = max(0, self.k - self.m) if self.k and self.m else 0
-        if self.level == ROOTS or self.devices == 1:
+        if self.level == ROOTS or self.k + self.m == 1:
             return (count, count * alone, count)
         if (self.k, self.m) != (1, 1):
             return (count,) if self.level == NUMAS else ()
@@ -110,22 +82,10 @@ class OneToOne:
     near: bool = False
     level: str = ROOTS
 
-    @property
-    def devices(self) -> int:
-        """Return the devices of a replica."""
-        return self.k * (self.j + 1)
-
-    @property
-    def uses(self) -> dict[str, int]:
-        """Return what a replica uses of each kind."""
-        return {"gpu": self.k * self.j, "nic": self.k}
-
-    def sketch(self) -> ClaimSketch:
-        """Return the drawing."""
+    def drawn(self) -> Drawn:
+        """Return the requests and links."""
         links = [link(self.level, "gpu", "nic", how=How.PAIRWISE)] + [link(NUMAS, "gpu", "nic")] * self.near
-        return ClaimSketch(
-            requests=(request("gpu", GPU, self.k * self.j), request("nic", NIC, self.k)), links=tuple(links)
-        )
+        return Drawn((Ask("gpu", GPU, self.k * self.j), Ask("nic", NIC, self.k)), tuple(links))
 
     def groups(self, free: Free) -> list[int]:
         """Return how many groups of j GPUs and a NIC each NUMA node holds."""
@@ -163,21 +123,11 @@ class Apart:
     level: str = ROOTS
     nics: bool = False
 
-    @property
-    def devices(self) -> int:
-        """Return the devices of a replica."""
-        return self.k * (2 if self.nics else 1)
-
-    @property
-    def uses(self) -> dict[str, int]:
-        """Return what a replica uses of each kind."""
-        return {"gpu": self.k} | ({"nic": self.k} if self.nics else {})
-
-    def sketch(self) -> ClaimSketch:
-        """Return the drawing."""
-        asked = (request("gpu", GPU, self.k), *[request("nic", NIC, self.k)] * self.nics)
+    def drawn(self) -> Drawn:
+        """Return the requests and links."""
+        asked = (Ask("gpu", GPU, self.k), *[Ask("nic", NIC, self.k)] * self.nics)
         pairs = [link(ROOTS, "gpu", "nic", how=How.PAIRWISE)] * self.nics
-        return ClaimSketch(requests=asked, links=(link(self.level, "gpu", how=How.APART), *pairs))
+        return Drawn(asked, (link(self.level, "gpu", how=How.APART), *pairs))
 
     def most(self, free: Free) -> int:
         """A replica takes one of a place at most, so that n replicas take n of a place at most (Gale and Ryser)."""
@@ -205,22 +155,12 @@ class WithCores:
     cores: int
     parts: int = 1
 
-    @property
-    def devices(self) -> int:
-        """Return the devices of a replica."""
-        return self.k + self.m + self.parts
-
-    @property
-    def uses(self) -> dict[str, int]:
-        """Return what a replica uses of each kind."""
-        return {**Together(self.k, self.m, ROOTS).uses, "cpu": self.cores}
-
-    def sketch(self) -> ClaimSketch:
-        """Return the drawing."""
-        near = Together(self.k, self.m, ROOTS).sketch()
-        first = near.requests[0].name
-        asked = (*near.requests, request("cpu", CPU, cores=self.cores))
-        return ClaimSketch(requests=asked, links=(*near.links, link(NUMAS, first, "cpu")))
+    def drawn(self) -> Drawn:
+        """Return the requests and links."""
+        near = Together(self.k, self.m, ROOTS).drawn()
+        first = near.asks[0].name
+        asked = (*near.asks, Ask("cpu", CPU, self.parts, cores=self.cores))
+        return Drawn(asked, (*near.links, link(NUMAS, first, "cpu")))
 
     def most(self, free: Free) -> int:
         """On each NUMA node, as many as both the roots and the cores are enough for."""
@@ -246,19 +186,9 @@ class Cores:
     cores: int
     parts: int = 1
 
-    @property
-    def devices(self) -> int:
-        """Return the devices of a replica."""
-        return self.parts
-
-    @property
-    def uses(self) -> dict[str, int]:
-        """Return what a replica uses of each kind."""
-        return {"cpu": self.cores}
-
-    def sketch(self) -> ClaimSketch:
-        """Return the drawing."""
-        return ClaimSketch(requests=(request("cpu", CPU, cores=self.cores),))
+    def drawn(self) -> Drawn:
+        """Return the requests and links."""
+        return Drawn((Ask("cpu", CPU, self.parts, cores=self.cores),))
 
     def most(self, free: Free) -> int:
         """Add up the CPU devices."""
@@ -280,20 +210,10 @@ class Partition:
     profile: str
     nic: bool = False
 
-    @property
-    def devices(self) -> int:
-        """Return the devices of a replica."""
-        return 1 + self.nic
-
-    @property
-    def uses(self) -> dict[str, int]:
-        """Return what a replica uses of each kind that is counted here."""
-        return {"nic": 1} if self.nic else {}
-
-    def sketch(self) -> ClaimSketch:
-        """Return the drawing."""
-        asked = (request("gpu", GPU, profile=self.profile), *[request("nic", NIC)] * self.nic)
-        return ClaimSketch(requests=asked, links=(link(ROOTS, "gpu", "nic"),) if self.nic else ())
+    def drawn(self) -> Drawn:
+        """Return the requests and links."""
+        asked = (Ask("gpu", GPU, profile=self.profile), *[Ask("nic", NIC)] * self.nic)
+        return Drawn(asked, (link(ROOTS, "gpu", "nic"),) if self.nic else ())
 
     def most(self, free: Free) -> int:
         """Add up the GPUs; each is at a root of its own."""
@@ -307,17 +227,13 @@ class Partition:
         """A replica is on one NUMA node."""
         return (count,)
 
-    def times(self, scale: int) -> None:
-        """Partitions are not multiplied: it is not known here how many of them fit one pod."""
-
 
 def in_parts(claim: Claim, largest: int) -> Claim:
     """Return a claim with cores in as few equal whole parts as the largest CPU device demands (`expand`)."""
     if not isinstance(claim, Cores | WithCores) or claim.cores <= largest:
         return claim
-    counts = (count for count in range(2, MAX_DEVICES + 1) if not claim.cores % count)
-    parts = next((count for count in counts if claim.cores // count <= largest), None)
-    return claim if parts is None else replace(claim, cores=claim.cores // parts, parts=parts)
+    parts = parts_of(claim.cores, largest)
+    return replace(claim, cores=claim.cores // parts, parts=parts)
 
 
 @cache

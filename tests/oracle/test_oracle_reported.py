@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from oracle_cases import Case
-from oracle_claims import ROOTS, Together
+from oracle_claims import Together
 from oracle_clusters import node_of
+from oracle_drawings import ROOTS
 
 from dra_lab.cli import main
 
