@@ -18,6 +18,7 @@ GOALS = ("preferences", "numa", "unpaired", "roots")
 
 NODES = "nodes"
 SECONDS = 20.0
+"""The time for all goals of a model."""
 
 
 class UnknownError(Exception):

@@ -1,8 +1,8 @@
 """Claims whose best packing can be counted: how many fit on a node, and what they are worth at least; no solver.
 
-Every class has `drawn` (requests and links), `most` (replicas that a node holds) and `costs` (the least values of the
-first goals for some replicas on a node: NUMA nodes, GPUs without a NIC, PCIe roots). All but partitions have `times`
-(the claim multiplied).
+Every class has `drawn` (requests and links), `most` (replicas that a node holds), `costs` (the least values of the
+first goals for some replicas on a node: NUMA nodes, GPUs without a NIC, PCIe roots) and `times` (the claim
+multiplied).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Together:
 
 @dataclass(frozen=True)
 class OneToOne:
-    """k NICs and k times j GPUs one to one at one PCIe root each; all on one NUMA node, if asked."""
+    """k NICs and k times j GPUs one to one on one PCIe root each; all on one NUMA node, if asked."""
 
     k: int
     j: int = 1
@@ -117,7 +117,7 @@ class OneToOne:
 
 @dataclass(frozen=True)
 class Apart:
-    """k GPUs, no two of them on one place of a level; with `nics` each has a NIC of its own at its root."""
+    """k GPUs, no two of them on one place of a level; with `nics` each has a NIC of its own on its root."""
 
     k: int
     level: str = ROOTS
@@ -148,7 +148,7 @@ class Apart:
 
 @dataclass(frozen=True)
 class WithCores:
-    """k GPUs and m NICs at one PCIe root, and cores of one CPU device on their NUMA node."""
+    """k GPUs and m NICs on one PCIe root, and cores of one CPU device on their NUMA node."""
 
     k: int
     m: int
@@ -205,27 +205,33 @@ class Cores:
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition of a GPU; with `nic`, at one PCIe root with a NIC."""
+    """k partitions of GPUs; with `nic`, on one PCIe root with k NICs."""
 
     profile: str
     nic: bool = False
+    k: int = 1
 
     def drawn(self) -> Drawn:
         """Return the requests and links."""
-        asked = (Ask("gpu", GPU, profile=self.profile), *[Ask("nic", NIC)] * self.nic)
+        asked = (Ask("gpu", GPU, self.k, self.profile), *[Ask("nic", NIC, self.k)] * self.nic)
         return Drawn(asked, (link(ROOTS, "gpu", "nic"),) if self.nic else ())
 
     def most(self, free: Free) -> int:
-        """Add up the GPUs; each is at a root of its own."""
-        found = 0
-        for root, used in free.split.values():
-            fits = len(partitions(tuple(sorted(used)), self.profile, self.profile)) - 1
-            found += min(fits, free.nics[root]) if self.nic else fits
-        return found
+        """Add up the GPUs; each is on a root of its own."""
+        fits = {
+            root: len(partitions(tuple(sorted(used)), *[self.profile] * 2)) - 1 for root, used in free.split.values()
+        }
+        if self.nic:
+            return sum(min(count, free.nics[root]) // self.k for root, count in fits.items())
+        return sum(fits.values()) // self.k
 
     def costs(self, free: Free, count: int) -> tuple[int, ...]:
-        """A replica is on one NUMA node."""
-        return (count,)
+        """A replica on one root is on one NUMA node."""
+        return (count,) if self.nic or self.k == 1 else ()
+
+    def times(self, scale: int) -> Partition:
+        """Multiply the counts."""
+        return replace(self, k=self.k * scale)
 
 
 def in_parts(claim: Claim, largest: int) -> Claim:

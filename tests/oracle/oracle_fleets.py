@@ -14,7 +14,8 @@ from oracle_clusters import Free
 from oracle_drawings import Drawn
 from oracle_ways import Way, limits_of, stocks_of, ways_of
 
-MOST_WAYS = 40_000
+MOST_WAYS = 4_000
+"""Models with more variables take CBC too long."""
 
 Worth = Callable[[int, Way], int]
 """What a pod is worth, by the number of its workload and its way."""
@@ -74,6 +75,14 @@ class Fleet(Optimum):
         for node, taken, amount in self.limits:
             self.model += taken <= amount * used[node]
         return pulp.lpSum(used.values())
+
+
+def is_small(frees: Sequence[Free], claims: Sequence[Drawn]) -> bool:
+    """Say whether the model of some nodes has few variables."""
+    try:
+        return bool(Fleet(frees, claims, [None] * len(claims)))
+    except UnknownError:
+        return False
 
 
 def placeable(frees: Sequence[Free], claims: Sequence[Drawn], replicas: Sequence[int | None]) -> int:

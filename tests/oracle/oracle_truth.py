@@ -8,7 +8,7 @@ from functools import cached_property
 
 from oracle_beside import frontier, joined
 from oracle_cbc import NODES, UnknownError
-from oracle_claims import Claim, Cores, Partition, Together, in_parts
+from oracle_claims import Claim, Cores, Together, in_parts
 from oracle_clusters import Free, Node
 from oracle_devices import DeviceFleet
 from oracle_drawings import Drawn
@@ -92,7 +92,7 @@ class Truth:
         drawn = claim.drawn().times(scale, largest)
         if drawn.devices > MAX_DEVICES:
             return False
-        more = None if isinstance(claim, Drawn | Partition) else claim.times(scale)
+        more = None if isinstance(claim, Drawn) else claim.times(scale)
         if more is not None:
             return any(in_parts(more, largest).most(free) for free in self.frees)
         one = (DeviceFleet([free], [drawn], [1]) for free in self.frees if _may_fit(free, drawn))

@@ -1,21 +1,34 @@
-"""The ways to find an optimum agree with one another: counting, the model of ways, and the model of single devices."""
+"""The ways to find an optimum agree: counting, flows, the model of ways, and the model of single devices."""
 
 from __future__ import annotations
 
 import random
 
 import oracle_cbc
+import oracle_flow
 import pulp
 import pytest
-from oracle_cbc import UnknownError, maximum
+from oracle_cbc import GOALS, UnknownError, maximum
+from oracle_claims import Apart, Together, WithCores
 from oracle_clusters import Node, random_nodes
 from oracle_devices import DeviceFleet
-from oracle_drawings import Drawn
+from oracle_drawings import NODE, NUMAS, ROOTS, Drawn
 from oracle_families import COUNTED, FAMILIES, random_claims
 from oracle_fleets import Fleet, placeable
 from oracle_truth import Truth
 
 SEEDS = range(2)
+
+
+@pytest.fixture(autouse=True)
+def _every_model_is_solved(monkeypatch):
+    """A slow machine changes no result."""
+    monkeypatch.setattr(oracle_cbc, "SECONDS", 600.0)
+
+
+def nodes_of(seed: str, most: int) -> list[Node]:
+    """Draw nodes of any kind."""
+    return random_nodes(random.Random(seed))[:most]
 
 
 def drawn(seed: str, family: str, nodes: int) -> tuple[list[Node], tuple]:
@@ -44,18 +57,42 @@ def test_counting_agrees_with_the_model_of_ways(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_model_of_ways_agrees_with_the_model_of_devices(family):
     """Both find the same number of pods on a node, and the same least values of all goals."""
-    for seed in SEEDS:
-        nodes, claims = drawn(str(seed), family, 1)
-        frees, asked = [node.free() for node in nodes], [claim.drawn() for claim in claims]
-        try:
-            placed = placeable(frees, asked, [2] * len(asked))
-            devices = DeviceFleet(frees, asked, [2] * len(asked))
-            found = devices.most(devices.placed())
-        except UnknownError:
-            continue
-        assert found == placed
-        least = Fleet(frees, asked, [2] * len(asked)).least_goals(placed)
-        assert DeviceFleet(frees, asked, [2] * len(asked)).least_goals(placed) == least
+    nodes, claims = drawn("0", family, 1)
+    frees, asked, two = [node.free() for node in nodes], [claim.drawn() for claim in claims], [2] * len(claims)
+    placed = placeable(frees, asked, two)
+    devices = DeviceFleet(frees, asked, two)
+    assert devices.most(devices.placed()) == placed
+    assert devices.least_goals(placed) == Fleet(frees, asked, two).least_goals(placed)
+
+
+@pytest.mark.parametrize("level", [ROOTS, NUMAS, NODE])
+def test_counting_agrees_with_the_flow_of_pairs(level):
+    """A flow of least cost finds as many pairs as counting, and the same least values of the three goals."""
+    for seed in range(20):
+        nodes = nodes_of(f"{level} {seed}", 8)
+        truth = Truth(nodes, (Together(1, 1, level),))
+        wanted = max(1, truth.total(0))
+        placed, goals = oracle_flow.pairs(truth.frees, level, wanted)
+        assert placed == truth.total(0)
+        assert list(zip(GOALS[1:], goals, strict=True)) == list(truth._counted_goals(placed, nodes_first=False)[:3])
+
+
+def test_counting_agrees_with_the_flow_of_pairs_with_cores():
+    """Roots and cores of a NUMA node hold as many pods as the flow through both."""
+    for seed in range(20):
+        nodes = nodes_of(f"cores {seed}", 8)
+        for cores in (1, 3, 8):
+            truth = Truth(nodes, (WithCores(1, 1, cores),))
+            assert oracle_flow.pairs_with_cores(truth.frees, cores) == truth.total(0)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_counting_agrees_with_the_flow_of_devices_apart(k):
+    """The theorem of Gale and Ryser finds as many pods as a flow from pods to PCIe roots."""
+    for seed in range(20):
+        (node,) = nodes_of(f"{k} {seed}", 1)
+        free = node.free()
+        assert oracle_flow.spread(free.gpus, k) == Apart(k).most(free)
 
 
 def test_a_multiple_of_a_claim_has_its_cores_in_parts():

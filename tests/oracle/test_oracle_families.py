@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 from oracle_cases import run, seeds
+from oracle_shared import SharedCase
 
 AT_ONCE = 25
 """Cases of one test of `make test-long`."""
@@ -26,5 +27,22 @@ def test_no_answer_disagrees_with_the_count(seed, record_property):
 def test_no_answer_disagrees_with_the_count_in_thousands_of_cases(first, record_property):
     """Every question is asked of every case."""
     cases = [run(seed, everything=True) for seed in range(first, min(first + AT_ONCE, MANY.stop))]
+    record_property("oracle", dict(sum((case.asked for case in cases), Counter())))
+    assert [sentence for case in cases for sentence in case.wrong] == []
+
+
+@pytest.mark.parametrize("seed", seeds(0, 15))
+def test_no_answer_about_shared_devices_disagrees_with_the_flow(seed, record_property):
+    """Where nodes share NICs, every question whose answer is a maximum flow is asked."""
+    case = run(seed, SharedCase, everything=True)
+    record_property("oracle", dict(case.asked))
+    assert case.wrong == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", MANY[:: 4 * AT_ONCE])
+def test_no_answer_about_shared_devices_disagrees_with_the_flow_in_hundreds_of_cases(first, record_property):
+    """Every question is asked of every case; there is one for four of the other test."""
+    cases = [run(seed, SharedCase, everything=True) for seed in range(first, min(first + AT_ONCE, MANY.stop))]
     record_property("oracle", dict(sum((case.asked for case in cases), Counter())))
     assert [sentence for case in cases for sentence in case.wrong] == []
