@@ -128,7 +128,7 @@ def _choose(ends: Ends, where: str, release: KubernetesRelease) -> AttributeChoi
         return AttributeChoice(standard if where in ("pcieRoot", "numaNode") else "", "no device matches", sides)
     common = [name for name in _in_order(published_by.values()) if _one_type(ends.values(), name)]
     if not common:
-        return AttributeChoice("", _why_none(ends, sides, where), sides)
+        return AttributeChoice("", _as_lists(ends, where, release) or _why_none(ends, sides, where), sides)
     missing = {name: _missing(ends, {e: counts[name] for e, counts in published_by.items()}) for name in common}
     best = min(common, key=lambda name: (sum(missing[name].values()), common.index(name)))
     return AttributeChoice(best, "", sides, missing[best])
@@ -168,6 +168,21 @@ def _in_order(sides: Iterable[Mapping[str, int]]) -> list[str]:
 def _one_type(ends: Iterable[Candidates], name: str) -> bool:
     shapes = [shape for found in ends for shape in found.shapes if name in shape.attributes]
     return len({shape.attributes[name][0].rstrip("s") for shape in shapes}) == 1
+
+
+def _as_lists(ends: Ends, level: str, release: KubernetesRelease) -> str:
+    """Return which ends publish a level as a list that the release's kube-scheduler does not compare; "" for none."""
+    if release.matches_lists:
+        return ""
+    lists = [end for end, found in ends.items() if any(_is_list(shape, level) for shape in found.shapes)]
+    if not lists:
+        return ""
+    verb = "publishes" if len(lists) == 1 else "publish"
+    return f"{listed(lists)} {verb} it as a list, and kube-scheduler of {release.version} compares no lists"
+
+
+def _is_list(shape: Shape, level: str) -> bool:
+    return any(shape.attributes.get(name, ("", 0))[0].endswith("s") for name in level_attributes(shape.driver, level))
 
 
 def _why_none(ends: Ends, sides: Mapping[str, tuple[str, ...]], level: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dra_lab.authoring.names import Names
-from dra_lab.model.claims import DeviceConstraint, ResourceClaimSpec
+from dra_lab.authoring.release_gaps import fit_to_release
+from dra_lab.model.claims import DeviceClaim, DeviceConstraint, ResourceClaimSpec
 from dra_lab.model.names import PCIE_ROOT
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link, check_sketch
 
 
@@ -36,3 +38,21 @@ def link_of(constraint: DeviceConstraint, name: str, everything: tuple[str, ...]
     where = "pcieRoot" if attribute == PCIE_ROOT and together else attribute or ""
     how = How.TOGETHER if together else How.APART
     return Link(name=name, requests=constraint.requests or everything, where=where, how=how)
+
+
+def spec_of(sketch: ClaimSketch, release: KubernetesRelease) -> ResourceClaimSpec:
+    """Return the claim that `sketch_of` read, as the API server of a release keeps it: its requests, every constraint.
+
+    `compile_claim` writes what serves the drawing best. It leaves out a constraint that the devices cannot keep, and
+    splits a request for more CPUs than a device has. A claim that a person wrote stays as it is.
+    """
+    requests = tuple(fit_to_release(request, release)[0] for request in sketch.requests)
+    constraints = tuple(_constraint(link) for link in sketch.links)
+    return ResourceClaimSpec(devices=DeviceClaim(requests=requests, constraints=constraints, config=sketch.config))
+
+
+def _constraint(link: Link) -> DeviceConstraint:
+    attribute = PCIE_ROOT if link.where == "pcieRoot" else link.where
+    if link.how is How.APART:
+        return DeviceConstraint(requests=link.requests, distinct_attribute=attribute)
+    return DeviceConstraint(requests=link.requests, match_attribute=attribute)

@@ -12,6 +12,7 @@ from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     cluster_of,
+    findings_of,
     session_of,
     status_of,
     tell_misfit,
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     session = session_of(options)
     plan: Plan = session.plan()
     session.wait()
-    plan, _ = searched(plan, session.findings)
+    plan, _ = searched(plan, findings_of(options, session))
     picture_page(session.cluster, plan, options.node, options.output, manifest(session).text)
     return _drawn(options, plan)
 

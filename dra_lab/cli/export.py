@@ -144,12 +144,13 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
         raise InputError("--node is for one claim without --replicas; leave it out: replicas go where there is room")
     cluster = cluster_of(options)
     target = Target(release_of(options), options.api_version, options.kind, options.namespace)
-    workloads, cluster, told = workloads_of(options.asked, cluster, target.release)
+    asked = workloads_of(options.asked, cluster, target.release)
+    cluster = asked.cluster
     goals = setting_of(options, "goals")
     plan = plan_fleet(
-        cluster, workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
+        cluster, asked.workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
     made = fleet_bundle(cluster, plan, target, wanted, tighten=options.pin, split=options.split)
-    for finding in dict.fromkeys((*told, *made.findings)):
+    for finding in dict.fromkeys((*asked.findings, *made.findings)):
         print(finding, file=sys.stderr)
     return _write(options, made)

@@ -8,7 +8,7 @@ import sys
 from typing import Any, NamedTuple
 
 from dra_lab.errors import InputError, SketchError
-from dra_lab.findings import Origin
+from dra_lab.findings import Finding, Origin
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.numbers import whole_number
 from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan
@@ -189,6 +189,28 @@ def plan_with_bar(session: Any) -> Plan:
             raise
         plan = session.answer
     return plan
+
+
+def findings_of(options: argparse.Namespace, session: Any) -> tuple[Finding, ...]:
+    """Return what a session noticed. kube-scheduler's search is that for the claim as its file has it.
+
+    The session searches the manifest that it would write, which may leave out what the devices cannot keep.
+    """
+    from dra_lab.authoring.compile import compile_claim
+    from dra_lab.authoring.read_back import spec_of
+    from dra_lab.exports.replay import start_findings
+    from dra_lab.findings import sort_findings
+    from dra_lab.session import read_plan_file
+
+    findings: tuple[Finding, ...] = session.findings
+    sketch, cluster, release = session.sketch, session.cluster, session.release
+    if not session.answer.fits or read_plan_file(options.claim) is not None:
+        return findings
+    ours, written = (spec.devices for spec in (compile_claim(sketch, cluster, release).spec, spec_of(sketch, release)))
+    if (len(ours.requests), ours.constraints) == (len(written.requests), written.constraints):
+        return findings
+    found = start_findings([sketch], cluster, release, sketch.name, written=True)
+    return sort_findings((*(f for f in findings if not f.rule.startswith("manifest-")), *found))
 
 
 def tell_misfit(plan: Plan) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import add_cluster, add_planning, plan_with_bar, seconds, session_of, status_of
+from dra_lab.cli.options import add_cluster, add_planning, findings_of, plan_with_bar, seconds, session_of, status_of
 from dra_lab.cli.pods import plan_pod, refuse_output
 from dra_lab.cli.workloads import add_workloads, is_fleet, run_fleet
 from dra_lab.findings import Finding, Severity
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     session = session_of(options)
     plan = plan_with_bar(session)
     session.wait()
-    plan, findings = searched(plan, session.findings)
+    plan, findings = searched(plan, findings_of(options, session))
     _tell(options, plan, session.cluster, findings)
     if options.output:
         from dra_lab.session.outputs import export

@@ -7,7 +7,8 @@ import json
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import Any
 
@@ -32,6 +33,19 @@ from dra_lab.planner.interrupt import stoppable
 
 _AFTER_SECONDS = 30.0
 _MOST = 1_000_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The workloads of a command, the cluster to plan them on, and what is to be told.
+
+    `written` are the workloads whose claims are manifests, not drawings.
+    """
+
+    workloads: tuple[Workload, ...]
+    cluster: Cluster
+    findings: tuple[Finding, ...]
+    written: frozenset[str]
 
 
 class _AddClaim(argparse.Action):
@@ -109,7 +123,8 @@ def run_fleet(options: argparse.Namespace) -> int:
         raise InputError(f"{'--node' if options.node else '--output'} is for one claim without --replicas; {advice}")
     cluster = cluster_of(options)
     release = release_of(options)
-    workloads, cluster, told = workloads_of(options.asked, cluster, release)
+    asked = workloads_of(options.asked, cluster, release)
+    workloads, cluster = asked.workloads, asked.cluster
     goals = setting_of(options, "goals")
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = plan_fleet(
@@ -122,6 +137,7 @@ def run_fleet(options: argparse.Namespace) -> int:
             progress=waiting.tell,
             cancel=cancel,
         )
+        plan = _started(asked, plan, release, options.time_limit, cancel)
         rooms, jobs, lost = _after(cluster, workloads, release, plan, options.time_limit, waiting.tell, cancel)
     plan = plan.held_against(rooms)
     if options.format == "json":
@@ -131,15 +147,15 @@ def run_fleet(options: argparse.Namespace) -> int:
         print(fleet_text(replace(plan, findings=()), rooms, lost, jobs, unread_words(cluster)), end="")
         if not plan.replicas and plan.status is PlanStatus.INFEASIBLE:
             print(_reasons(cluster, workloads, release))
-    for finding in sort_findings(dict.fromkeys((*told, *cluster.findings, *check_cluster(cluster), *plan.findings))):
+    for finding in sort_findings(
+        dict.fromkeys((*asked.findings, *cluster.findings, *check_cluster(cluster), *plan.findings))
+    ):
         print(finding, file=sys.stderr)
     return fleet_status(plan)
 
 
-def workloads_of(
-    asked: Sequence[AskedClaim], cluster: Cluster, release: KubernetesRelease
-) -> tuple[tuple[Workload, ...], Cluster, tuple[Finding, ...]]:
-    """Return the workloads, the cluster to plan them on, and what is to be told; a name that comes again gets a number.
+def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: KubernetesRelease) -> Asked:
+    """Return what is asked for; a name that comes again gets a number.
 
     A file with a pod gives all its claims, and the replicas of its workload where none are given. Raises InputError for
     what replicas cannot have: claims that are allocated already or that all share, or nodes of their own for some of
@@ -148,12 +164,13 @@ def workloads_of(
     from dra_lab.gitops.asked import AskedPod, read_pod
     from dra_lab.gitops.given_classes import classes_beside
     from dra_lab.gitops.node_filter import only_nodes
-    from dra_lab.session import read_sketch
+    from dra_lab.session import read_plan_file, read_sketch
 
     found: list[Workload] = []
     told: list[Finding] = []
     places: set[frozenset[str] | None] = set()
     named: frozenset[tuple[str, str]] = frozenset()
+    written: set[str] = set()
     for claim, replicas, named_pod in asked:
         pod = read_pod(claim, cluster, release, pod=named_pod)
         if pod is None:
@@ -184,12 +201,15 @@ def workloads_of(
         taken = {workload.name for workload in found}
         name = next(name for name in chain((base,), (f"{base}-{n}" for n in count(2))) if name not in taken)
         found.append(Workload(name, tuple(pod.claims.values()), number))
+        if read_plan_file(claim) is None:
+            written.add(name)
     if len(places) > 1:
         raise InputError(
             "the pods of these workloads may run on different nodes by their own words; plan them one by one"
         )
     admitted = places.pop() if places else None
-    return tuple(found), cluster if admitted is None else only_nodes(cluster, sorted(admitted)), tuple(told)
+    on = cluster if admitted is None else only_nodes(cluster, sorted(admitted))
+    return Asked(tuple(found), on, tuple(told), frozenset(written))
 
 
 def _pinned(claim: str, cluster: Cluster) -> frozenset[str] | None:
@@ -203,11 +223,38 @@ def _pinned(claim: str, cluster: Cluster) -> frozenset[str] | None:
     return frozenset((drawing.node,))
 
 
+def _started(
+    asked: Asked, plan: FleetPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+) -> FleetPlan:
+    """Return the plan after kube-scheduler's search for a pod of each placed workload, on every node that it may use.
+
+    What the searches say is among its findings.
+    """
+    from dra_lab.errors import Cancelled
+    from dra_lab.exports.replay import start_findings
+    from dra_lab.exports.sentences import start_of
+
+    found: list[Finding] = []
+    seconds = _AFTER_SECONDS if time_limit is None else time_limit
+    with suppress(Cancelled):
+        for workload in (one for one in plan.workloads if plan.placed[one.name]):
+            found += start_findings(
+                workload.claims,
+                asked.cluster,
+                release,
+                workload.name,
+                written=workload.name in asked.written,
+                time_limit=seconds,
+                cancel=cancel,
+            )
+    return replace(plan, start=start_of(found), findings=(*plan.findings, *found)) if plan.replicas else plan
+
+
 def fleet_status(plan: FleetPlan) -> int:
     """Return 0 where all replicas are placed, 1 where it is proven that not all fit, 2 where that is not decided."""
-    from dra_lab.exports.outcome import exit_status, plan_outcome
+    from dra_lab.exports.outcome import exit_status, pod_outcome
 
-    return exit_status({"outcome": plan_outcome(plan), "asPlanned": True})
+    return exit_status({"outcome": pod_outcome(plan), "asPlanned": True})
 
 
 def _after(

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from dra_lab.exports.sentences import COUNTING_ENDS, printable, sentence
 from dra_lab.model.fleet import FLEET_GOALS, UNPLACED, FleetPlan, LargestJob, Room, Stranded, StrandedKind
-from dra_lab.model.plan import GoalValue, PlanStatus
+from dra_lab.model.plan import GoalValue, PlanStatus, Start
 from dra_lab.pictures.charts.amounts import KINDS
 from dra_lab.pictures.plain_table import plain_table
 from dra_lab.pictures.reason_words import bandwidth_lines
@@ -41,6 +41,13 @@ def _wanted(plan: FleetPlan) -> int:
 def _placed(plan: FleetPlan) -> Iterator[str]:
     nodes = len(plan.nodes)
     counts = f"{len(plan.replicas):,} of {_wanted(plan):,} replicas placed on {counted(nodes, 'node')}"
+    if plan.start is Start.NEVER:
+        # "placed" would say that the pods run
+        counts = f"An allocation exists for {len(plan.replicas):,} of {_wanted(plan):,} replicas"
+        yield f"{counts}, but not every pod starts with its manifest."
+        return
+    if plan.start is Start.OPEN:
+        yield "Whether every pod starts with its manifest is not known."
     unplaced = plan.goal(UNPLACED)
     if unplaced is None or not unplaced.value:
         yield f"{counts}."

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.exports.outcome import plan_outcome
+from dra_lab.exports.outcome import pod_outcome
 from dra_lab.exports.plan_values import JSON_VERSION, finding_value, goal_value, placement_value, shortfall_value
 from dra_lab.exports.reason_values import regret_json
 from dra_lab.model.fleet import FleetPlan, LargestJob, Replica, Room, Stranded, StrandedKind, Workload
@@ -18,7 +18,7 @@ def fleet_json(plan: FleetPlan) -> dict[str, Any]:
     return {
         "apiVersion": JSON_VERSION,
         "kind": "FleetPlan",
-        "outcome": plan_outcome(plan),
+        "outcome": pod_outcome(plan),
         "status": plan.status.value,
         "proven": plan.proven,
         "objective": plan.objective,

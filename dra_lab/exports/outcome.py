@@ -7,7 +7,7 @@ from typing import Any
 
 from dra_lab.exports.loop_result import Loop
 from dra_lab.model.fleet import UNPLACED, FleetPlan
-from dra_lab.model.plan import FirstFitStatus, Plan, PlanStatus
+from dra_lab.model.plan import FirstFitStatus, Plan, PlanStatus, Start
 
 FITS, DOES_NOT_FIT, STOPPED = "fits", "does-not-fit", "stopped"
 
@@ -28,14 +28,17 @@ def plan_outcome(plan: Plan | FleetPlan) -> str:
     return DOES_NOT_FIT if plan.status is PlanStatus.INFEASIBLE or proven else STOPPED
 
 
-def pod_outcome(plan: Plan) -> str:
-    """Return the outcome of a plan whose manifest is applied as it is, without pins.
+def pod_outcome(plan: Plan | FleetPlan) -> str:
+    """Return the outcome of a plan whose manifests are applied as they are, without pins.
 
-    It is `plan_outcome`, except that a pod which kube-scheduler gives up does not fit: it never starts, although an
-    allocation exists.
+    It is `plan_outcome`, except that a pod for which kube-scheduler finds no devices, or which it gives up, does not
+    fit: it never starts, although an allocation exists. If a search did not end, that is not decided.
     """
-    given_up = plan.first_fit is not None and plan.first_fit.status is FirstFitStatus.ERROR
-    return DOES_NOT_FIT if plan.fits and given_up else plan_outcome(plan)
+    outcome = plan_outcome(plan)
+    first_fit = plan.first_fit if isinstance(plan, Plan) and plan.fits else None
+    if plan.start is Start.NEVER or (first_fit is not None and first_fit.status is FirstFitStatus.ERROR):
+        return DOES_NOT_FIT
+    return STOPPED if outcome == FITS and plan.start is Start.OPEN else outcome
 
 
 def export_answer(plan: Plan | FleetPlan | None, loop: Loop | None) -> dict[str, Any]:

@@ -9,15 +9,19 @@ from dataclasses import dataclass, replace
 
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.compile import compile_claim
+from dra_lab.authoring.read_back import spec_of
+from dra_lab.errors import UnsupportedFeature
 from dra_lab.exports.node_pins import admitted_nodes
 from dra_lab.exports.objects import Affinity
+from dra_lab.exports.sentences import NOT_ALLOCATED
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.scheduler import search_cost
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.scheduler.node_state import NodeStates, node_states
@@ -75,6 +79,29 @@ def replay_findings(
     return judged(found, sketch.name, release)
 
 
+def start_findings(
+    sketches: Sequence[ClaimSketch],
+    cluster: Cluster,
+    release: KubernetesRelease,
+    subject: str,
+    *,
+    written: bool = False,
+    time_limit: float = 30.0,
+    cancel: threading.Event | None = None,
+) -> tuple[Finding, ...]:
+    """Return what kube-scheduler's search does for a pod for whose claims an allocation exists, on every node.
+
+    One of these findings says so if it finds no devices on any node (`sentences.start_of`). For `written` and the rest
+    see `search_pod`; a search with a rule that our copy of kube-scheduler does not know is open.
+    """
+    try:
+        found = search_pod(sketches, cluster, release, written=written, time_limit=time_limit, cancel=cancel)
+    except UnsupportedFeature as error:
+        message = f"whether kube-scheduler finds an allocation is not known: {error.message}"
+        return (Finding("manifest-not-replayed", Severity.WARNING, subject, message),)
+    return (*judged(found, subject, release), *unallocated(found, sketches, cluster, release, subject))
+
+
 def search_states(
     sketch: ClaimSketch,
     cluster: Cluster,
@@ -96,17 +123,20 @@ def search_pod(
     affinity: Affinity = (),
     idle: bool = False,
     leave_out: frozenset[str] = frozenset(),
+    written: bool = False,
     time_limit: float = 30.0,
     cancel: threading.Event | None = None,
 ) -> Searched:
     """Search all claims of a pod together, as kube-scheduler does; `idle` leaves out what is in use.
 
-    `leave_out` are nodes that are not searched.
+    `leave_out` are nodes that are not searched. `written` searches the claims as a person wrote them
+    (`read_back.spec_of`), else as they are compiled.
     """
     on = with_documented_classes(cluster)
+    specs = [spec_of(sketch, release) if written else compile_claim(sketch, on, release).spec for sketch in sketches]
     claims = [
-        ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=compile_claim(sketch, on, release).spec)
-        for sketch in sketches
+        ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=spec)
+        for sketch, spec in zip(sketches, specs, strict=True)
     ]
     states_of = NodeStates(on, release, ignore_allocated=True) if idle else node_states(on, release)
     every, known = states_of.searched(claims, LONGEST, cancel=cancel)
@@ -132,6 +162,29 @@ def judged(found: Searched, subject: str, release: KubernetesRelease) -> tuple[F
         message = f"{found.skipped} of {found.count} node states were not searched in {found.time_limit:g} s"
         findings.append(Finding("manifest-not-replayed", Severity.WARNING, subject, message))
     return tuple(findings)
+
+
+def unallocated(
+    found: Searched, sketches: Sequence[ClaimSketch], cluster: Cluster, release: KubernetesRelease, subject: str
+) -> Iterator[Finding]:
+    """Yield that every search ended and none found devices; for a pod for whose claims an allocation exists."""
+    ends = [verdict for _, verdict in found.states]
+    undecided = any(v.status is FirstFitStatus.STOPPED and v.seconds < LONGEST for v in ends)
+    if found.skipped or undecided or any(v.status in (FirstFitStatus.ALLOCATED, FirstFitStatus.ERROR) for v in ends):
+        return
+    message = "kube-scheduler finds no devices for this pod on any node, although an allocation exists"
+    advice = "Select the planned devices by their attributes."
+    if not release.matches_lists and any(_is_over_lists(link, cluster) for one in sketches for link in one.links):
+        message += f": its links are over lists, and kube-scheduler of {release.version} compares no lists"
+        advice = "Link at an attribute that is no list, or select the planned devices by their attributes."
+    yield Finding(NOT_ALLOCATED, Severity.ERROR, subject, message, advice)
+
+
+def _is_over_lists(link: Link, cluster: Cluster) -> bool:
+    attribute = PCIE_ROOT if link.where == "pcieRoot" else link.where
+    every = ((device, published.spec.driver) for published in cluster.slices for device in published.spec.devices or ())
+    found = (device.lookup(attribute, driver) for device, driver in every)
+    return link.must and any(one is not None and one.is_list for one in found)
 
 
 def _search(

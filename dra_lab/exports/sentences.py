@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED
-from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus
+from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus, Start
 from dra_lab.pictures.words import counted
 from dra_lab.topology.locality import localities
 
 GIVES_UP = "manifest-gives-up"
 """Rule of the findings that say on which nodes kube-scheduler gives up the pod (`exports.replay`)."""
+
+NOT_ALLOCATED = "manifest-not-allocated"
+"""Rule of the finding that kube-scheduler allocates no devices on any node, although an allocation exists."""
 
 OPEN = frozenset(("manifest-undecided", "manifest-not-replayed"))
 """Rules of the findings that say that a search for the manifest did not end here (`exports.replay`)."""
@@ -34,17 +37,34 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text))
 
 
-def given_up(plan: Plan, findings: Iterable[Finding]) -> Plan:
-    """Return the plan as the answer for a manifest that kube-scheduler gives up, if a finding says that it does.
+def never_starts(findings: Iterable[Finding]) -> Finding | None:
+    """Return the finding with which no pod starts, None if there is none."""
+    errors = (f for f in findings if f.severity is Severity.ERROR)
+    return next((f for f in errors if f.rule in (GIVES_UP, NOT_ALLOCATED)), None)
+
+
+def start_of(findings: Sequence[Finding]) -> Start:
+    """Return whether a pod starts, by the findings of kube-scheduler's search on every node (`exports.replay`)."""
+    if never_starts(findings) is not None:
+        return Start.NEVER
+    return Start.OPEN if any(f.rule in OPEN for f in findings) else Start.STARTS
+
+
+def with_start(plan: Plan, findings: Sequence[Finding]) -> Plan:
+    """Return a plan as the answer after kube-scheduler's search on every node, of which these are the findings.
 
     The plan itself knows kube-scheduler's search on its own node only; a finding knows that of every node. An error on
     any node ends the whole attempt, so that an answer with "fits" beside it would contradict itself.
     """
-    found = next((f for f in findings if f.rule == GIVES_UP and f.severity is Severity.ERROR), None)
-    if found is None or not plan.fits or plan.first_fit is None or plan.first_fit.status is FirstFitStatus.ERROR:
+    if not plan.fits:
         return plan
-    first_fit = FirstFit(FirstFitStatus.ERROR, message=f"on {found.subject}", recorded=plan.first_fit.recorded)
-    return replace(plan, first_fit=first_fit)
+    plan, found = replace(plan, start=start_of(findings)), never_starts(findings)
+    if found is None or plan.first_fit is None or plan.first_fit.status is FirstFitStatus.ERROR:
+        return plan
+    status, message = FirstFitStatus.NONE, ""
+    if found.rule == GIVES_UP:
+        status, message = FirstFitStatus.ERROR, f"on {found.subject}"
+    return replace(plan, first_fit=FirstFit(status, message=message, recorded=plan.first_fit.recorded))
 
 
 def searched(plan: Plan, findings: Iterable[Finding]) -> tuple[Plan, tuple[Finding, ...]]:
@@ -54,7 +74,7 @@ def searched(plan: Plan, findings: Iterable[Finding]) -> tuple[Plan, tuple[Findi
     on which a selector fails, so that this is a warning.
     """
     findings = tuple(findings)
-    plan = given_up(plan, findings)
+    plan = with_start(plan, findings)
     ended = not any(f.rule in OPEN or f.rule == GIVES_UP for f in findings)
     if plan.first_fit is None or plan.first_fit.status is not FirstFitStatus.ALLOCATED or not ended:
         return plan, findings
@@ -103,9 +123,12 @@ def headline(plan: Plan, cluster: Cluster | None = None) -> str:
 def _where(plan: Plan, cluster: Cluster | None) -> str:
     total = sum(len(node_class.nodes) for node_class in plan.node_classes)
     now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)
-    if plan.first_fit is not None and plan.first_fit.status is FirstFitStatus.ERROR:
+    if plan.start is Start.NEVER or (plan.first_fit is not None and plan.first_fit.status is FirstFitStatus.ERROR):
         # devices for it exist, and no pod starts: "fits" would say that one does
         return f"An allocation exists on {now:,} of {counted(total, 'node')}, but no pod starts with this manifest."
+    if plan.start is Start.OPEN:
+        exists = f"An allocation exists on {now:,} of {counted(total, 'node')}"
+        return f"{exists}; whether a pod starts with this manifest is not known."
     when_idle = f" ({idle:,} when idle)" if idle > now else ""
     # without claims nobody knows what is in use now, and with those of some namespaces not all of it
     when = f" now{when_idle}"

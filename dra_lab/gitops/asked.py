@@ -9,8 +9,8 @@ from pathlib import Path
 
 from dra_lab.authoring.read_back import sketch_of
 from dra_lab.checks.documents import check_text
-from dra_lab.errors import Cancelled, InputError, ManifestError, SourceError, UnsupportedFeature
-from dra_lab.exports.replay import judged, search_pod
+from dra_lab.errors import Cancelled, InputError, ManifestError, SourceError
+from dra_lab.exports.replay import start_findings
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes, unserved_findings
 from dra_lab.gitops.fits import Question
@@ -74,12 +74,12 @@ class AskedPod:
             return ()
         allowed = self.planned.allowed(self.cluster)
         on = self.cluster if allowed is None else only_nodes(self.cluster, sorted(allowed))
+        claims = tuple(self.claims.values())
         try:
-            found = search_pod(tuple(self.claims.values()), on, release, time_limit=time_limit, cancel=cancel)
-        except (Cancelled, UnsupportedFeature) as error:
+            return start_findings(claims, on, release, self.subject, written=True, time_limit=time_limit, cancel=cancel)
+        except Cancelled as error:
             message = f"whether kube-scheduler finds an allocation is not known: {error.message}"
             return (Finding("manifest-not-replayed", Severity.WARNING, self.subject, message),)
-        return judged(found, self.subject, release)
 
 
 def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *, pod: str = "") -> AskedPod | None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
-from dra_lab.exports.replay import judged, search_pod
-from dra_lab.exports.sentences import OPEN, answer_sentence, given_up
+from dra_lab.exports.replay import start_findings
+from dra_lab.exports.sentences import OPEN, answer_sentence, never_starts, with_start
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import EXTENDED, unserved_words
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
@@ -100,36 +100,35 @@ def not_given_up(
     seconds: float,
     cancel: threading.Event | None = None,
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
-    """Return the answer after kube-scheduler's search on every admitted node: one that it gives up fits nowhere.
+    """Return the answer after kube-scheduler's search for its claims as written, on every admitted node.
 
-    The answer stays as it is if every search ends; it is open if there was no time to find out.
+    A pod that no node gives devices, or that kube-scheduler gives up, fits nowhere (`sentences.start_of`). The answer
+    is open if a search did not end.
     """
-    part = only_nodes(cluster, question.nodes(cluster))
-    try:
-        found = search_pod(tuple(question.claims.values()), part, release, time_limit=max(seconds, 0.0), cancel=cancel)
-    except UnsupportedFeature as error:
-        return _search_open(question, reviewed, Fit.NOT_CHECKED, error.message)
-    raw = judged(found, "", release)
+    part, claims = only_nodes(cluster, question.nodes(cluster)), tuple(question.claims.values())
+    raw = start_findings(claims, part, release, "", written=True, time_limit=max(seconds, 0.0), cancel=cancel)
     told = [
-        replace(f, message=f"on {f.subject} {f.message}", subject=question.subject, origin=question.origin) for f in raw
+        replace(
+            f,
+            message=f"on {f.subject} {f.message}" if f.subject else f.message,
+            subject=question.subject,
+            origin=question.origin,
+        )
+        for f in raw
     ]
-    against = next((f for f in told if f.severity is Severity.ERROR), None)
+    plan = with_start(reviewed.plan, raw) if reviewed.plan is not None else None
+    against = never_starts(told)
     if against is not None:
         sentence = f"Does not start: {against.message}."
-        plan = given_up(reviewed.plan, raw) if reviewed.plan is not None else None
         refused = replace(reviewed, fit=Fit.DOES_NOT_FIT, sentence=sentence, times=None, proven=False, plan=plan)
         return refused, (against,)
     unknown = next((f for f in told if f.rule in OPEN), None)
     if unknown is not None:
-        return _search_open(question, reviewed, Fit.NOT_DECIDED, unknown.message)
+        message = f"an allocation exists, but whether kube-scheduler finds one is not known: {unknown.message}"
+        found = Finding("fit-not-decided", Severity.WARNING, question.subject, message, "", question.origin)
+        sentence = f"Not decided: {message}"
+        return replace(reviewed, fit=Fit.NOT_DECIDED, sentence=sentence, times=None, proven=False, plan=plan), (found,)
     return reviewed, tuple(told)
-
-
-def _search_open(question: Question, reviewed: Reviewed, fit: Fit, why: str) -> tuple[Reviewed, tuple[Finding, ...]]:
-    message = f"an allocation exists, but whether kube-scheduler finds one is not known: {why}"
-    found = Finding("fit-not-decided", Severity.WARNING, question.subject, message, "", question.origin)
-    sentence = f"Not decided: {message}"
-    return replace(reviewed, fit=fit, sentence=sentence, times=None, proven=False), (found,)
 
 
 def _not_here(question: Question, reviewed: Reviewed) -> Reviewed:

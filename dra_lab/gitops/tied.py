@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.exports.sentences import answer_sentence
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.fits import Question, timeless
+from dra_lab.gitops.fits import Question, not_given_up, timeless
 from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
 from dra_lab.model.cluster import Cluster
@@ -52,6 +53,7 @@ def answer_tied(
     dra-semantics 3.12, rule 77). Where its devices may be seen from several nodes, that they do not all fit on one
     proves nothing. Raises Cancelled once `cancel` is set.
     """
+    end = time.monotonic() + seconds
     nodes = [name for name in cluster.node_names if all(name in q.nodes(cluster) for q in group)]
     if not nodes:
         message = f"{_shares(group)}, and no node is admitted by all these pods"
@@ -72,7 +74,13 @@ def answer_tied(
         return _all(group, Fit.NOT_CHECKED, "claim-not-planned", error.message)
     if cancel is not None and cancel.is_set():
         raise Cancelled(f"cancelled while {group[0].subject} was planned")
-    return _told(group, plan, part)
+    reviewed, findings = _told(group, plan, part)
+    if plan.fits:
+        for number, question in enumerate(group):
+            left = end - time.monotonic()
+            reviewed[number], more = not_given_up(question, reviewed[number], cluster, release, left, cancel)
+            findings += more
+    return reviewed, findings
 
 
 def _told(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Answer:

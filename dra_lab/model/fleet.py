@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall
+from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall, Start
 from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.told import told
@@ -69,7 +69,8 @@ class FleetPlan:
     is kube-scheduler with the same replicas (see `planner.fleet`), None where not asked, and `regrets` what that costs
     over the nodes that were compared: where the time did not suffice for all, `first_fit` is STOPPED, and its
     `compared` names them. `parts` are the seconds of each part of the work (`scan`, `patterns`, `master`, `first fit`),
-    `states` the number of distinct node states.
+    `states` the number of distinct node states. `start` says whether the pods of every workload start with their
+    manifests.
     """
 
     status: PlanStatus
@@ -87,6 +88,7 @@ class FleetPlan:
     parts: Mapping[str, float] = field(default_factory=dict)
     states: int = 0
     compared: tuple[str, ...] = ()
+    start: Start = Start.NOT_SEARCHED
 
     def __str__(self) -> str:
         """Return the answer as a terminal shows it; many equal nodes are one line."""

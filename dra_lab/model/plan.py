@@ -121,6 +121,18 @@ class FirstFitStatus(StrEnum):
     STOPPED = "stopped"
 
 
+class Start(StrEnum):
+    """Whether a pod starts with a manifest: what kube-scheduler's search on every node that the pod may use gives.
+
+    `NEVER`: no node gives it devices, or the search on one node ends every attempt. `OPEN`: a search did not end here.
+    """
+
+    NOT_SEARCHED = "not-searched"
+    STARTS = "starts"
+    NEVER = "never"
+    OPEN = "open"
+
+
 @dataclass(frozen=True, slots=True)
 class FirstFit:
     """What kube-scheduler's first fit takes on the plan's node.
@@ -197,7 +209,7 @@ class Plan:
     the compiled manifest, `first_fit_plain` with counts and selectors only, both on `node`; None where not asked.
     Where the pod has several claims, `claims` holds the drawing of each by name and `sketch` all of them as one, each
     request as `claim:request`; `allocated_claims` are those of its claims that hold devices already.
-    `admitted` are the nodes on which the pod may run, None for all.
+    `admitted` are the nodes on which the pod may run, None for all; `start` whether it starts with its manifest.
     `node_classes` covers every node once. `reasons` is there for a claim that fits nowhere: counts, conflicts and
     relaxations behind the sentences of `shortfalls`. `regrets` compare with the two first fits, where these allocated;
     `findings` include those of the cluster that matter.
@@ -222,6 +234,7 @@ class Plan:
     claims: Mapping[str, ClaimSketch] = field(default_factory=dict)
     allocated_claims: tuple[ResourceClaim, ...] = ()
     admitted: frozenset[str] | None = None
+    start: Start = Start.NOT_SEARCHED
 
     @property
     def fits(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Shortfall
 from dra_lab.model.reasons import SelectorFailure
 from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
@@ -95,10 +96,11 @@ def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placemen
 
 def unknown_root_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
     """Yield a warning for a must-link at the PCIe root whose devices publish an empty text there: equal, not known."""
-    places = localities(scan.cluster, node_name)
+    devices = scan.devices(node_name)
     for link in scan.sketch.links:
         tied = [p.device for p in placements if _ties(scan.sketch, link, p)] if link.must else []
-        if link.where == "pcieRoot" and tied and any(places[device].pcie_root is None for device in tied):
+        roots = [devices[device].lookup(PCIE_ROOT, device.driver) for device in tied]
+        if link.where == "pcieRoot" and any(root is not None and root.value == "" for root in roots):
             yield Finding(
                 "root-not-known",
                 Severity.WARNING,

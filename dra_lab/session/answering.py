@@ -168,7 +168,14 @@ class Answering:
             self._on_searching(number, now=not is_small(cluster))
             # cancelled, or a rule that kube-scheduler's copy does not know: the plan says so
             with suppress(DraLabError):
-                search_manifest(cluster, drawing.sketch, release, stop, lambda found: self._on_searched(number, found))
+                search_manifest(
+                    cluster,
+                    drawing.sketch,
+                    release,
+                    stop,
+                    lambda found: self._on_searched(number, found),
+                    fits=plan.fits,
+                )
             self._on_searching(number, now=False)
 
     def _plan_of(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> Plan:

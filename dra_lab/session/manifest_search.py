@@ -23,19 +23,23 @@ def search_manifest(
     release: KubernetesRelease,
     stop: threading.Event,
     told: Callable[[tuple[Finding, ...]], None],
+    *,
+    fits: bool,
 ) -> None:
     """Tell what is wrong with the manifest, and what kube-scheduler's search for it does on every node state.
 
-    `told` gets all that is known, again after each part. What was searched is remembered with the hardware, so that of
-    a followed cluster only new states cost time. Raises what compiling raises; Cancelled when `stop` is set.
+    `fits` says that an allocation exists. `told` gets all that is known, again after each part. What was searched is
+    remembered with the hardware, so that of a followed cluster only new states cost time. Raises what compiling raises;
+    Cancelled when `stop` is set.
     """
     from dra_lab.checks.documents import check_text
     from dra_lab.exports.manifests import manifest_yaml
-    from dra_lab.exports.replay import judged, search_states
+    from dra_lab.exports.replay import judged, search_states, unallocated
 
     written = check_text(manifest_yaml(sketch, cluster, release).text, "the manifest", release)
     for _ in range(int(MOST_SECONDS / PART_SECONDS)):
         found = search_states(sketch, cluster, release, time_limit=PART_SECONDS, cancel=stop)
-        told((*written, *judged(found, sketch.name, release)))
+        nowhere = unallocated(found, [sketch], cluster, release, sketch.name) if fits else ()
+        told((*written, *judged(found, sketch.name, release), *nowhere))
         if not found.skipped:
             return

@@ -9,7 +9,7 @@ import msgspec
 import traitlets
 
 from dra_lab.errors import DraLabError, SketchError
-from dra_lab.exports.sentences import given_up
+from dra_lab.exports.sentences import with_start
 from dra_lab.manifests.kyaml import in_kyaml, is_kyaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
@@ -119,7 +119,7 @@ class PlanView(LitWidget):
             return
         latest = latest_plan(session)
         row = answer_row(
-            given_up(latest, session.findings) if latest is not None else None,
+            with_start(latest, session.findings) if latest is not None else None,
             session.cluster,
             stale=session.stale,
             progress=session.progress,

@@ -73,6 +73,19 @@ def test_plan_does_not_fit_if_the_pod_is_given_up_on_another_node(files, capsys,
 
 
 @pytest.mark.parametrize("asked", ["claim", "pod"])
+def test_replicas_do_not_fit_if_their_pod_is_given_up_on_another_node(files, capsys, asked):
+    """`plan` of replicas looks at every node too, in text, JSON and exit status."""
+    command = ["plan", str(files / "cluster.yaml"), "--claim", str(files / f"{asked}.yaml"), "--replicas", "1"]
+    assert main(command) == 1
+    text = "\n".join(capsys.readouterr())
+    assert text.startswith("An allocation exists for 1 of 1 replicas, but not every pod starts with its manifest.")
+    assert main([*command, "--format", "json"]) == 1
+    value = json.loads(capsys.readouterr().out)
+    assert value["outcome"] == "does-not-fit"
+    assert not [*of_text(text), *of_value(value), *of_status(value, 1)]
+
+
+@pytest.mark.parametrize("asked", ["claim", "pod"])
 def test_draw_says_that_no_pod_starts(files, capsys, asked):
     """The page, the warning and the exit status of `draw` are those of `plan`."""
     page = files / "page.html"
