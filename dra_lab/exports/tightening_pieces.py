@@ -90,9 +90,9 @@ class Piece:
             return draft.with_affinity(self.workload, self.affinity)
         sketch = draft.sketches[self.workload][self.claim]
         if self.split:
-            known = {request.name for request in sketch.requests}
-            if not known.issuperset(self.split):
-                return draft  # another piece has parts in place of its requests
+            exact = {request.name for request in sketch.requests if request.exactly is not None}
+            if not exact.issuperset(self.split):
+                return draft  # another piece has parts or alternatives in place of its requests
             return draft.with_sketch(self.workload, self.claim, *with_parts(sketch, self.split))
         if self.keep and not self._keeps_some(sketch):
             return draft  # another piece keeps another alternative

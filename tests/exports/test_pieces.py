@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from dra_lab.exports.place_splits import Part
 from dra_lab.exports.tightening_pieces import Draft, Piece
 from dra_lab.model.claims import (
     CapacityRequirements,
@@ -48,3 +49,11 @@ def test_an_alternative_that_goes_takes_its_ends_of_links_with_it():
     assert [sub.name for sub in kept.requests[0].first_available] == ["old"]
     assert [(link.name, link.requests) for link in kept.links] == [("group", ("nic",))]
     assert with_piece(sketch, keep={"gpu": "new"}).links == sketch.links
+
+
+def test_a_request_with_alternatives_by_place_is_not_split_as_well():
+    """Both pieces take the place of a request, so the second one changes nothing."""
+    asked = DeviceRequest(name="gpu", exactly=ExactDeviceRequest("gpu", count=2))
+    placed = with_piece(ClaimSketch(requests=(asked,)), places={"gpu": ("true", "false")})
+    split = {"gpu": (Part(1, (0,), "true"), Part(1, (1,), "false"))}
+    assert with_piece(placed, split=split) == placed
