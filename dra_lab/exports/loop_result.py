@@ -68,6 +68,11 @@ class Loop:
         return self.as_planned and self.wanted > 0 and not self.always
 
     @property
+    def never_starts(self) -> bool:
+        """Say whether replicas are planned and no pod got devices in any run."""
+        return bool(self.wanted and self.runs) and not self.most_placed and not self.not_run
+
+    @property
     def rank(self) -> tuple[int, int]:
         """Return what manifests are compared by, more is better: the pods placed, then those served as planned."""
         return self.placed, self.kept
@@ -101,6 +106,7 @@ class Loop:
             "wanted": self.wanted,
             "placed": self.placed,
             "pods": self.pods,
+            "neverStarts": self.never_starts,
             "runs": self.runs,
             "everyOrderAndNode": self.always,
             "notRun": self.not_run,

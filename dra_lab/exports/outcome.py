@@ -44,13 +44,16 @@ def pod_outcome(plan: Plan | FleetPlan) -> str:
 def export_answer(plan: Plan | FleetPlan | None, loop: Loop | None) -> dict[str, Any]:
     """Return the answer of an export as plain values.
 
-    `outcome` is that of the plan. `asPlanned` says whether kube-scheduler allocates every planned replica as planned,
-    with every must-link kept, on our copy of it; None if that was not found out. `reasons` are those against it.
+    `outcome` is that of the plan, but what has a place there and never starts does not fit either. `asPlanned` says
+    whether kube-scheduler allocates every planned replica as planned, with every must-link kept, on our copy of it;
+    None if that was not found out. `reasons` are those against it.
     """
     outcome = STOPPED if plan is None else plan_outcome(plan)
     if loop is None:
         return {"outcome": outcome, "asPlanned": None, "reasons": []}
     reasons = [f"replica {miss.number + 1} of {miss.workload} {miss.why}" for miss in loop.misses]
+    if loop.never_starts:
+        return {"outcome": DOES_NOT_FIT, "asPlanned": False, "reasons": reasons}
     if loop.kept < loop.wanted and loop.runs:
         return {"outcome": outcome, "asPlanned": False, "reasons": reasons}
     nothing = not loop.wanted and outcome == FITS

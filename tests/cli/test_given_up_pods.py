@@ -85,6 +85,17 @@ def test_replicas_do_not_fit_if_their_pod_is_given_up_on_another_node(files, cap
     assert not [*of_text(text), *of_value(value), *of_status(value, 1)]
 
 
+@pytest.mark.parametrize("allowed", [[], ["--allow-worse"]], ids=["", "allow-worse"])
+def test_an_export_that_never_starts_does_not_fit(files, capsys, allowed):
+    """No pod of it runs, which is more than devices other than planned: both commands exit 1, and say so."""
+    cluster, folder = str(files / "cluster.yaml"), str(files / "out")
+    exported = main(["export", cluster, "--claim", str(files / "claim.yaml"), "--dir", folder, *allowed])
+    capsys.readouterr()
+    checked = main(["check", cluster, folder, *allowed])
+    said = capsys.readouterr().out
+    assert (exported, checked, "kube-scheduler starts no pod of this export" in said) == (1, 1, True), said
+
+
 @pytest.mark.parametrize("asked", ["claim", "pod"])
 def test_draw_says_that_no_pod_starts(files, capsys, asked):
     """The page, the warning and the exit status of `draw` are those of `plan`."""
