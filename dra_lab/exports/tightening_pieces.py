@@ -96,6 +96,8 @@ class Piece:
             return draft.with_sketch(self.workload, self.claim, *with_parts(sketch, self.split))
         if self.keep and not self._keeps_some(sketch):
             return draft  # another piece keeps another alternative
+        if self.link is not None and not {request.name for request in sketch.requests}.issuperset(self.link.requests):
+            return draft  # another piece has parts in place of its ends
         if self.link is not None and self.link.name not in {link.name for link in sketch.links}:
             sketch = replace(sketch, links=(*sketch.links, self.link))
         if self.musts:

@@ -57,3 +57,11 @@ def test_a_request_with_alternatives_by_place_is_not_split_as_well():
     placed = with_piece(ClaimSketch(requests=(asked,)), places={"gpu": ("true", "false")})
     split = {"gpu": (Part(1, (0,), "true"), Part(1, (1,), "false"))}
     assert with_piece(placed, split=split) == placed
+
+
+def test_a_link_whose_end_is_split_is_not_added():
+    """A link names requests of the drawing, and a split has parts in place of its end."""
+    asked = tuple(DeviceRequest(name=name, exactly=ExactDeviceRequest(name, count=2)) for name in ("gpu", "nic"))
+    split = {"gpu": (Part(1, (0,), "true"), Part(1, (1,), "false"))}
+    parts = with_piece(ClaimSketch(requests=asked), split=split)
+    assert with_piece(parts, link=Link(name="pin", requests=("gpu", "nic"), how=How.PAIRWISE)) == parts
