@@ -1,10 +1,11 @@
-"""Random drawings of many replicas on the shipped samples, for tests of exports."""
+"""Random drawings of many replicas on the shipped samples and on random fleets, for tests of exports."""
 
 from __future__ import annotations
 
 import random
 from functools import cache
 
+from exhaustive_plans import random_fleet, random_sketch
 from small_claims import request
 
 from dra_lab.authoring.classes import with_documented_classes
@@ -27,8 +28,15 @@ def sample(name: str) -> Cluster:
 
 
 def random_export(seed: int) -> tuple[Cluster, list[Workload]]:
-    """Return a sample and one or two workloads: requests, alternatives and links at random."""
+    """Return a cluster and one or two workloads: requests, alternatives and links at random.
+
+    Two of four seeds are on a sample, the others on five random nodes with devices in use.
+    """
     rng = random.Random(seed)
+    if seed % 4 > 1:
+        cluster = random_fleet(rng)
+        names = ["f", "g"][: 1 if rng.random() < 0.75 else 2]
+        return cluster, [Workload(name, (random_sketch(rng),), rng.randint(1, 5)) for name in names]
     cluster = sample(rng.choice(SAMPLES))
     drivers = {slice_.spec.driver for slice_ in cluster.slices}
     classes = [c for c in ("gpu.nvidia.com", "gpu.amd.com", "mig.nvidia.com", "dranet") if _driver(c) in drivers]

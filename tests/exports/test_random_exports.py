@@ -59,9 +59,9 @@ def holds(seed):
     plain = exported(cluster, plan, judge, seed)
     pinned = exported(cluster, plan, judge, seed, tighten=True, split=seed % 2 == 0)
     for files, as_planned, runs in filter(None, (plain, pinned)):
-        assert not any(run.failed for run in runs), (seed, runs[0].failed, sorted(files))
         assert max(run.longest for run in runs) <= LONGEST, seed
         for run in runs if as_planned else ():
+            assert not run.failed, (seed, run.failed, sorted(files))
             good, wanted = kept(judge, plan, run)
             assert good == wanted, (seed, good, wanted, sorted(files))
     if plain is None or pinned is None:
@@ -72,9 +72,9 @@ def holds(seed):
     return 1
 
 
-@pytest.mark.parametrize("few", range(0, 40, 5))
+@pytest.mark.parametrize("few", range(0, 200, 5))
 def test_random_exports_keep_what_they_announce(few):
-    """Random exports of samples and drawings hold in random orders of pods and of nodes."""
+    """200 random exports hold in random orders of pods and of nodes."""
     assert sum(holds(seed) for seed in range(few, few + 5)) == 5
 
 
@@ -87,11 +87,11 @@ def test_many_random_exports_keep_what_they_announce(few):
 
 def test_the_judge_sees_what_is_not_as_planned():
     """The judge finds an order that serves fewer if an export is not announced as planned, and none with pins."""
-    cluster, plan = planned(2)
+    cluster, plan = planned(13)
     judge = Judge(cluster, R136)
     found = []
     for tighten in (False, True):
-        _, as_planned, runs = exported(cluster, plan, judge, 2, tighten=tighten)
+        _, as_planned, runs = exported(cluster, plan, judge, 13, tighten=tighten)
         worst, wanted = min(kept(judge, plan, run) for run in runs)
         found.append((as_planned, worst == wanted))
     assert found == [(False, False), (True, True)]
