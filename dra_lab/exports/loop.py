@@ -10,7 +10,7 @@ from itertools import islice, permutations
 
 from dra_lab.exports import replay
 from dra_lab.exports.arrivals import Arrivals, History
-from dra_lab.exports.every_order import every_order
+from dra_lab.exports.every_order import Every, every_order
 from dra_lab.exports.loop_result import Expected, Loop, Miss
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.pod_kinds import Parts, PodKind, pod_kind
@@ -60,8 +60,34 @@ def close_loop(
     return run_loop(arrivals, expected, seeds=seeds)
 
 
-def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = SEEDS, every: bool = True) -> Loop:
-    """Run the arrivals of planned replicas; see `close_loop`. Without `every` one counterexample is enough."""
+def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = SEEDS) -> Loop:
+    """Go through every order and choice of nodes, or run some orders if there are too many; see `close_loop`."""
+    orders = every_order(arrivals, expected, _planned(arrivals, expected))
+    return _sampled(arrivals, expected, seeds) if orders is None else _exact(arrivals, expected, orders)
+
+
+def _exact(arrivals: Arrivals, expected: Sequence[Expected], orders: Every) -> Loop:
+    # workloads whose devices do not meet have a worst order each, and all of these can happen at once
+    worst: dict[frozenset[int], tuple[Miss, ...]] = {}
+    for served in orders.worst:
+        group = frozenset(replica.workload for replica, _, _ in served)
+        misses = _compare(arrivals, expected, served)[1]
+        if len(misses) > len(worst.get(group, ())):
+            worst[group] = misses
+    missed = sorted(
+        (miss for misses in worst.values() for miss in misses), key=lambda miss: (miss.workload, miss.number)
+    )
+    wanted = sum(replica.planned for replica in expected)
+    searches = arrivals.recorded, arrivals.most_steps, arrivals.longest
+    pods = len(expected), orders.fewest, orders.most
+    return Loop(wanted, wanted - len(missed), tuple(missed), _every(arrivals), True, "", *searches, *pods)
+
+
+def _every(arrivals: Arrivals) -> str:
+    return f"every choice of nodes{' and every order' if len(arrivals.pods) > 1 else ''}"
+
+
+def _sampled(arrivals: Arrivals, expected: Sequence[Expected], seeds: int) -> Loop:
     worst: tuple[int, tuple[Miss, ...]] | None = None
     placed: list[int] = []
     plans = _runs(expected, seeds)
@@ -77,25 +103,13 @@ def run_loop(arrivals: Arrivals, expected: Sequence[Expected], *, seeds: int = S
             worst = result
     left = len(plans) - sum(done.values())
     not_run = f"{left} of {len(plans)} runs, {_why_not(arrivals)}" if left else ""
+    always = not left and _always(arrivals, expected)
     runs = ", ".join(f"{count} × {label}" if count > 1 else label for label, count in done.items())
     kept, misses = worst or (0, ())
     wanted = sum(replica.planned for replica in expected)
-    always = False
-    if not left and (every or kept == wanted):
-        always = _always(arrivals, expected)
-        orders = None if always else every_order(arrivals, expected, _planned(arrivals, expected))
-        if orders is not None:
-            placed += [orders.fewest, orders.most]
-            for served in orders.worst:
-                result = _compare(arrivals, expected, served)
-                if result[0] < kept:
-                    (kept, misses), runs = result, f"{runs}, the worst of every order and choice of nodes"
-            always = not orders.worst
-    if always:
-        runs = f"every choice of nodes{' and every order' if len(arrivals.pods) > 1 else ''}"
     searches = arrivals.recorded, arrivals.most_steps, arrivals.longest
     pods = len(expected), min(placed, default=0), max(placed, default=0)
-    return Loop(wanted, kept, misses, runs, always, not_run, *searches, *pods)
+    return Loop(wanted, kept, misses, _every(arrivals) if always else runs, always, not_run, *searches, *pods)
 
 
 def _planned(arrivals: Arrivals, expected: Sequence[Expected]) -> dict[int, list[tuple[int, ...]]]:

@@ -46,7 +46,7 @@ class Search:
         self._enough, self._end = now + _SEARCHED * time_limit, now + time_limit
         self._base = sketches_of(plan)
         self._order = tuple(goal.goal for goal in expected[0].goals)
-        self._runs: dict[bytes, Loop] = {}
+        self._runs: dict[tuple[bytes, int | None], Loop] = {}
         self._pods: dict[tuple[int, bytes], PodKind] = {}
 
     def arrivals(self, draft: Draft, *, idle: bool = False) -> Arrivals:
@@ -61,12 +61,12 @@ class Search:
 
     def run(self, draft: Draft, seeds: int = _QUICK) -> Loop:
         """Run all replicas on a draft; what was run whole is not run again."""
-        key = msgspec.json.encode((draft.sketches, draft.affinity, seeds))
-        found = self._runs.get(key)
+        key = msgspec.json.encode((draft.sketches, draft.affinity))
+        found = self._runs.get((key, seeds)) or self._runs.get((key, None))
         if found is None:
-            found = run_loop(self.arrivals(draft), self._expected, seeds=seeds, every=seeds > _QUICK)
+            found = run_loop(self.arrivals(draft), self._expected, seeds=seeds)
             if not found.not_run:
-                self._runs[key] = found
+                self._runs[key, None if found.always else seeds] = found
         return found
 
     def _pod(
