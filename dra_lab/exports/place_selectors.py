@@ -107,19 +107,38 @@ def exact_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) ->
     Attributes that are the same on every device there are left out, and so is a text longer than MOST_TEXT.
     """
     there, chosen = _look(cluster, planned, nodes)
+    found = {name: _exact(items, there[items[0].driver]) for name, items in chosen.items()}
+    return {name: text for name, text in found.items() if text}
+
+
+def replica_alternatives(
+    cluster: Cluster, planned: Devices, nodes: Sequence[str], replicas: Sequence[Devices]
+) -> dict[str, tuple[str, ...]]:
+    """Return, by request, the strongest text for the devices of each planned replica, in the order of the replicas.
+
+    As alternatives they let replicas have devices of several sorts, each sort by itself. Requests for which all
+    replicas have the same text, or more have their own than alternatives are allowed, are left out.
+    """
+    there, chosen = _look(cluster, planned, nodes)
     found = {}
     for name, items in chosen.items():
-        every = there[items[0].driver]
-        names = [
-            attribute
-            for attribute in sorted(_published(every))
-            if not any(_unfit(item, attribute) for item in every) and len({_value(i, attribute) for i in every}) > 1
-        ]
-        rows = sorted({" && ".join(_test(a, item.driver, (_value(item, a),)) for a in names) for item in items})
-        text = rows[0] if len(rows) == 1 else " || ".join(f"({row})" for row in rows)
-        if names and len(text) <= MOST_TEXT:
-            found[name] = text
+        by_id = {item.id: item for item in items}
+        own = [[by_id[device] for device in replica.get(name, ())] for replica in replicas]
+        texts = tuple(dict.fromkeys(_exact(devices, there[items[0].driver]) for devices in own if devices))
+        if 1 < len(texts) <= _FEW_VALUES and all(texts):
+            found[name] = texts
     return found
+
+
+def _exact(items: Sequence[PoolDevice], every: Sequence[PoolDevice]) -> str:
+    names = [
+        attribute
+        for attribute in sorted(_published(every))
+        if not any(_unfit(item, attribute) for item in every) and len({_value(i, attribute) for i in every}) > 1
+    ]
+    rows = sorted({" && ".join(_test(a, item.driver, (_value(item, a),)) for a in names) for item in items})
+    text = rows[0] if len(rows) == 1 else " || ".join(f"({row})" for row in rows)
+    return text if len(text) <= MOST_TEXT else ""
 
 
 def _look(

@@ -19,6 +19,7 @@ from dra_lab.exports.place_selectors import (
     narrower_selectors,
     numa_selectors,
     place_alternatives,
+    replica_alternatives,
 )
 from dra_lab.exports.place_splits import PlaceSplit, place_splits, with_parts, words
 from dra_lab.exports.pod_kinds import Parts
@@ -272,6 +273,14 @@ def _places(cluster: Cluster, sketch: ClaimSketch, planned: Planned) -> Iterator
             text = f"{name}: alternatives by place: {'; '.join(texts)}"
             reason = "first fit otherwise mixes places, or gives up where the first of them is full"
             yield Piece(text, reason, planned.workload, planned.claim, places={name: texts})
+    best_first = sorted(zip(planned.goals, planned.replicas, strict=True), key=lambda row: [g.value for g in row[0]])
+    replicas = [devices for _, devices in best_first]
+    found = replica_alternatives(cluster, planned.devices, planned.nodes, replicas)
+    own = {name: texts for name, texts in found.items() if name in exact - tied}
+    for places in (own, *({name: texts} for name, texts in own.items() if len(own) > 1)) if own else ():
+        text = "; ".join(f"{name}: alternatives by replica: {'; '.join(texts)}" for name, texts in places.items())
+        reason = "planned replicas have devices of several sorts, and first fit otherwise mixes them"
+        yield Piece(text, reason, planned.workload, planned.claim, places=places)
 
 
 def _kinds(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch) -> dict[str, str]:
