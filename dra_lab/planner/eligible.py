@@ -260,10 +260,10 @@ def _listed(rules: Rules, ask: Ask, state: _State, stages: Mapping[DeviceID, Sta
 def _gate(rules: Rules, ask: Ask) -> str:
     """Return why a gate that is off refuses `capacity`, `adminAccess` or `firstAvailable` (3.4), or ""."""
     if ask.capacity and not rules.release.enabled("DRAConsumableCapacity"):
-        return f"it asks for capacity, which Kubernetes {rules.release} gives up on (DRAConsumableCapacity is off)"
+        return f"it asks for capacity, which Kubernetes {rules.release} does not serve (DRAConsumableCapacity is off)"
     exactly = rules.sketch.request(ask.request).exactly
     if exactly is not None and exactly.admin_access is not None and not rules.gates.admin_access:
-        return f"it sets adminAccess, which Kubernetes {rules.release} gives up on (DRAAdminAccess is off)"
+        return f"it sets adminAccess, which Kubernetes {rules.release} does not serve (DRAAdminAccess is off)"
     if "/" in ask.reference and not rules.release.enabled("DRAPrioritizedList"):
-        return f"it has alternatives, which Kubernetes {rules.release} gives up on (DRAPrioritizedList is off)"
+        return f"it has alternatives, which Kubernetes {rules.release} does not serve (DRAPrioritizedList is off)"
     return ""

@@ -11,7 +11,7 @@ DEVICE = """\
   - name: cpus{number}
     allowMultipleAllocations: true
     attributes:
-      {attribute}: {{strings: [a, b]}}
+      {attribute}: {value}
       resource.kubernetes.io/numaNode: {{int: {number}}}
     capacity: {{dra.cpu/cpu: {{value: "64"}}}}
 """
@@ -54,8 +54,8 @@ NOWHERE = "kube-scheduler finds no devices for this pod on any node, although an
 def answers(tmp_path, capsys):
     """Return a function: exit status and text of every command that answers for a claim."""
 
-    def ask(attribute=ROOT, release="1.36", amount=10, constraints="[]"):
-        devices = "".join(DEVICE.format(number=number, attribute=attribute) for number in (0, 1))
+    def ask(attribute=ROOT, release="1.36", amount=10, constraints="[]", value="{strings: [a, b]}"):
+        devices = "".join(DEVICE.format(number=number, attribute=attribute, value=value) for number in (0, 1))
         (tmp_path / "cluster.yaml").write_text(SLICE + devices)
         text = TEMPLATE.format(amount=amount, constraints=constraints)
         (tmp_path / "claim.yaml").write_text(text)
@@ -122,3 +122,11 @@ def test_pods_that_share_a_claim_over_lists_do_not_fit(answers, tmp_path, capsys
         files = [str(tmp_path / f"{name}.yaml") for name in ("cluster", "pods")]
         statuses.append(main(["check", *files, "--release", release]))
     assert statuses == [1, 0], capsys.readouterr().out
+
+
+def test_a_field_that_the_release_drops_is_told_in_the_same_words(answers):
+    """Kubernetes 1.34 has no amounts: API servers drop them, so that no answer may say what kube-scheduler does."""
+    found = answers("dra.cpu/other", "1.34", value="{int: 1}")
+    why = "Does not fit: Request one: it asks for capacity, which Kubernetes 1.34 does not serve"
+    told = {name: (status, why in text, "gives up" in text) for name, (status, text) in found.items()}
+    assert told == dict.fromkeys(found, (1, True, False))
