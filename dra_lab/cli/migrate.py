@@ -71,10 +71,11 @@ def run(options: argparse.Namespace) -> int:
 def _refuse_templates(manifests: Manifests) -> None:
     """Raise SourceError if the files hold templates alone, so that nothing of them can be migrated."""
     from dra_lab.gitops.folder import TEMPLATE_RULE
+    from dra_lab.manifests.templates import NO_MANIFEST
 
     unread = next((finding for finding in manifests.findings if finding.rule == TEMPLATE_RULE), None)
     if unread is not None and not manifests.documents:
-        message = "this is a template with {{ }}, and not a manifest, so it cannot be migrated"
+        message = f"{NO_MANIFEST}, so it cannot be migrated"
         raise SourceError(f"{message}. {unread.advice}", origin=unread.origin)
 
 

@@ -17,6 +17,7 @@ from dra_lab.gitops.fits import Question
 from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.given_classes import with_classes
 from dra_lab.gitops.node_filter import only_nodes
+from dra_lab.gitops.plugin_requests import amount_findings
 from dra_lab.gitops.pods import PodTemplate, pod_templates, subjects_of
 from dra_lab.gitops.references import (
     DEFAULT_NAMESPACE,
@@ -97,6 +98,8 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
     every = [pod for document in manifests.documents for pod in pod_templates(document)]
     pods = [pod for pod in every if pod.claims or extended_spec(pod, complete, release) is not None]
     claims = written_claims(manifests)
+    if not pods:
+        _raise([finding for pod in every for finding in amount_findings(pod)])
     if not pods and Path(source).is_file() and (len(claims) < 2 or not _all_read(manifests, claims)):
         return None
     _refuse(manifests, release)
@@ -166,7 +169,7 @@ def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, re
     held = held_claims(cluster)
     namespace = pod.document.namespace or DEFAULT_NAMESPACE
     findings = list(check_references(pod, claims, held))
-    _raise(findings)
+    _raise([*findings, *amount_findings(pod)])
     sketches: dict[str, ClaimSketch] = {}
     allocated: list[ResourceClaim] = []
     for entry in distinct_entries(pod):

@@ -22,6 +22,7 @@ from dra_lab.gitops.kustomize import renamed_findings
 from dra_lab.gitops.matches import check_matches
 from dra_lab.gitops.not_rendered import rendered_claims, without_templates
 from dra_lab.gitops.outcomes import Answered, checked_objects, without_unmet
+from dra_lab.gitops.plugin_requests import amount_findings
 from dra_lab.gitops.pods import PodTemplate, count_findings, pod_templates
 from dra_lab.gitops.questions import questions_of
 from dra_lab.gitops.references import check_references, held_claims, template_makers, written_claims
@@ -73,6 +74,7 @@ def check_manifests(
     pods = _pods(manifests, read, target)
     findings += [f for claim in claims.values() for f in check_matches(claim, complete, read, target)]
     findings += [f for pod in pods for f in count_findings(pod)]
+    findings += [f for document in manifests.documents for p in pod_templates(document) for f in amount_findings(p)]
     held = held_claims(cluster, idle=not now)
     makers = template_makers(manifests)
     findings += [f for pod in pods for f in check_references(pod, claims, held, makers)]

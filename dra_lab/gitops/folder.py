@@ -12,6 +12,7 @@ from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.drawings import is_drawing
 from dra_lab.manifests.files import STANDARD_INPUT, expanded, read_bytes, up_to, utf8_text
+from dra_lab.manifests.templates import NO_MANIFEST, RENDER
 from dra_lab.manifests.versions import written_path
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 
@@ -22,8 +23,7 @@ TEMPLATE_RULE = "template-not-rendered"
 UNREADABLE = ("file-broken", TEMPLATE_RULE)
 """Rules of the findings about a document, or a file, that could not be read."""
 
-NOT_RENDERED = "this is a template with {{ }}, and not a manifest; it is not checked"
-RENDER = "Give what `helm template` prints, or fill in its variables."
+NOT_RENDERED = f"{NO_MANIFEST}; it is not checked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,27 +93,16 @@ def read_manifests(paths: Iterable[str | Path]) -> Manifests:
             documents += _documents(name, text, errors.append)
         except ManifestError as error:
             errors.append(error)
-        findings += [_broken(name, text, error) for error in errors]
+        findings += [_broken(name, error) for error in errors]
     return Manifests(tuple(documents), texts, tuple(findings))
 
 
-def _broken(name: str, text: str, error: ManifestError) -> Finding:
+def _broken(name: str, error: ManifestError) -> Finding:
     place = error.origin or Origin(name)
-    if "{{" in _document_at(text, place.line):
+    if error.message.startswith(NO_MANIFEST):
         return Finding(TEMPLATE_RULE, Severity.WARNING, Path(name).name, NOT_RENDERED, RENDER, place)
     advice = "The other documents are read; correct this one."
     return Finding("file-broken", Severity.ERROR, Path(name).name, error.message, advice, place)
-
-
-def _document_at(text: str, line: int) -> str:
-    """Return the YAML document around a line (from 1), the whole text if the line is not known."""
-    if line < 1:
-        return text
-    lines = text.splitlines()
-    starts = [number for number, found in enumerate(lines) if found.startswith("---")]
-    first = max((number for number in starts if number < line), default=0)
-    last = min((number for number in starts if number >= line), default=len(lines))
-    return "\n".join(lines[first:last])
 
 
 def _documents(name: str, text: str, broken: Callable[[ManifestError], None]) -> Iterator[Document]:

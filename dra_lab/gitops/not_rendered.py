@@ -8,11 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.folder import NOT_RENDERED, RENDER, TEMPLATE_RULE, Document, Manifests
+from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, Document, Manifests
 from dra_lab.gitops.references import Claims
-
-_MARK = re.compile(r"\{\{|\$[{(]?[A-Za-z_]")
-"""`{{ .Values.name }}` of Helm, `${NAME}`, `$(NAME)` and `$NAME` of envsubst and kustomize."""
+from dra_lab.manifests.templates import RENDER, has_variables
 
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _WHOLE_OBJECT = ("api-undecodable", "version-unknown")
@@ -43,7 +41,7 @@ def _told(finding: Finding, documents: Mapping[tuple[str, int, str], Document]) 
 def _is_template(document: Document, path: str, *, whole: bool) -> bool:
     """Say whether the value at a path contains a template's mark, or any value of the object if `whole`."""
     if not path or whole:
-        return whole and any(_MARK.search(text) for text in _texts(document.value))
+        return whole and any(has_variables(text) for text in _texts(document.value))
     value: Any = document.value
     for index, key in _STEP.findall(path):
         if isinstance(value, list) and index and int(index) < len(value):
@@ -52,7 +50,9 @@ def _is_template(document: Document, path: str, *, whole: bool) -> bool:
             value = value[key]
         else:
             break
-    return isinstance(value, str) and _MARK.search(value) is not None
+    if isinstance(value, Mapping) and not any(isinstance(item, Mapping | list) for item in value.values()):
+        return any(has_variables(text) for text in _texts(value))
+    return isinstance(value, str) and has_variables(value)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dra_lab.errors import QuantityError
+from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.pods import PodTemplate
-from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
-from dra_lab.model.quantity import parse_quantity
+from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources, whole_amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,19 @@ def unreadable_amounts(pod: PodTemplate) -> tuple[tuple[PluginRequest, str], ...
     return tuple((request, amount) for request, amount in _requests(pod) if not request.count)
 
 
+def amount_findings(pod: PodTemplate) -> Iterator[Finding]:
+    """Yield an error for each container that asks for devices in an amount that is no whole number."""
+    for path, container in containers(pod.spec, pod.path):
+        asked = extended_resources(container)
+        broken = [name for name, amount in sorted(asked.items()) if not whole_amount(amount)]
+        if broken:
+            amounts = ", ".join(f"{name}: {asked[name]}" for name in broken)
+            part = "limits" if broken[0] in (container["resources"].get("limits") or {}) else "requests"
+            message = f"{amounts}: the API server accepts a whole number of devices only"
+            place = pod.document.at(f"{path}.resources.{part}")
+            yield Finding("amount-broken", Severity.ERROR, pod.subject, message, "Write a whole number.", place)
+
+
 def _requests(pod: PodTemplate) -> Iterator[tuple[PluginRequest, str]]:
     for path, container in containers(pod.spec, pod.path):
         once = ".initContainers[" in f".{path}" and container.get("restartPolicy") != "Always"
@@ -47,13 +59,4 @@ def _requests(pod: PodTemplate) -> Iterator[tuple[PluginRequest, str]]:
             if name.startswith(IMPLICIT):
                 continue  # it names a DeviceClass: DRA serves it already
             called = str(container.get("name") or path.rpartition(".")[2])
-            yield PluginRequest(path, called, name, _whole(amount), once), str(amount)
-
-
-def _whole(amount: object) -> int:
-    """Return an amount as a whole number: extended resources are quantities, so `1k` is 1000; else 0."""
-    try:
-        value = parse_quantity(amount.strip() if isinstance(amount, str) else amount)
-    except QuantityError:
-        return 0
-    return int(value) if value.denominator == 1 and value > 0 else 0
+            yield PluginRequest(path, called, name, whole_amount(amount), once), str(amount)

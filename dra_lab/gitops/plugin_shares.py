@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.gitops.plugin_requests import PluginRequest, unreadable_amounts
 from dra_lab.gitops.pods import PodTemplate
+from dra_lab.manifests.templates import has_variables
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.numbers import unsigned_number
 from dra_lab.model.quantity import parse_quantity
@@ -203,7 +204,7 @@ def _unreadable(pod: PodTemplate) -> Iterator[Refusal]:
             of_container[request.path].append(f"{request.resource}: {amount}")
     for path, asked in of_container.items():
         why, advice = "the API server takes a whole number only", "Write a whole number."
-        if any("$" in text or "{{" in text for text in asked):
+        if any(has_variables(text) for text in asked):
             why, advice = "this is a variable, and no number", "Give the file with its variables replaced."
         yield Refusal(f"{path}.resources.limits", ", ".join(asked), why, advice)
 

@@ -67,6 +67,17 @@ def _is_zero(amount: object) -> bool:
         return False
 
 
+def whole_amount(amount: object) -> int:
+    """Return an amount of devices as a whole number: extended resources are quantities, so `1k` is 1000; else 0."""
+    if isinstance(amount, bool) or not isinstance(amount, str | int | float):
+        return 0
+    try:
+        value = parse_quantity(amount.strip() if isinstance(amount, str) else amount)
+    except QuantityError:
+        return 0
+    return int(value) if value.denominator == 1 and value > 0 else 0
+
+
 def asked_devices(spec: Object) -> tuple[str, ...]:
     """Return what a pod asks for today, sorted, as text: `nvidia.com/gpu: 8`, and the claims that it has."""
     found = {f"{name}: {amount}" for _, one in containers(spec) for name, amount in extended_resources(one).items()}
@@ -99,7 +110,7 @@ def _outside(value: Any, path: str, pods: frozenset[str], depth: int) -> Iterato
             yield from _outside(item, f"{path}[{index}]", pods, depth + 1)
     if not isinstance(value, Mapping):
         return
-    for name in extended_resources({"resources": value}):
+    for name in extended_resources({"resources": value}) if _is_resources(path) else ():
         yield path, name
     for key, child in value.items():
         if not isinstance(key, str) or key in ("metadata", "status"):
@@ -108,6 +119,11 @@ def _outside(value: Any, path: str, pods: frozenset[str], depth: int) -> Iterato
         if key == "resourceClaims" and _names_claims(child):
             yield here, ""
         yield from _outside(child, here, pods, depth + 1)
+
+
+def _is_resources(path: str) -> bool:
+    """Say whether a field holds what pods ask for; `spec.limits` of a NodePool is the most that its nodes may have."""
+    return "resource" in path.rpartition(".")[2].lower()
 
 
 def _names_claims(entries: Any) -> bool:

@@ -12,6 +12,7 @@ import yaml
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
 from dra_lab.manifests.shell_lines import shell_lines, shell_message
+from dra_lab.manifests.templates import NO_MANIFEST, RENDER, is_template
 from dra_lab.model.numbers import unsigned_number
 
 MAX_YAML_BYTES = 256 * 2**20
@@ -171,7 +172,8 @@ def _documents(
         if mark and "".join(text.split("\n")[mark.line : mark.line + 1])[mark.column :].startswith("\t"):
             problem = "a tab stands where a value or an indentation is expected; YAML is indented by spaces"
         place = Origin(source, before + number, line=above + mark.line + 1 if mark else 0)
-        raise ManifestError(f"this is no valid YAML: {problem}", origin=place) from None
+        why = f"{NO_MANIFEST}. {RENDER}" if is_template(text) else f"this is no valid YAML: {problem}"
+        raise ManifestError(why, origin=place) from None
     finally:
         if loader is not None:
             loader.dispose()

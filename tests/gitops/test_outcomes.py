@@ -83,7 +83,7 @@ CASES = [
     ({"a": PLUGIN.replace("AMOUNT", "1")}, "not-checked", 2),
     ({"a": PLUGIN.replace("AMOUNT", "$GPUS")}, "not-checked", 2),
     ({"a": PLUGIN.replace("AMOUNT", "0")}, "fits", 0),
-    ({"a": PLUGIN.replace("example.com/npu", "deviceclass.resource.kubernetes.io/x")}, "not-checked", 2),
+    ({"a": PLUGIN.replace("example.com/npu: AMOUNT", "deviceclass.resource.kubernetes.io/x: 1")}, "not-checked", 2),
     ({"a": TRAIN_JOB}, "not-checked", 2),
     ({"a": POD_GROUP, "claim": TEMPLATE}, "not-checked", 2),
     ({"a": HELM}, "not-checked", 2),
