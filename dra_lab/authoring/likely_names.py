@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from dra_lab.authoring.catalogue import catalogue
@@ -41,10 +41,16 @@ _OWN_DOMAIN = re.compile(r"(^|\.)(k8s\.io|kubernetes\.io)\Z")
 
 @dataclass(frozen=True, slots=True)
 class LikelyClass:
-    """The class that is probably meant, with the selectors that the wrong name stood for."""
+    """The class that is probably meant, with the selectors that the wrong name stood for.
+
+    `certain` says that the name can hardly be that of another class: it names a maker or technology and a device
+    (`nvidia-gpu`, `rdma-nic`), or has a slip in the domain alone (`gpu.nvida.com`). A person may well have a class
+    `gpu` or `vgpu.nvidia.com`.
+    """
 
     device_class: str
     selectors: tuple[str, ...] = ()
+    certain: bool = True
 
     def __str__(self) -> str:
         """Return it for a message."""
@@ -66,7 +72,7 @@ def likely_class(name: str, cluster: Cluster, release: KubernetesRelease) -> Lik
     least = min((rank for rank, _ in ranked), default=0)
     meant = {found for rank, found in ranked if rank == least}
     if meant:
-        return meant.pop() if len(meant) == 1 else None
+        return replace(meant.pop(), certain=len(asked) > 1) if len(meant) == 1 else None
     return _misspelt(name, cluster)
 
 
@@ -93,7 +99,8 @@ def _misspelt(name: str, cluster: Cluster) -> LikelyClass | None:
     ranked = sorted(((SequenceMatcher(None, name, known).ratio(), known) for known in classes), reverse=True)[:2]
     if not ranked or ranked[0][0] < _ALIKE or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < _CLEARLY):
         return None
-    return LikelyClass(ranked[0][1])
+    known = ranked[0][1]
+    return LikelyClass(known, certain="." in name and name.partition(".")[0] == known.partition(".")[0])
 
 
 def _meant(entry: PaletteEntry, asked: frozenset[str]) -> LikelyClass:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,12 +10,14 @@ from typing import Any
 
 from dra_lab.authoring.candidates import candidates
 from dra_lab.authoring.classes import is_known_class
-from dra_lab.authoring.likely_names import likely_attribute, likely_class
+from dra_lab.authoring.likely_names import LikelyClass, likely_attribute, likely_class
 from dra_lab.authoring.palette import ask_for
+from dra_lab.drivers import documented_class
 from dra_lab.drivers.profiles import STANDARD_TOPOLOGY
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.exports.files import replace_text
 from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.beside import class_beside
 from dra_lab.gitops.folder import Document, Manifests, objects_of
 from dra_lab.gitops.pods import pod_templates
 from dra_lab.manifests.files import STANDARD_INPUT
@@ -30,6 +33,9 @@ _CLAIM_PATHS = {"ResourceClaim": "spec", "ResourceClaimTemplate": "spec.spec"}
 _FLAT = (f"{GROUP}/v1beta1", f"{GROUP}/v1alpha3")
 _UNDER_EXACTLY = (RESOURCE_V1, f"{GROUP}/v1beta2")
 _MAX_ROUNDS = 8
+_DOMAIN = re.compile(r"""(?:attributes|capacity)\[["']([^"']+)["']\]|device\.driver *== *["']([^"']+)["']""")
+"""The domains of attributes and the drivers that a selector names."""
+
 _STANDARD = frozenset(name for names in STANDARD_TOPOLOGY.values() for name in names)
 
 
@@ -37,7 +43,8 @@ _STANDARD = frozenset(name for names in STANDARD_TOPOLOGY.values() for name in n
 class Correction:
     """One change of a file: `line` and `path` as they were before it, what was there, what is there now, and why.
 
-    `about` are the paths of the messages that it answers, where they are not `path`.
+    `about` are the paths of the messages that it answers, where they are not `path`. `advice` is what to do where the
+    change has more than one sensible reading, so that only a person can make it.
     """
 
     source: str
@@ -49,6 +56,7 @@ class Correction:
     new: str
     why: str
     about: tuple[str, ...] = ()
+    advice: str = ""
 
     def __str__(self) -> str:
         """Return one line for a terminal."""
@@ -111,8 +119,9 @@ def with_corrections(
     answered: dict[tuple[str, int, str], Correction] = {}
     wrong = {f.origin.source for f in findings if f.severity is Severity.ERROR and f.origin is not None}
     for name in wrong & set(manifests.texts):
-        for one in corrections(manifests.texts[name], name, cluster, release):
-            answered |= {(one.source, one.document, path): one for path in one.about or (one.path,)}
+        for one, edits in _find(manifests.texts[name], name, cluster, release):
+            if edits or one.advice:
+                answered |= {(one.source, one.document, path): one for path in one.about or (one.path,)}
     told: dict[object, Finding] = {}
     for number, finding in enumerate(findings):
         place = finding.origin
@@ -120,7 +129,8 @@ def with_corrections(
         if answer is None:
             told[number] = finding
         else:
-            told.setdefault(answer, replace(finding, advice=f"Did you mean {answer.new}? `check --fix` writes it."))
+            advice = answer.advice or f"Did you mean {answer.new}? `check --fix` writes it."
+            told.setdefault(answer, replace(finding, advice=advice))
     return list(told.values())
 
 
@@ -165,6 +175,7 @@ class _Finder:
             yield from self._version(version, f"{version.rpartition('/')[2]} has no `exactly`", about)
         elif "controller" not in _at(self.document.value, root):
             yield from self._version(f"{GROUP}/v1alpha3", "Kubernetes serves claims in v1 since 1.34")
+        every = [meant for _, item in requests for _, _, _, meant in self._unknown(item)]
         for index, item in requests:
             path = f"{root}.devices.requests[{index}]"
             flat = [name for name in EXACT_FIELDS if name in item]
@@ -173,7 +184,7 @@ class _Finder:
                 why = f"{version.rpartition('/')[2]} has these fields under `exactly`"
                 about = [path, *(f"{path}.{name}" for name in flat)]
                 yield self._found(path, ", ".join(flat), f"exactly: {{{', '.join(flat)}}}", why, edits, about)
-            yield from self._classes(item, path)
+            yield from self._classes(item, path, every)
         for index, item in enumerate(_items(devices, "constraints")):
             if isinstance(item, Mapping):
                 yield from self._attribute(item, f"{root}.devices.constraints[{index}]", requests)
@@ -183,13 +194,33 @@ class _Finder:
             edits = self.editable.replaced(self._inside("apiVersion"), RESOURCE_V1)
             yield self._found("apiVersion", old, f"apiVersion: {RESOURCE_V1}", why, edits, about)
 
-    def _classes(self, request: Mapping[str, Any], path: str) -> Iterator[Found]:
+    def _unknown(self, request: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str, str, LikelyClass | None]]:
+        """Yield (what is asked for, step to it, its class, the class that is meant) for each unknown class."""
         for part, step in _parts(request):
-            name, where = part.get("deviceClassName"), path + step
-            if not isinstance(name, str) or is_known_class(name, self.cluster):
+            name = part.get("deviceClassName")
+            if isinstance(name, str) and not is_known_class(name, self.cluster):
+                yield part, step, name, likely_class(name, self.cluster, self.release)
+
+    def _other_reading(self, name: str, meant: LikelyClass, every: Sequence[LikelyClass | None]) -> str:
+        """Return what to do where an unknown class may be one of a person's own, "" where it can hardly be one."""
+        beside = class_beside(name, self.document.origin.source)
+        if beside:
+            return f"{beside} has it; give that file as well."
+        if _at(self.document.value, "status.allocation"):
+            return "The claim is allocated, so its cluster has the class; give the DeviceClass as well."
+        if meant.certain and None not in every:
+            return ""
+        return f"Did you mean {meant}? If it is a class of your own, give the file of its DeviceClass as well."
+
+    def _classes(self, request: Mapping[str, Any], path: str, every: Sequence[LikelyClass | None]) -> Iterator[Found]:
+        for part, step, name, meant in self._unknown(request):
+            where = path + step
+            if meant is None or not _can_be(meant, part):
                 continue
-            meant = likely_class(name, self.cluster, self.release)
-            if meant is None:
+            why = "no class of this name is in the cluster or documented"
+            if advice := self._other_reading(name, meant, every):
+                found, _ = self._found(f"{where}.deviceClassName", repr(name), str(meant), why, [])
+                yield replace(found, advice=advice), []
                 continue
             inside = self._inside(where)
             edits = self.editable.replaced(f"{inside}.deviceClassName", meant.device_class)
@@ -201,7 +232,6 @@ class _Finder:
                     else self.editable.added(inside, "deviceClassName", "selectors", wanted)
                 )
                 edits = edits + more if more else []
-            why = "no class of this name is in the cluster or documented"
             yield self._found(f"{where}.deviceClassName", repr(name), str(meant), why, edits)
 
     def _attribute(
@@ -271,6 +301,17 @@ def _parts(request: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]
     for index, item in enumerate(_items(request, "firstAvailable")):
         if isinstance(item, Mapping):
             yield item, f".firstAvailable[{index}]"
+
+
+def _can_be(meant: LikelyClass, part: Mapping[str, Any]) -> bool:
+    """Say whether what a request asks for is of the driver of a class: its selectors and capacities name no other."""
+    driver, documented = documented_class(meant.device_class) or ("", None)
+    if documented is None:
+        return True
+    capacity = _at(part, "capacity.requests")
+    named = {key.rpartition("/")[0] for key in capacity if isinstance(key, str)}
+    named |= {domain for found in _DOMAIN.findall(str(part.get("selectors", ""))) for domain in found if domain}
+    return all(domain in ("", driver) or domain.endswith("kubernetes.io") for domain in named)
 
 
 def _mentions_rdma(part: Mapping[str, Any]) -> bool:

@@ -275,3 +275,66 @@ def test_a_published_article_is_corrected(tmp_path):
     file.write_text(source.read_text(encoding="utf-8"))
     assert main(["check", "sample:eks-p4d", str(file)]) == 1
     assert main(["check", "sample:eks-p4d", str(file), "--fix"]) == 0
+
+
+OWN_CLASS = """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: nvidia-gpu}
+spec: {selectors: [{cel: {expression: "device.driver == 'gpu.nvidia.com'"}}]}
+"""
+
+
+@pytest.mark.parametrize("place", ["class.yaml", "classes/class.yaml"])
+def test_a_class_in_a_file_beside_it_is_not_replaced(tmp_path, capsys, place):
+    """The class is one of the person's own; the message names the file that has it."""
+    claim, own = tmp_path / "claim.yaml", tmp_path / place
+    own.parent.mkdir(exist_ok=True)
+    claim.write_text(ARTICLE)
+    own.write_text(OWN_CLASS)
+    main(["check", "sample:eks-p4d", str(claim), "--fix"])
+    assert "deviceClassName: nvidia-gpu" in claim.read_text()
+    assert f"{own} has it; give that file as well." in capsys.readouterr().out
+
+
+ASKED = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: c}
+spec: {devices: {requests: [{name: a, exactly: {deviceClassName: CLASS}}]}}
+"""
+ALLOCATED = """\
+status: {allocation: {devices: {results: [{request: a, driver: x.org, pool: p, device: d}]}}}
+"""
+AND_OTHER = "{name: a, exactly: {deviceClassName: nvidia-gpu}}, {name: b, exactly: {deviceClassName: fast-disk}}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ASKED.replace("CLASS", "gpu"),
+        ASKED.replace("CLASS", "gpu-class"),
+        ASKED.replace("CLASS", "vgpu.nvidia.com"),
+        ASKED.replace("CLASS", "dranett"),
+        ASKED.replace("CLASS", "nvidia-gpu") + ALLOCATED,
+        ASKED.replace("{name: a, exactly: {deviceClassName: CLASS}}", AND_OTHER),
+        ASKED.replace("CLASS", "nvidia-gpu, selectors: [{cel: {expression: device.driver == 'gpu.example.org'}}]"),
+        ASKED.replace("CLASS", "nvidia-gpu, capacity: {requests: {example.org/memory: 1Gi}}"),
+    ],
+)
+def test_a_class_that_may_be_somebodys_own_is_not_replaced(text):
+    """A general word, a class that a claim was allocated with, or one beside other unknown classes can be a class."""
+    assert fixed(text) == text
+
+
+def test_a_slip_in_the_domain_is_corrected():
+    """The first part of the name is that of a documented class, and no other domain is like this one."""
+    text = ASKED.replace("CLASS", "gpu.nvida.com")
+    assert fixed(text) == text.replace("nvida", "nvidia")
+
+
+def test_a_class_that_may_be_somebodys_own_is_suggested(tmp_path):
+    """`check` says what may be meant, and what to do if it is not."""
+    (tmp_path / "a.yaml").write_text(ASKED.replace("CLASS", "vgpu.nvidia.com"))
+    [advice] = [f.advice for f in check_manifests(CLUSTER, read_manifests([tmp_path])).errors]
+    assert advice.startswith("Did you mean 'gpu.nvidia.com'? If it is a class of your own")
