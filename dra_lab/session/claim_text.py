@@ -12,13 +12,15 @@ from msgspec.structs import replace
 from dra_lab.authoring.edited_claim import taken_over
 from dra_lab.authoring.read_back import sketch_of
 from dra_lab.checks.documents import check_text
-from dra_lab.errors import ManifestError
+from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.findings import Origin, Severity
 from dra_lab.manifests.documents import decode_object, hub_document
 from dra_lab.manifests.drawings import drawing_of, is_drawing
+from dra_lab.manifests.kyaml import is_kyaml
 from dra_lab.manifests.versions import written_path
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session.outputs import manifest
 
 if TYPE_CHECKING:
@@ -88,19 +90,28 @@ def is_drawn_text(text: str) -> bool:
 def open_text(session: Session, text: str, source: str = "") -> str:
     """Make a drawing or claim, given as text, the session's drawing; return what of the text it does not show, or "".
 
-    One undo step. What the canvas cannot show of a claim is kept and stands in its YAML. Of several claims the first is
-    shown; the others stay in their file, which is not written. Raises ManifestError or SketchError with file and line;
-    the present drawing then stays.
+    One undo step. A claim in KYAML is shown as KYAML. What the canvas cannot show of a claim is kept and stands in its
+    YAML. Of several claims the first is shown; the others stay in their file, which is not written. Raises
+    ManifestError or SketchError with file and line; the present drawing then stays.
     """
     documents = list(load_yaml(text, source))
     for document in documents:
         if is_drawing(document.value):
-            session.edit(drawing_of(document.value, source, document.line).sketch)
+            _open(session, drawing_of(document.value, source, document.line).sketch, text)
             return ""
     claims = [d for d in documents if isinstance(d.value, dict) and d.value.get("kind") in CLAIM_KINDS]
     name, spec = _decoded(claims[0] if claims else _claim_of(text), source)
-    session.edit(sketch_of(spec, name or "claim"))
+    _open(session, sketch_of(spec, name or "claim"), text)
     return _others(claims, source) if len(claims) > 1 else ""
+
+
+def _open(session: Session, sketch: ClaimSketch, text: str) -> None:
+    before, session.in_kyaml = session.in_kyaml, is_kyaml(text)
+    try:
+        session.edit(sketch)
+    except DraLabError:
+        session.in_kyaml = before
+        raise
 
 
 def _others(claims: Sequence[YamlDocument], source: str) -> str:

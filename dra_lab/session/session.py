@@ -61,6 +61,7 @@ class Session(Answering):
         self.file = DrawingFile(Path(file)) if file else None
         self.ask: Mapping[str, Any] = {}
         self.highlight = ""
+        self.in_kyaml = False
         self._live = LiveCluster(self._take_live, self._is_busy, lambda: self.events.emit("following"))
         kept = self.file.read() if self.file else None
         version = release.version if isinstance(release, KubernetesRelease) else release

@@ -60,7 +60,7 @@ class PlanView(LitWidget):
     id to its request. `written` are the files of the last export to `folder`. `goals_changed` says that a person has
     put the goals in another order. `claim_text` is the claim's document alone, for its editor; `claim_number`
     is that of the edit that it shows, 0 where the drawing was changed elsewhere since; `claim_fixes` are its
-    corrections. Once KYAML was typed, the claim's document is KYAML.
+    corrections. Once KYAML was typed or opened, the claim's document is KYAML.
 
     The browser sends `{type: "cancel"}`, `{type: "write", folder}`, `{type: "edit-claim", text, number}` and
     `{type: "fix-claim", text, number}` (both answered in `claim_answer`; without a text, the drawing's is fixed),
@@ -94,8 +94,7 @@ class PlanView(LitWidget):
         self._shown: Cluster | None = None
         self._unwritten = False
         self._edited: tuple[int, ClaimSketch] | None = None
-        self._in_kyaml = False
-        self._written_for: tuple[ClaimSketch, KubernetesRelease, Cluster] | None = None
+        self._written_for: tuple[ClaimSketch, KubernetesRelease, bool, Cluster] | None = None
         self._when(session, self._show_answer, "plan")
         # A quick answer takes a dozen steps that nobody can read; each would be drawn before the answer is.
         self._when(session, self._soon(self._show_answer), "solving", "progress")
@@ -148,9 +147,9 @@ class PlanView(LitWidget):
         if (session := self._session) is None:
             return
         badges = badge_rows(session.sketch)
-        about = (session.sketch, session.release, session.cluster)
+        about = (session.sketch, session.release, session.in_kyaml, session.cluster)
         # clusters by identity: to compare two large ones takes longer than to write
-        if self._written_for is not None and self._written_for[:2] == about[:2] and self._written_for[2] is about[2]:
+        if self._written_for is not None and self._written_for[:3] == about[:3] and self._written_for[3] is about[3]:
             return  # an answer changes nothing in it
         self._written_for = None
         self._unwritten = not session.is_counted
@@ -167,7 +166,7 @@ class PlanView(LitWidget):
         letter = {name: badge.letter for name, badge in badges.items()}
         marks = {str(line): letter.get(key, key) for key, lines in made.lines.items() for line in lines}
         number = self._edited[0] if self._edited is not None and self._edited[1] == session.sketch else 0
-        text = in_kyaml(claim_document(made.text)) if self._in_kyaml else claim_document(made.text)
+        text = in_kyaml(claim_document(made.text)) if session.in_kyaml else claim_document(made.text)
         self._tell(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=text, claim_number=number)
         self._tell(claim_fixes=fix_rows(fixed_claim(session, text)[1]))
         self._written_for = about
@@ -226,8 +225,8 @@ class PlanView(LitWidget):
         try:
             edit_claim(self._session, text)
             self._edited = (told.number, self._session.sketch)
-            if is_kyaml(text) is not self._in_kyaml:
-                self._in_kyaml, self._written_for = not self._in_kyaml, None
+            if is_kyaml(text) is not self._session.in_kyaml:
+                self._session.in_kyaml = is_kyaml(text)
                 self._show_manifest()
         except DraLabError as error:
             line = error.origin.line if error.origin else 0

@@ -8,6 +8,7 @@ from widget_messages import answered, say
 from dra_lab.manifests.kyaml import in_kyaml, is_kyaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
 from dra_lab.session import read_sketch
+from dra_lab.session.claim_text import open_text
 from dra_lab.widgets.plan_view import PlanView
 
 
@@ -103,6 +104,19 @@ def test_the_drawings_own_text_is_corrected(session):
     answered(session)
     assert session.sketch.requests[0].exactly.device_class_name == "gpu.nvidia.com"
     assert view.claim_fixes == []
+
+
+def test_kyaml_that_was_opened_stays_kyaml(session):
+    """A claim that is opened from a KYAML file is shown as KYAML; one in block style turns it back."""
+    view = PlanView(session)
+    block = view.claim_text
+    open_text(session, in_kyaml(block).replace("gpu-nic-pairs", "opened"), "a.yaml")
+    answered(session)
+    assert is_kyaml(view.claim_text)
+    assert 'name: "opened"' in view.claim_text
+    open_text(session, block, "b.yaml")
+    answered(session)
+    assert not is_kyaml(view.claim_text)
 
 
 def test_kyaml_that_was_typed_stays_kyaml(session):
