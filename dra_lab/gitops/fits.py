@@ -10,7 +10,7 @@ from typing import Any
 
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.exports.replay import start_findings
-from dra_lab.exports.sentences import OPEN, answer_sentence, never_starts, with_start
+from dra_lab.exports.sentences import COUNTING_ENDS, OPEN, answer_sentence, never_starts, with_start
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import EXTENDED, unserved_words
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
@@ -198,11 +198,14 @@ def _fits(
     more = how_many_more(cluster, question.workload, release=release, time_limit=seconds, cancel=cancel)
     count = more.count
     times = counted(count, "time") if more.proven else f"at least {counted(count, 'time')}"
-    sentence = f"Fits {times}, {question.wanted} wanted. {sentence}"
+    ends = f" ({COUNTING_ENDS})" if more.capped else ""
+    sentence = f"Fits {times}{ends}, {question.wanted} wanted. {sentence}"
     if count >= question.wanted:
-        return _reviewed(question, Fit.FITS, sentence, plan, count, proven=more.proven), ()
+        fits = _reviewed(question, Fit.FITS, sentence, plan, count, proven=more.proven)
+        return replace(fits, capped=more.capped), ()
     if not more.proven:
-        return _refused(question, Fit.NOT_DECIDED, "fit-not-decided", sentence, plan, count)
+        open_fit, told = _refused(question, Fit.NOT_DECIDED, "fit-not-decided", sentence, plan, count)
+        return replace(open_fit, capped=more.capped), told
     message = f"{question.wanted} replicas are wanted and only {count} fit"
     found = Finding("replicas-do-not-fit", Severity.ERROR, question.subject, message, "", question.origin)
     return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, count, proven=True), (found,)

@@ -49,6 +49,7 @@ def review_json(review: Review) -> dict[str, Any]:
                 "wanted": item.wanted,
                 "times": item.times,
                 "proven": item.proven,
+                "capped": item.capped,
                 "nodes": list(item.nodes),
                 "plan": plan_json(item.plan) if item.plan is not None else None,
             }

@@ -55,8 +55,8 @@ class Reviewed:
     """What was found for the pods of one workload, or for a claim that no workload uses.
 
     `wanted` replicas are asked for; `times` is how many fit, None where that is not known; `proven` says that no more
-    do. `plan` is the best allocation of one replica with what kube-scheduler would take, or the reasons; `sentence`
-    says it all to a person.
+    do, and `capped` that counting ended at a number that is no bound (`fleet.MOST_COUNTED`). `plan` is the best
+    allocation of one replica with what kube-scheduler would take, or the reasons; `sentence` says it all to a person.
     """
 
     subject: str
@@ -68,6 +68,7 @@ class Reviewed:
     proven: bool = False
     nodes: tuple[str, ...] = ()
     plan: Plan | None = None
+    capped: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,17 @@ from dra_lab.cli import main
 from dra_lab.exports.fleet_text import job_sentence, room_sentence
 from dra_lab.exports.fleet_values import job_json, room_json
 from dra_lab.exports.sentences import answer_sentence
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    CELDeviceSelector,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+)
 from dra_lab.model.fleet import MOST_COUNTED, Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.fleet import largest_job
+from dra_lab.planner.fleet import largest_job, stranded
 from dra_lab.sources import load_texts
 from dra_lab.widgets.answer_rows import goal_words
 
@@ -114,6 +120,17 @@ def test_the_largest_job_says_that_its_pods_are_capped():
     )
 
 
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: w}
+spec:
+  replicas: COUNT
+  template:
+    spec:
+      containers: [{name: c, resources: {claims: [{name: d}]}}]
+      resourceClaims: [{name: d, resourceClaimTemplateName: c}]
+"""
 CLAIM = """\
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
@@ -129,9 +146,40 @@ def test_check_reports_a_cap_too(tmp_path, capsys):
     (tmp_path / "claim.yaml").write_text(CLAIM)
     words = ["check", str(tmp_path / "slice.yaml"), str(tmp_path / "claim.yaml")]
     main(words)
-    assert "Fits at least 10,000 times" in capsys.readouterr().out
+    assert "Fits at least 10,000 times (counting ends at 10,000 on a node)" in capsys.readouterr().out
     main([*words, "--format", "json"])
-    assert [item["proven"] for item in json.loads(capsys.readouterr().out)["workloads"]] == [False]
+    [item] = json.loads(capsys.readouterr().out)["workloads"]
+    assert (item["times"], item["proven"], item["capped"]) == (10_000, False, True)
+
+
+@pytest.mark.parametrize(("replicas", "outcome"), [(10_000, "fits"), (10_001, "stopped")])
+def test_more_replicas_than_are_counted_are_not_decided(tmp_path, capsys, replicas, outcome):
+    """A workload of more replicas than the cap is open, and says that the number is a cap."""
+    (tmp_path / "slice.yaml").write_text(SLICE % ("", ""))
+    (tmp_path / "claim.yaml").write_text(f"{CLAIM}---\n{DEPLOYMENT.replace('COUNT', str(replicas))}")
+    main(["check", str(tmp_path / "slice.yaml"), str(tmp_path / "claim.yaml"), "--format", "json"])
+    [item] = json.loads(capsys.readouterr().out)["workloads"]
+    assert (item["outcome"], item["capped"]) == (outcome, True)
+
+
+CPUS = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: a}
+spec:
+  driver: dra.cpu
+  nodeName: a
+  pool: {name: a, generation: 1, resourceSliceCount: 1}
+  devices: [{name: cpus, allowMultipleAllocations: true, capacity: {dra.cpu/cpu: {value: "1500"}}}]
+"""
+
+
+def test_what_is_stranded_counts_more_pods_than_the_cap():
+    """Pods of 100m use all CPUs of a node that has room for 15,000 of them; no CPU is called stranded."""
+    asked = CapacityRequirements({"dra.cpu/cpu": "100m"})
+    exactly = ExactDeviceRequest(device_class_name="dra.cpu", capacity=asked)
+    [kind] = stranded(load_texts({"a.yaml": CPUS}), [ClaimSketch(requests=(DeviceRequest("cpu", exactly),))]).kinds
+    assert (kind.free, kind.usable, kind.stranded) == (1500, 1500, 0)
 
 
 def test_the_planner_screen_says_unknown_too():
