@@ -25,19 +25,13 @@ def fits_for_certain(held: HeldPlan, wanted: int = 1) -> int:
     requests for all devices, several one-to-one links, feature gates that are off, incomplete pools, selectors that
     fail, compatibility groups.
     """
-    return Others(held, MOST_DEVICES).for_certain(wanted) if _is_simple(held) else 0
+    takes_all = any(ask.all_devices for ask in held.ways.values())
+    return Others(held, MOST_DEVICES).for_certain(wanted) if is_simple(held) and not takes_all else 0
 
 
-def _is_simple(held: HeldPlan) -> bool:
+def is_simple(held: HeldPlan) -> bool:
     """Say whether every device can be judged by itself."""
-    if held.plan.node not in held.cluster.node_by_name or any(ask.all_devices for ask in held.ways.values()):
-        return False
-    if not all(held.release.gates.values()):
-        return False
-    gated = not held.release.enabled("DRAConsumableCapacity")
-    if gated and any(device.allow_multiple_allocations for device in held.devices.values()):
-        return False
-    if gated and any(ask.capacity for ask in held.ways.values()):
+    if held.plan.node not in held.cluster.node_by_name or not all(held.release.gates.values()):
         return False
     if sum(link.how is How.PAIRWISE for link in held.plan.sketch.links) > 1:
         return False

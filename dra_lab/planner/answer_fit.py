@@ -133,7 +133,11 @@ def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
         return None
     others = Others(work.scan, work.choice.node, work.limits, work.solver, work.choice.counts)
     (least, most), after = others.before, others.after(placements)
-    return GoalValue(DAMAGE, most - after[0]) if (least, after[0]) == (most, after[1]) else None
+    if (least, after[0]) != (most, after[1]):
+        return None
+    lost = most - after[0]
+    # of replicas without end a number was counted at which counting stops
+    return GoalValue(DAMAGE, lost, at_most=others.endless and lost > 0)
 
 
 def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | None:

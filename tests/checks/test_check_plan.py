@@ -84,6 +84,6 @@ def test_the_damage_of_samples_is_counted_anew(sample):
 
 def test_a_damage_beyond_the_limit_is_left_alone(monkeypatch):
     """Where trying all takes too long nothing is said, rightly or wrongly."""
-    monkeypatch.setattr(plan_damage, "STEPS", 3)
+    monkeypatch.setattr(plan_damage.Others, "most_steps", 3)
     cluster, plan = world("dgx-h100/gpu-nic-cpu")
     assert check_plan(cluster, valued(plan, "damage", value=7, bound=7), RELEASE) == ()
