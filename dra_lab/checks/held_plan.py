@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dra_lab.cel.matching import Matching
@@ -13,7 +13,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, part_of
-from dra_lab.model.plan import Placement, Plan
+from dra_lab.model.plan import GoalValue, Placement, Plan
 from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, How, Link, asks
@@ -30,6 +30,12 @@ class HeldPlan:
     plan: Plan
     release: KubernetesRelease
     nics: bool | None = None
+
+    def taking(self, placements: tuple[Placement, ...], goals: tuple[GoalValue, ...] = ()) -> HeldPlan:
+        """Return the same with other devices taken; what does not depend on them is not worked out again."""
+        other = replace(self, plan=replace(self.plan, placements=placements, goals=goals))
+        other.__dict__.update((name, value) for name, value in self.__dict__.items() if name not in ("plan", "taken"))
+        return other
 
     @cached_property
     def devices(self) -> Mapping[DeviceID, Device]:

@@ -80,18 +80,23 @@ def goals_told(held: HeldPlan) -> Iterator[Finding]:
     """The goals as design 5 defines them."""
     if not held.plan.goals:
         return
+    values = goal_values(held)
+    for goal in held.plan.goals:
+        # What is left for other replicas (`damage`) is not decided by these devices alone.
+        if goal.goal in values and goal.value != values[goal.goal]:
+            yield broken("goal", goal.goal, f"the plan says {goal.value}, its devices have {values[goal.goal]}")
+
+
+def goal_values(held: HeldPlan) -> dict[str, int]:
+    """Return the values of all goals but `damage`, counted from the devices that are taken."""
     chosen = [held.places[device] for device in dict.fromkeys(p.device for p in held.plan.placements)]
-    values = {
+    return {
         "alternatives": sum(held.ways[reference].rank for reference in held.taken),
         "preferences": sum(losses(held, link, tied(held, link)) for link in held.plan.sketch.links if not link.must),
         "numa": _spanned([place for place in chosen if place.kind in ("gpu", "nic", "cpu")], "numaNode"),
         "unpaired": _unpaired(held, chosen),
         "roots": _spanned([place for place in chosen if place.kind in ("gpu", "nic")], "pcieRoot"),
     }
-    for goal in held.plan.goals:
-        # What is left for other replicas (`damage`) is not decided by these devices alone.
-        if goal.goal in values and goal.value != values[goal.goal]:
-            yield broken("goal", goal.goal, f"the plan says {goal.value}, its devices have {values[goal.goal]}")
 
 
 def _spanned(chosen: Sequence[Locality], level: str) -> int:

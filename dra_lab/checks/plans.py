@@ -8,6 +8,7 @@ from itertools import combinations
 
 from dra_lab.checks.held_plan import HeldPlan, broken
 from dra_lab.checks.plan_amounts import capacity_kept, counters_kept, is_split
+from dra_lab.checks.plan_bounds import bounds_told
 from dra_lab.checks.plan_damage import Others, damage_told
 from dra_lab.checks.plan_devices import all_devices, looks_at_every, stopping
 from dra_lab.checks.plan_places import goals_told, links_kept
@@ -35,10 +36,9 @@ def check_plan(
     capacity and is taken once unless it is shareable; shared counters; counts and alternatives; All, taken or not; the
     limit of 32 in each claim; every must-link; node selectors, also of the pod's claims that hold devices already; the
     values of the goals. `damage`, which is about other pods, is counted anew where trying all replicas is short
-    (`plan_damage`); of replicas without end the plan says the most it can be, which is not checked further. Then
-    status, bounds and proofs, and that its node classes cover every node; and the devices and goals of kube-scheduler's
-    first fits, but for links. And no node is called one that cannot take the claim if placing it there is simple
-    (`plan_room`).
+    (`plan_damage`). Then status, bounds and proofs, and that its node classes cover every node; and the devices and
+    goals of kube-scheduler's first fits, but for links. No node is called one that cannot take the claim if placing it
+    there is simple (`plan_room`), and no bound or goal contradicts counting or a better allocation (`plan_bounds`).
 
     The cluster is to be the one that was planned on, with the device classes of the plan; where it is only a part of
     that one, `asks_for_nics` says whether the plan's requests may take a NIC anywhere in the whole.
@@ -51,10 +51,17 @@ def check_plan(
         found.extend(_broken(held, others, (*_RULES, links_kept)))
     for title, fit in (("first fit", plan.first_fit), ("first fit of counts", plan.first_fit_plain)):
         if not found and fit is not None and fit.placements:
-            taken = HeldPlan(cluster, replace(plan, placements=fit.placements, goals=fit.goals), release, asks_for_nics)
+            taken = held.taking(fit.placements, fit.goals)
             found.extend(replace(f, subject=f"{title}: {f.subject}") for f in _broken(taken, others, _RULES))
     found.extend(fits_after_all(held))
+    if not found:
+        found.extend(bounds_told(held, keeps_all))
     return sort_findings(found)
+
+
+def keeps_all(held: HeldPlan) -> bool:
+    """Say whether a plan's devices keep every rule and every link."""
+    return not any(finding for rule in (_known, *_RULES, links_kept) for finding in rule(held))
 
 
 def _broken(
