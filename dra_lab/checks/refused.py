@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -58,15 +59,14 @@ def check_refused_claims(cluster: Cluster) -> Iterator[Finding]:
 def _refused(cluster: Cluster, objects: Iterable[_Object], shape: Callable[..., Hashable]) -> Iterator[Finding]:
     if cluster.resource_versions:
         return
-    first: dict[Hashable, _Object] = {}
-    counts: dict[Hashable, int] = {}
+    # A shape is looked up once, as a tuple does not remember its hash.
+    alike: defaultdict[Hashable, list[_Object]] = defaultdict(list)
     for item in objects:
-        key = shape(item)
-        first.setdefault(key, item)
-        counts[key] = counts.get(key, 0) + 1
+        alike[shape(item)].append(item)
     release = cluster.target_release()
     found: dict[tuple[str, str, str], _Told] = {}
-    for key, item in first.items():
+    for item, *others in alike.values():
+        count = 1 + len(others)
         here = set()
         try:
             said = check_object(encode(item), release)
@@ -79,8 +79,8 @@ def _refused(cluster: Cluster, objects: Iterable[_Object], shape: Callable[..., 
                     continue
                 rule = (item.kind, _VALUE.sub("", finding.message), pattern_of(finding.origin.path))
                 told = found.setdefault(rule, _Told(finding))
-                told.times += counts[key]
-                told.objects += counts[key] if rule not in here else 0
+                told.times += count
+                told.objects += count if rule not in here else 0
                 here.add(rule)
     for told in found.values():
         yield _counted(told, str(release))
