@@ -40,12 +40,14 @@ Failure = tuple[DeviceID, str, str]
 class NodeView:
     """A node's devices in kube-scheduler's order; `hardware` is equal for nodes that differ in names alone.
 
-    `counted` are the pools of which a device here draws on shared counters.
+    `numbers` stand for what each device publishes, apart from its name; `counted` are the pools of which a device here
+    draws on shared counters.
     """
 
     node: str
     devices: tuple[PoolDevice, ...]
     hardware: int
+    numbers: tuple[int, ...]
     counted: tuple[Pool, ...] = ()
 
 
@@ -139,12 +141,14 @@ class ClusterViews:
             whole = all(pool.complete and not pool.invalid for pool in pools)
             # What an incomplete pool publishes still tells places: such a node is like no other.
             counted = counted_pools(pools)
-            key: tuple[Hashable, ...] = (tuple(map(self._number, devices)), _counters(devices, counted))
+            numbers = tuple(map(self._number, devices))
+            key: tuple[Hashable, ...] = (numbers, _counters(devices, counted))
             overlay = self.cluster.overlays.get(node_name)
             if overlay is not None:
                 # it tells places by the devices' names, so names count here
                 key = (*key, overlay, tuple((item.driver, item.id.device) for item in devices))
-            found = NodeView(node_name, devices, self.numbers.of("node", key if whole else node_name), counted)
+            hardware = self.numbers.of("node", key if whole else node_name)
+            found = NodeView(node_name, devices, hardware, numbers, counted)
             self.nodes[node_name] = found
         return found
 
@@ -259,6 +263,7 @@ class ClusterViews:
                 tuple(device.capacity.items()),
                 self.cluster.taints_of(item.id, device, rules=self._taint_rules),
                 (bool(device.allow_multiple_allocations), bool(device.binding_conditions)),
+                bool(device.node_allocatable_resources or device.node_allocatable_resource_mappings),
                 tuple(use.compatibility_groups for use in device.consumes_counters),
                 Tie.NODE if item.slice.spec.node_name else tie_of(item),
             ),

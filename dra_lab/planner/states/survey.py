@@ -15,6 +15,7 @@ from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.counted import Counted, counted_layout
+from dra_lab.planner.states.known_devices import KnownDevices
 from dra_lab.planner.states.node_state import NodeState, common_unit, inspectors
 from dra_lab.planner.views import shape_key, views_of
 
@@ -64,23 +65,27 @@ def survey(rules: Rules, limits: Limits) -> Survey:
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     shapes: dict[tuple[int, ...], int] = {}
     counted: dict[int, Counted] = {}
-    seen = Survey(scan)
+    seen, devices = Survey(scan), KnownDevices(scan)
     known: Left = {}
     for number, name in enumerate(rules.cluster.node_names):
         if limits.reached:
             break
         shape = shape_key(views, name, rules.asks, wheres)
         if shape not in shapes:
-            layout = idle_layout(scan, name)
+            layout = devices.layout(name)
+            if layout is None:
+                layout = idle_layout(scan, name)
+                counters = counted_layout(scan, layout, name)
+                if not _is_plain(layout.problem) or counters is None:
+                    return Survey(scan_nodes(rules, limits))
+                devices.learn(name, layout)
+                if counters.counters:
+                    counted[len(scan.layouts)] = counters
             shapes[shape] = len(scan.layouts)
             scan.layouts[shapes[shape]] = layout
-            counters = counted_layout(scan, layout, name)
-            if not _is_plain(layout.problem) or counters is None:
-                return Survey(scan_nodes(rules, limits))
-            counted[shapes[shape]] = counters
         at = shapes[shape]
         state = state_on(scan, at, scan.layouts[at], name, known)
-        seen.states[name] = counted[at].on(scan, name, state) if counted[at].counters else state
+        seen.states[name] = counted[at].on(scan, name, state) if at in counted else state
         if number % 500 == 499:
             limits.tell("nodes", f"looked at {number + 1} of {len(rules.cluster.node_names)} nodes")
     scan.complete = len(seen.states) == len(rules.cluster.node_names)

@@ -1,0 +1,103 @@
+"""Hardware put together from devices that were looked at on another node.
+
+On large clusters nodes differ in how their devices are mixed, and hardly in the devices. What an ask may take of a
+device, and where that lies, follows from what the device publishes. It is worked out once for each kind of device, on
+the first node that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from dra_lab.planner.node_classes import Layout
+from dra_lab.planner.places import LIST
+from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.scan import Scan
+from dra_lab.planner.stages import Tie
+from dra_lab.topology.locality import localities
+
+_LEVELS = ("pcieRoot", "numaNode")
+_NOBODY, _EACH_NODE = -1, -2
+"""No ask may take such a device; and: what it is has to be looked at on each node."""
+
+_Key = tuple[object, ...]
+
+
+@dataclass
+class KnownDevices:
+    """The groups that devices belong to, by what they publish and which asks match them."""
+
+    scan: Scan
+    _groups: dict[_Key, int] = field(default_factory=dict)
+    _templates: list[DeviceGroup] = field(default_factory=list)
+    _fields: list[tuple[Any, ...]] = field(default_factory=list)
+    _numbers: dict[DeviceGroup, int] = field(default_factory=dict)
+    _first: AllocationProblem | None = None
+
+    def __post_init__(self) -> None:
+        """Note whether the rules look at each device by itself."""
+        rules = self.scan.rules
+        links = rules.sketch.links
+        alike = {(ask.device_class_name, ask.selectors): ask for ask in rules.asks}
+        self._asks = tuple(alike.values())
+        self._wheres = tuple(dict.fromkeys(link.where for link in links if not link.is_level))
+        self._apart = not any(ask.all_devices or ask.admin_access for ask in rules.asks) and all(
+            not link.is_level or link.where in _LEVELS for link in links
+        )
+
+    def layout(self, name: str) -> Layout | None:
+        """Return a node's hardware with nothing in use; None if it has to be looked at device by device."""
+        if self._first is None or not self._is_simple(name):
+            return None
+        view = self.scan.views.view(name)
+        numbers = [self._groups.get(key, _EACH_NODE) for key in self._keys(name)]
+        if _EACH_NODE in numbers:
+            return None
+        found: dict[int, list[int]] = {}
+        for at, number in enumerate(numbers):
+            if number >= 0:
+                # Shared devices are told apart; negative numbers are those of single devices.
+                found.setdefault(~at if self._templates[number].shareable else number, []).append(at)
+        groups: list[DeviceGroup] = []
+        group_of = [_NOBODY] * len(numbers)
+        for members in found.values():
+            for at in members:
+                group_of[at] = len(groups)
+            devices = tuple([view.devices[at].id for at in members])
+            groups.append(DeviceGroup(devices, *self._fields[numbers[members[0]]]))
+        return Layout(replace(self._first, node=name, groups=tuple(groups)), tuple(group_of))
+
+    def learn(self, name: str, layout: Layout) -> None:
+        """Keep what was found out about the devices of a node."""
+        if not self._is_simple(name) or layout.problem.counters:
+            return
+        places = localities(self.scan.cluster, name)
+        for at, key in enumerate(self._keys(name)):
+            number, device = layout.group_of[at], self.scan.views.view(name).devices[at].id
+            if number < 0:
+                self._groups[key] = _NOBODY
+                continue
+            group = layout.problem.groups[number]
+            numa = places[device].numa_node
+            own = numa is not None and not numa.derived and group.tie is not Tie.TERMS and not group.draws
+            if not own or any(kind == LIST for values in group.places for kind, _ in values):
+                self._groups[key] = _EACH_NODE
+                continue
+            template = replace(group, devices=())
+            self._groups[key] = self._numbers.setdefault(template, len(self._templates))
+            if self._groups[key] == len(self._templates):
+                self._templates.append(template)
+                self._fields.append(tuple(getattr(template, one.name) for one in fields(template))[1:])
+        self._first = layout.problem
+
+    def _is_simple(self, name: str) -> bool:
+        return self._apart and not self.scan.views.view(name).counted and name not in self.scan.cluster.overlays
+
+    def _keys(self, name: str) -> Iterable[_Key]:
+        views = self.scan.views
+        view = views.view(name)
+        stages = [views.stages(ask, name) for ask in self._asks]
+        values = [[item.device.lookup(where, item.driver) for item in view.devices] for where in self._wheres]
+        return zip(view.numbers, *stages, *values, strict=True)
