@@ -69,8 +69,8 @@ class FleetPlan:
     is kube-scheduler with the same replicas (see `planner.fleet`), None where not asked, and `regrets` what that costs
     over the nodes that were compared: where the time did not suffice for all, `first_fit` is STOPPED, and its
     `compared` names them. `parts` are the seconds of each part of the work (`scan`, `patterns`, `master`, `first fit`),
-    `states` the number of distinct node states. `start` says whether the pods of every workload start with their
-    manifests.
+    `states` the number of distinct node states, `not_examined` the nodes that were not examined before the time limit.
+    `start` says whether the pods of every workload start with their manifests.
     """
 
     status: PlanStatus
@@ -87,6 +87,7 @@ class FleetPlan:
     objective: str = "replicas"
     parts: Mapping[str, float] = field(default_factory=dict)
     states: int = 0
+    not_examined: int = 0
     compared: tuple[str, ...] = ()
     start: Start = Start.NOT_SEARCHED
 

@@ -103,6 +103,19 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
             self.on_improvement(round(event.data_out.mip_primal_bound), integer_bound(event.data_out.mip_dual_bound))
 
 
+def relaxed_bound(rows: Rows, limits: Limits) -> int | None:
+    """Return an integer that no solution of a model undercuts, by its linear relaxation; None if none was found."""
+    engine: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    for option, value in {"output_flag": False, "threads": 1, "presolve": "off", "solve_relaxation": True}.items():
+        engine.setOptionValue(option, value)
+    if limits.left is not None:
+        engine.setOptionValue("time_limit", limits.left)
+    engine.passModel(_model(rows))
+    _run(engine)
+    solution = engine.getSolution()
+    return integer_bound(rows.bound_by(np.array(solution.row_dual))) if solution.dual_valid else None
+
+
 def _claim(engine: Any, *, presolved: bool) -> Claim:
     """Return what HiGHS says of the model that it has run."""
     status, info = engine.getModelStatus(), engine.getInfo()

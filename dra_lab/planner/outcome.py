@@ -126,6 +126,18 @@ class Rows:
         slack = _ROUNDING * np.bincount(self._row, np.abs(terms), len(self.lower))
         return bool(((sums >= self.lower - slack) & (sums <= self.upper + slack)).all())
 
+    def bound_by(self, prices: Array) -> float:
+        """Return what no values within the bounds and rows undercut, for any prices of the rows (Lagrange).
+
+        A price above zero is paid for the lower side of a row, one below zero for the upper side. The bound does not
+        rest on how exactly a solver found the prices.
+        """
+        paid = np.where(prices > 0, self.lower, self.upper)
+        prices = np.where(np.isfinite(paid), prices, 0.0)
+        left = self.cost - np.bincount(self.column, self.factor * prices[self._row], len(self.cost))
+        most = np.where(left > 0, self.least, self.most)
+        return float(prices @ np.where(np.isfinite(paid), paid, 0.0) + left @ most) + self.offset
+
     def value_of(self, values: Array) -> int:
         """Return the objective of whole values."""
         return round(float(self.cost @ values) + self.offset)

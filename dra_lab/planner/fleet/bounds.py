@@ -19,6 +19,7 @@ from dra_lab.planner.fleet.master_at_once import MasterAtOnce
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.sites import Cap
 from dra_lab.planner.fleet.tables import AnyTable, Table
+from dra_lab.planner.fleet.tree_table import TreeTable
 from dra_lab.planner.outcome import agreed
 from dra_lab.planner.progress import Limits
 
@@ -136,8 +137,8 @@ def _racked(alike: dict[_Patterns, list[AnyTable]]) -> Racked:
 
 def _add_singles(racked: Racked, known: AnyTable) -> None:
     table = known.whole if isinstance(known, DealtTable) else known
-    assert isinstance(table, Table)
-    caps = table.room.caps
+    assert isinstance(table, (Table, TreeTable)), "other tables list their numbers"
+    caps = table.caps
     ones = [tuple(int(position == at) for position in range(len(caps))) for at in range(len(caps))]
     lower = {one: table.lower(one) for one, cap in zip(ones, caps, strict=True) if cap}
     patterns = {one: values for one, values in lower.items() if values is not None}
@@ -155,7 +156,10 @@ def _ones(counts: Counts) -> Iterator[tuple[Counts, int]]:
 
 @dataclass
 class Answer:
-    """The best plan known and what is proven of it; `goals` covers all of them, in order."""
+    """The best plan known and what is proven of it; `goals` covers all of them, in order.
+
+    `not_examined` is the number of nodes that were not examined before time was over.
+    """
 
     goals: tuple[GoalBound, ...] = ()
     chosen: Chosen | None = None
@@ -163,6 +167,7 @@ class Answer:
     infeasible: bool = False
     least: Mastered | None = None
     least_racked: Racked = field(default_factory=Racked)
+    not_examined: int = 0
 
     @property
     def proven(self) -> bool:
@@ -231,9 +236,10 @@ def _held_against(
     kept = _master(racked, demand, order, solver).bounds(values, limits)
     goals, sure = [], True
     for at, goal in enumerate(answer.goals):
-        bound = max(floors[at], kept[at]) if at < len(kept) else floors[at]
-        if sure and at < len(least.goals):
-            bound = max(bound, least.goals[at].bound or 0)
+        bound = floors[at]
+        # Values that no way undercuts compare as goals do: behind a goal that is not proven they bound nothing.
+        if sure:
+            bound = max(bound, *kept[at : at + 1], *(known.bound or 0 for known in least.goals[at : at + 1]))
         goals.append(GoalBound(goal.goal, goal.value, agreed(bound, goal.value)))
         sure = sure and goals[-1].proven
     answer.goals = tuple(goals)

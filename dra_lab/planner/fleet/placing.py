@@ -83,7 +83,9 @@ class _Writer:
 
     def __init__(self, fleet: Fleet, order: tuple[str, ...]) -> None:
         self._fleet, self._order = fleet, order
-        self._rows: dict[tuple[int, int, int], _Row] = {}
+        self._rows: dict[tuple[int, int], _Row] = {}
+        self._kinds: dict[object, int] = {}
+        self._kind_of: dict[tuple[int, int], int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
         self._latest: tuple[str, Mapping[int, list[DeviceID]]] = ("", {})
 
@@ -144,10 +146,20 @@ class _Writer:
         if site.state is None:
             return self._made(site, site.problem, part, ask, site.problem.groups[group])
         at = site.kept[group]
-        found = self._rows.get((site.state.layout, ask, at))
+        kind = self._kind(site.state.layout, at)
+        found = self._rows.get((ask, kind))
         if found is None:
             problem = self._fleet.scan.layouts[site.state.layout].problem
-            found = self._rows[site.state.layout, ask, at] = self._made(site, problem, part, ask, problem.groups[at])
+            found = self._rows[ask, kind] = self._made(site, problem, part, ask, problem.groups[at])
+        return found
+
+    def _kind(self, layout: int, group: int) -> int:
+        """Return a number that groups share, of any hardware, if their devices are worth the same to every pod."""
+        found = self._kind_of.get((layout, group))
+        if found is None:
+            one = self._fleet.scan.layouts[layout].problem.groups[group]
+            key = (one.asks, one.places, one.kind, one.numa, one.root, one.shareable, one.uses)
+            found = self._kind_of[layout, group] = self._kinds.setdefault(key, len(self._kinds))
         return found
 
     def _made(self, site: Site, problem: AllocationProblem, part: Part, ask: int, group: DeviceGroup) -> _Row:
@@ -179,7 +191,11 @@ class _Writer:
             # members are equal up to the names of devices and places, and so is what these are worth
             key = (id(site), part.pod, part.node, tuple((ask, group, count) for _, ask, group, count in takes))
         else:
-            key = (site.state.layout, part.pod, tuple((ask, site.kept[group], n) for _, ask, group, n in takes))
+            first: dict[int, int] = {}
+            layout, kept = site.state.layout, site.kept
+            # which groups are the same counts too: some devices are shared
+            rows = [(a, self._kind(layout, kept[g]), first.setdefault(g, len(first)), n) for _, a, g, n in takes]
+            key = (part.pod, tuple(rows))
         if key not in self._goals:
             self._goals[key] = self._count(part, site.node(stand.node, part), placements, inner)
         return self._goals[key]

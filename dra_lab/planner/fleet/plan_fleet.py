@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from dra_lab.checks.taint_rules import ignored_taint_rules
 from dra_lab.errors import InputError
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workload
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
@@ -135,13 +136,21 @@ def _before_placing(work: Work) -> Limits:
     return replace(work.limits, deadline=work.limits.deadline - reserve)
 
 
+def _not_examined(number: int, nodes: int) -> Iterator[Finding]:
+    """Yield a Finding if nodes were left out because time was over."""
+    if number:
+        message = f"{number:,} of {nodes:,} nodes were not examined before the time limit; more replicas may fit there"
+        yield Finding("not-examined", Severity.WARNING, "", message, "Plan again with a longer time limit.")
+
+
 def _planned(work: Work, plan: FleetPlan) -> FleetPlan:
     # The solver takes half a second to import; only who plans waits for it.
     from dra_lab.planner.fleet.placing import goals_of, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search
 
     answer, stands, states = search(replace(work, limits=_before_placing(work)))
-    plan = replace(plan, states=states)
+    findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.fleet.scan.rules.nodes)))
+    plan = replace(plan, states=states, not_examined=answer.not_examined, findings=findings)
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)

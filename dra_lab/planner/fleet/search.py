@@ -22,6 +22,7 @@ from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.site_stock import stock_of_states
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import MOST_VECTORS, AnyTable, Table
+from dra_lab.planner.fleet.tree_table import tree_tables
 from dra_lab.planner.fleet.walk import walk
 from dra_lab.planner.fleet.wide import most_vectors, wide_layout
 from dra_lab.planner.fleet.wide_table import WideTable
@@ -61,6 +62,14 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
 
 
 def _search(work: Work) -> tuple[Answer, list[Stand], int]:
+    trees = tree_tables(work.fleet, device_goals(work.order), work.solver, work.limits.part(_FILL))
+    if trees is not None:
+        whole = sum(len(table.site.members) for table in trees) == len(work.fleet.scan.rules.nodes)
+        closed = whole and all(table.closed for table in trees)
+        work.clock.lap("patterns")
+        found = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
+        answer, stands = found or (Answer(), [])
+        return answer, stands, len(trees)
     states = sites_of(work.fleet)
     places = with_islands(work.fleet, states, work.limits.part(_FILL))
     sites = apart(work.fleet, places, work.limits)
@@ -94,6 +103,16 @@ def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] |
     closed = not tables and whole and all(table.closed for table in exact)
     closed = closed and not any(isinstance(table, DealtTable) for table in asked)
     tables.extend(asked)
+    return _over(work, tables, crowds, closed=closed, whole=whole, states=len(sites))
+
+
+def _over(
+    work: Work, tables: Sequence[AnyTable], crowds: Sequence[Crowd], *, closed: bool, whole: bool, states: int
+) -> tuple[Answer, list[Stand]] | None:
+    """Return the best answer over tables and who stands where, improved as long as there is time.
+
+    `whole` says that the tables are those of all nodes, of `states` node states.
+    """
     if work.limits.deadline is None and sum(crowd.variables for crowd in crowds) > MANY_VARIABLES:
         work = replace(work, limits=replace(work.limits, deadline=time.monotonic() + SECONDS))
     began = time.monotonic()
@@ -103,10 +122,13 @@ def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] |
         return None
     answer, stands = known
     if not closed and whole:
-        answer, stands = _improved(work, tables, crowds, (answer, stands), len(sites), time.monotonic() - began)
+        answer, stands = _improved(work, tables, crowds, (answer, stands), states, time.monotonic() - began)
     if not whole:
         # Last: nodes that were not looked at may hold more than all others.
         answer = _unproven(answer)
+        nodes = {node for table in tables for node in table.site.all_nodes}
+        nodes.update(node for crowd in crowds for node in crowd.nodes)
+        answer.not_examined = len(work.fleet.scan.rules.nodes) - len(nodes)
     return answer, stands
 
 

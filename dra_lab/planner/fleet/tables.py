@@ -96,6 +96,11 @@ class Table:
         return tuple(whole) if best is None else max(best, tuple(whole))
 
     @property
+    def caps(self) -> Counts:
+        """Return the most replicas of each part."""
+        return self.room.caps
+
+    @property
     def rows(self) -> tuple[WholeRow, ...]:
         """Return rows that numbers of replicas keep, by what counting says."""
         caps = ((_one(self.room.caps, at), cap) for at, cap in enumerate(self.room.caps))

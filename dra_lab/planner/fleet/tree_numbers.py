@@ -1,0 +1,250 @@
+"""How many pods fit on one tree, and at what values: what was found, and what no way undercuts, by numbers of pods.
+
+Three sources, cheapest first: pods one after the other (found), counting (least), and every way of small trees (both).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice, permutations, product
+from operator import add, sub
+
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.pack import Packed
+from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
+from dra_lab.planner.fleet.tree_every import Every
+from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, devices_of_units, held_by, pools_of_units
+from dra_lab.planner.fleet.tree_states import NumaState, TreeState
+
+Where = tuple[tuple[int, Vector, tuple[tuple[int, Vector], ...]], ...]
+"""What a pod takes of a tree: (position of the NUMA node, units of its pools, (position of the root, units))."""
+
+Recipe = tuple[tuple[int, int, Where], ...]
+"""(workload, shape, places) of each pod on a tree, workload by workload."""
+
+ORDERS = 6
+"""Orders of workloads in which a tree is filled at most."""
+
+
+@dataclass
+class Numbers:
+    """What is known of one tree: numbers of pods with the best values found and the least that may exist.
+
+    `most` is the largest number of pods of each workload that counting allows. Pods are placed twice, once at the best
+    values (`fill`), and once so that as many as can be follow (`sparing`).
+    """
+
+    fill: Fill
+    sparing: Fill
+    state: TreeState
+    demand: Counts
+    packed: dict[Counts, Packed] = field(default_factory=dict)
+    chains: dict[Counts, tuple[Placed, ...]] = field(default_factory=dict)
+    recipes: dict[Counts, Recipe] = field(default_factory=dict)
+    every: Every | None = None
+
+    def __post_init__(self) -> None:
+        """Fill the tree with pods, in several orders where there are several workloads."""
+        self.most = tuple(min(wanted, self._cap(pod)) for pod, wanted in enumerate(self.demand))
+        self._least: dict[Counts, Values] | None = None
+        zero = (0,) * len(self.demand)
+        self.found: dict[Counts, Values] = {zero: self.fill.zero}
+        self.chains[zero] = ()
+        pods = [pod for pod, count in enumerate(self.most) if count]
+        for fill in (self.fill, self.sparing):
+            for order in islice(permutations(pods), ORDERS):
+                self._keep(fill.after_another(self.state, order, self.most))
+            if len(pods) > 1:
+                self._keep(fill.in_turn(self.state, self.most))
+
+    def _keep(self, placed: Iterable[Placed]) -> None:
+        counts, values, chain = [0] * len(self.demand), self.fill.zero, []
+        for one in placed:
+            counts[one.pod] += 1
+            # what the pod is worth without its scarcity, which comes first
+            values = tuple(map(add, values, one.values[-len(values) :]))
+            chain.append(one)
+            known = self.found.get(tuple(counts))
+            if known is None or values < known:
+                self.found[tuple(counts)] = values
+                self.chains[tuple(counts)] = tuple(chain)
+
+    # ------------------------------------------------------------------ counting
+
+    def _cap(self, pod: int) -> int:
+        """Return how many pods of a workload fit at most, by counting what they need."""
+        shapes = self.fill.tree.shapes[pod]
+        if not shapes:
+            return 0
+        roots = [root for _, numa in self.state for root in numa]
+        have = _sum(roots, len(self.fill.tree.kinds.root)), _sum((pool for pool, _ in self.state), len(self._pools))
+        caps: list[int] = []
+        for at, whole in enumerate(have):
+            needs = [_needs(shape)[at] for shape in shapes]
+            least = [min(need[kind] for need in needs) for kind in range(len(whole))]
+            caps.extend(amount // need for amount, need in zip(whole, least, strict=True) if need)
+            if least_sum := min(map(sum, needs)):
+                caps.append(sum(whole) // least_sum)
+        if len(shapes) == 1:
+            caps.extend(self._alone(shapes[0], unit) for unit in range(len(shapes[0].units)))
+        return min(caps, default=self.demand[pod])
+
+    def _alone(self, shape: Shape, number: int) -> int:
+        """Return how many pods find their units of one kind if nothing else is taken."""
+        unit = shape.units[number]
+        inside = [units_inside(unit, numa) for numa in self.state]
+        return sum(units // unit.count for units in inside) if shape.one_numa else sum(inside) // unit.count
+
+    @property
+    def size(self) -> int:
+        """Return the number of free devices and shares on the tree."""
+        return sum(sum(pool) + sum(map(sum, roots)) for pool, roots in self.state)
+
+    @property
+    def _pools(self) -> dict[tuple[int, ...], int]:
+        return self.fill.tree.kinds.pool
+
+    @cached_property
+    def ideal(self) -> tuple[Values | None, ...]:
+        """Return the best values of one pod of each workload that is alone on the tree."""
+        alone = (self.fill.best(self.state, pod) for pod in range(len(self.demand)))
+        return tuple(None if placed is None else placed.values for placed in alone)
+
+    @cached_property
+    def floors(self) -> tuple[Values | None, ...]:
+        """Return, goal by goal, the least that one pod of each workload is worth anywhere on the tree."""
+        firsts = [Fill(self.fill.tree, (goal,)) for goal in self.fill.order]
+        found: list[Values | None] = []
+        for pod in range(len(self.demand)):
+            each = [first.best(self.state, pod) for first in firsts]
+            values = tuple(placed.values[0] for placed in each if placed is not None)
+            found.append(values if len(values) == len(firsts) else None)
+        return tuple(found)
+
+    def rows(self) -> Iterator[tuple[Counts, int]]:
+        """Yield rows that numbers of pods keep: weights, and what the weighted sum does not exceed."""
+        for pod, cap in enumerate(self.most):
+            yield tuple(int(at == pod) for at in range(len(self.most))), cap
+        roots = [root for _, numa in self.state for root in numa]
+        have = _sum(roots, len(self.fill.tree.kinds.root)), _sum((pool for pool, _ in self.state), len(self._pools))
+        for at, whole in enumerate(have):
+            for kind, amount in enumerate(whole):
+                weights = tuple(
+                    min((_needs(shape)[at][kind] for shape in shapes), default=0) for shapes in self.fill.tree.shapes
+                )
+                if sum(map(bool, weights)) > 1:
+                    yield weights, amount
+
+    def lower(self, counts: Counts) -> Values | None:
+        """Return values that no way undercuts: no pod is worth more than the best one that is alone on the tree."""
+        known = self.packed.get(counts)
+        if known is not None:
+            return known.lower
+        if self.every is not None:
+            return None
+        values = self.fill.zero
+        for count, ideal in zip(counts, self.ideal, strict=True):
+            if count and ideal is None:
+                return None
+            if count and ideal is not None:
+                values = tuple(a + count * b for a, b in zip(values, ideal, strict=True))
+        return values
+
+    def least(self, most: int) -> dict[Counts, Values] | None:
+        """Return all numbers that may fit, with values that no way undercuts; None if they are more than `most`."""
+        if self._least is None:
+            rows = [row for row in self.rows() if sum(map(bool, row[0])) > 1]
+            vectors: list[Counts] = []
+            for counts in product(*(range(cap + 1) for cap in self.most)):
+                if all(sum(a * b for a, b in zip(counts, row, strict=True)) <= limit for row, limit in rows):
+                    vectors.append(counts)
+                if len(vectors) > most:
+                    return None
+            lowers = ((counts, self.lower(counts)) for counts in vectors)
+            self._least = {counts: lower for counts, lower in lowers if lower is not None}
+        return self._least
+
+    def know(self, every: Every) -> None:
+        """Take over the exact values of every number. Raises TooMany."""
+        rows = every.rows(self.state)
+        self.found = {counts: values for counts, (values, _) in rows.items()}
+        self._least = dict(self.found)
+        self.packed = {counts: Packed(values, values) for counts, values in self.found.items()}
+        self.every = every
+
+    def learn(self, counts: Counts, found: Packed, recipe: Recipe | None) -> None:
+        """Keep what was found out of some numbers, and where the pods lie if that is new."""
+        self.packed[counts] = found
+        if recipe is not None:
+            self.recipes[counts] = recipe
+        if self._least is not None:
+            self._least.pop(counts, None)
+            if found.lower is not None:
+                self._least[counts] = found.lower
+        if found.upper is not None and (counts not in self.found or found.upper < self.found[counts]):
+            self.found[counts] = found.upper
+
+    # ------------------------------------------------------------------ places
+
+    def recipe(self, counts: Counts) -> Recipe:
+        """Return the places of the pods of the best way found for some numbers."""
+        found = self.recipes.get(counts)
+        if found is None:
+            chain = self.chains.get(counts) if self.every is None else self.every.chain(self.state, counts)
+            assert chain is not None, "ways that the model found are written by it"
+            found = self.recipes[counts] = self._written(chain)
+        return found
+
+    def _written(self, chain: Sequence[Placed]) -> Recipe:
+        """Return pods that were placed one after the other by the positions of what they take."""
+        pools = [pool for pool, _ in self.state]
+        roots = [list(numa) for _, numa in self.state]
+        written = []
+        for placed in chain:
+            shape = self.fill.tree.shapes[placed.pod][placed.shape]
+            used: set[int] = set()
+            where = []
+            for taken in placed.inside:
+                at = next(n for n in range(len(pools)) if n not in used and self._is(taken, pools[n], roots[n]))
+                used.add(at)
+                inside = self._take(shape, taken, roots[at])
+                pool_units = tuple(
+                    units if any(unit.pool) else 0 for units, unit in zip(taken.units, shape.units, strict=True)
+                )
+                pools[at] = self.fill.tree.usable_pool(tuple(map(sub, pools[at], pools_of_units(shape, pool_units))))
+                where.append((at, pool_units, inside))
+            written.append((placed.pod, placed.shape, tuple(where)))
+        return tuple(sorted(written, key=lambda row: row[0]))
+
+    def _is(self, taken: InNuma, pool: Vector, roots: Sequence[Vector]) -> bool:
+        return self.fill.tree.numa_state(pool, roots) == taken.numa
+
+    def _take(self, shape: Shape, taken: InNuma, roots: list[Vector]) -> tuple[tuple[int, Vector], ...]:
+        """Take the devices of a pod from roots; return on which roots."""
+        inside: list[tuple[int, Vector]] = []
+        for root, units in taken.roots:
+            number = next(n for n, have in enumerate(roots) if have == root and n not in {n for n, _ in inside})
+            inside.append((number, units))
+        for number, units in inside:
+            left = tuple(map(sub, roots[number], devices_of_units(shape, units)))
+            roots[number] = self.fill.tree.usable(left)
+        return tuple(inside)
+
+
+def units_inside(unit: Unit, numa: NumaState) -> int:
+    """Return how many units of one kind a NUMA node holds if nothing else is taken there."""
+    return sum(held_by(unit, place) for place in (numa[1] if any(unit.root) else (numa[0],)))
+
+
+def _needs(shape: Shape) -> tuple[Vector, Vector]:
+    """Return the devices of each kind, and the amounts of each pool, that a pod takes in all."""
+    return devices_of_units(shape, shape.need), pools_of_units(shape, shape.need)
+
+
+def _sum(vectors: Iterable[Vector], length: int) -> Vector:
+    found = (0,) * length
+    for vector in vectors:
+        found = tuple(map(add, found, vector))
+    return found

@@ -1,0 +1,222 @@
+"""Nodes as trees: what is free on each NUMA node and PCIe root, cut down to what the pods of a fleet can use there.
+
+Nodes with the same tree are planned once, however their hardware and the names of their places differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import add, le
+
+from dra_lab.planner.fleet.pod_shapes import Kinds, Shape, Vector, kinds_of, shapes_of
+from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.sites import parts_on
+from dra_lab.planner.places import typed
+from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.states.node_state import NodeState, common_unit
+
+NumaState = tuple[Vector, tuple[Vector, ...]]
+"""What is free of the pools of a NUMA node, and of the kinds on each of its roots, sorted."""
+
+TreeState = tuple[NumaState, ...]
+"""The NUMA nodes of a node, sorted; equal for nodes on which the same pods fit in the same ways."""
+
+_MOST_SUMS = 4_096
+"""Amounts that can be reached on one root or in one pool, above which nothing is cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numa:
+    """The groups of a layout on one NUMA node: by root and kind, and by pool."""
+
+    roots: tuple[tuple[tuple[int, ...], ...], ...]
+    pools: tuple[tuple[int, ...], ...]
+
+
+@dataclass
+class FleetTree:
+    """A fleet whose nodes are trees: the shapes of its pods, and the tree of each kind of hardware.
+
+    `units` is the amount in which each pool is counted.
+    """
+
+    shapes: tuple[tuple[Shape, ...], ...]
+    kinds: Kinds
+    numas: Mapping[int, tuple[Numa, ...]]
+    problems: Mapping[int, AllocationProblem]
+    units: tuple[Fraction, ...]
+    _roots: dict[Vector, Vector] = field(default_factory=dict)
+    _pools: dict[Vector, Vector] = field(default_factory=dict)
+    _amounts: dict[object, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Note which vectors of devices and of amounts pods take at one place."""
+        units = [unit for shapes in self.shapes for shape in shapes for unit in shape.units]
+        self._root_steps = sorted({unit.root for unit in units if any(unit.root)})
+        self._pool_steps = sorted({unit.pool for unit in units if any(unit.pool)})
+
+    def state(self, node: NodeState) -> TreeState:
+        """Return the tree of a node."""
+        return tuple(sorted(numa for numa in self.numa_states(node) if any(numa[0]) or numa[1]))
+
+    def numa_states(self, node: NodeState) -> Iterator[NumaState]:
+        """Yield what is free on each NUMA node, in the order of `numas`."""
+        for pool, roots in self.free(node):
+            yield self.numa_state(pool, roots)
+
+    def numa_state(self, pool: Vector, roots: Sequence[Vector]) -> NumaState:
+        """Return what is free on a NUMA node, without what no pod can use."""
+        kept = [found for root in roots if any(found := self.usable(root))]
+        return self.usable_pool(pool), tuple(sorted(kept))
+
+    def free(self, node: NodeState) -> Iterator[tuple[Vector, list[Vector]]]:
+        """Yield what is free of the pools and on the roots of each NUMA node."""
+        free, left = node.free, dict(node.left)
+        for numa in self.numas[node.layout]:
+            pool = tuple(
+                sum(self._amount(node.layout, group, kind, free, left) for group in groups)
+                for kind, groups in enumerate(numa.pools)
+            )
+            yield pool, [tuple([sum([free[at] for at in groups]) for groups in root]) for root in numa.roots]
+
+    def _amount(self, layout: int, group: int, kind: int, free: Vector, left: Mapping[int, object]) -> int:
+        if not self.kinds.key[kind] or not free[group]:
+            return free[group]
+        problem = self.problems[layout]
+        remaining = left.get(group, problem.groups[group].remaining)
+        key = (kind, remaining)
+        if key not in self._amounts:
+            have = dict(remaining).get(self.kinds.key[kind], Fraction())  # type: ignore[call-overload]
+            self._amounts[key] = max(0, int(have // self.units[kind]))
+        return self._amounts[key]
+
+    def usable(self, root: Vector) -> Vector:
+        """Return the most of each kind that pods can take on a root with these free devices."""
+        found = self._roots.get(root)
+        if found is None:
+            found = self._roots[root] = _reachable(root, self._root_steps)
+        return found
+
+    def usable_pool(self, pool: Vector) -> Vector:
+        """Return the most that pods can take of the pools of a NUMA node."""
+        found = self._pools.get(pool)
+        if found is None:
+            found = self._pools[pool] = _reachable(pool, self._pool_steps)
+        return found
+
+
+def _reachable(most: Vector, steps: Sequence[Vector]) -> Vector:
+    """Return the most of each entry over all sums of steps that fit."""
+    zero = (0,) * len(most)
+    if all(sum(step) == 1 for step in steps):
+        able = tuple(map(max, zero, *steps)) if steps else zero
+        return tuple(have if use else 0 for have, use in zip(most, able, strict=True))
+    seen, todo = {zero}, [zero]
+    while todo and len(seen) <= _MOST_SUMS:
+        at = todo.pop()
+        for step in steps:
+            following = tuple(map(add, at, step))
+            if following not in seen and all(map(le, following, most)):
+                seen.add(following)
+                todo.append(following)
+    if todo:
+        return most
+    return tuple(map(max, zero, *seen))
+
+
+def tree_of(fleet: Fleet) -> FleetTree | None:
+    """Return a fleet as trees; None if some hardware or some pod is not of this form."""
+    if not fleet.survey.plain:
+        return None
+    layouts = fleet.scan.layouts
+    problems = {number: layouts[number].problem for number in {state.layout for state in fleet.survey.states.values()}}
+    if any(problem.counters or problem.impossible for problem in problems.values()):
+        return None
+    kinds = kinds_of(problems.values())
+    if kinds is None:
+        return None
+    units, amounts = _amounts(problems, kinds)
+    if 0 in units:
+        return None
+    first = next(iter(problems.values()))
+    links = _levels(problems.values(), len(first.links))
+    shapes = []
+    for part in parts_on(fleet, ""):
+        found = shapes_of(first, part, kinds, amounts, links)
+        if found is None:
+            return None
+        shapes.append(found)
+    numas = {}
+    for number, problem in problems.items():
+        found_numas = _numas(problem, kinds)
+        if found_numas is None:
+            return None
+        numas[number] = found_numas
+    return FleetTree(tuple(shapes), kinds, numas, problems, units)
+
+
+def _amounts(
+    problems: Mapping[int, AllocationProblem], kinds: Kinds
+) -> tuple[tuple[Fraction, ...], list[dict[int, int]]]:
+    """Return the unit in which each pool is counted, and what each ask takes of it in this unit."""
+    taken: list[dict[int, set[Fraction]]] = [{} for _ in kinds.key]
+    for uses, asks in {(group.uses, group.asks) for problem in problems.values() for group in problem.groups}:
+        if uses:
+            pool = taken[kinds.pool[asks]]
+            for ask, amounts in uses:
+                pool.setdefault(ask, set()).update(amount for _, amount in amounts)
+    units, found = [], []
+    for key, pool in zip(kinds.key, taken, strict=True):
+        unit = common_unit(amount for amounts in pool.values() for amount in amounts) if key else Fraction(1)
+        # An ask that takes different amounts on different devices is not counted.
+        one = all(len(amounts) == 1 for amounts in pool.values())
+        units.append(unit if one else Fraction())
+        found.append({ask: int(min(amounts) / unit) for ask, amounts in pool.items()} if one and unit else {})
+    return tuple(units), found
+
+
+def _levels(problems: Iterable[AllocationProblem], number: int) -> list[str]:
+    """Return where each link holds: "root" or "numa" if its values are those of that level everywhere, else ""."""
+    covered: dict[int, set[int]] = {}
+    told: set[tuple[object, ...]] = set()
+    for problem in problems:
+        covered = covered or {link: set(problem.ends(link)) for link in range(number)}
+        told.update((group.asks, group.places, group.numa, group.root) for group in problem.groups)
+    able = [{"root", "numa"} for _ in range(number)]
+    for asks, places, numa, root in told:
+        for link, values in enumerate(places):  # type: ignore[arg-type, var-annotated]
+            if covered[link].isdisjoint(asks):  # type: ignore[arg-type]
+                continue
+            for level, place in (("root", root), ("numa", numa)):
+                if len(values) != 1 or place is None or typed(values[0][1]) != typed(place[1]):  # type: ignore[index]
+                    able[link].discard(level)
+    return ["root" if "root" in levels else "numa" if levels else "" for levels in able]
+
+
+def _numas(problem: AllocationProblem, kinds: Kinds) -> tuple[Numa, ...] | None:
+    """Return the NUMA nodes of a kind of hardware; None if a root or a pool is not on one NUMA node."""
+    at: dict[object, object] = {}
+    roots: dict[object, dict[object, list[list[int]]]] = {}
+    pools: dict[object, list[list[int]]] = {}
+    for number, group in enumerate(problem.groups):
+        numa, root = group.numa, group.root
+        if group.asks in kinds.root:
+            if at.setdefault(root, numa) != numa:
+                return None
+            mine = roots.setdefault(numa, {}).setdefault(root, [[] for _ in kinds.root])
+            mine[kinds.root[group.asks]].append(number)
+        else:
+            pool = pools.setdefault(numa, [[] for _ in kinds.pool])[kinds.pool[group.asks]]
+            pool.append(number)
+            if group.shareable and len(pool) > 1:
+                return None
+    empty: list[list[int]] = [[] for _ in kinds.pool]
+    return tuple(
+        Numa(
+            tuple(tuple(map(tuple, root)) for root in roots.get(numa, {}).values()),
+            tuple(map(tuple, pools.get(numa, empty))),
+        )
+        for numa in dict.fromkeys((*roots, *pools))
+    )

@@ -1,0 +1,191 @@
+"""One node state of a fleet of trees, as the master asks for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.pack import Packed, Takes, Values
+from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
+from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.sites import Site, plain_site
+from dra_lab.planner.fleet.state_model import StateModel
+from dra_lab.planner.fleet.tree_every import Every, TooMany
+from dra_lab.planner.fleet.tree_fill import SCARCITY, Fill
+from dra_lab.planner.fleet.tree_numbers import Numbers, Where, units_inside
+from dra_lab.planner.fleet.tree_states import FleetTree, TreeState, tree_of
+from dra_lab.planner.progress import Limits
+from dra_lab.planner.states.node_state import NodeState
+
+MOST_VECTORS = 2_000
+"""Different numbers of replicas that are told apart on one tree."""
+
+MOST_STEPS = 50_000
+"""Places and numbers that are looked at to list every number on one tree."""
+
+_LISTED = 0.4
+"""The share of the time in which every number is listed at most."""
+
+_PRICE = 1_000_000
+
+
+@dataclass
+class TreeTable:
+    """Nodes of one state; `numbers` is what is known of its tree, which other states may have too."""
+
+    site: Site
+    tree: FleetTree
+    numbers: Numbers
+    solver: str
+
+    def found(self) -> dict[Counts, Values]:
+        """Return the numbers of replicas for which a way was found, with its values."""
+        return self.numbers.found
+
+    def least(self) -> dict[Counts, Values] | None:
+        """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
+        return self.numbers.least(MOST_VECTORS)
+
+    def lower(self, counts: Counts) -> Values | None:
+        """Return values that no way for some numbers undercuts, None where there is none."""
+        return self.numbers.lower(counts)
+
+    @property
+    def caps(self) -> Counts:
+        """Return the most replicas of each workload."""
+        return self.numbers.most
+
+    @property
+    def rows(self) -> tuple[tuple[Counts, int], ...]:
+        """Return rows that numbers of replicas keep, by what counting says."""
+        return tuple(self.numbers.rows())
+
+    @property
+    def closed(self) -> bool:
+        """Say whether everything that counting allows is known exactly."""
+        return self.numbers.least(MOST_VECTORS) == self.numbers.found
+
+    def floors(self) -> tuple[Values | None, ...]:
+        """Return, by workload, values each of which no way of a replica undercuts; None where none can stand."""
+        return self.numbers.floors
+
+    def is_open(self, counts: Counts) -> bool:
+        """Say whether a better way for some numbers may exist than the one that was found."""
+        return self.numbers.found.get(counts) != self.numbers.lower(counts)
+
+    def decide(self, counts: Counts, limits: Limits) -> Packed:
+        """Find the best way for some numbers, or what a limit leaves of it."""
+        numbers = self.numbers
+        lower, known = numbers.lower(counts), numbers.found.get(counts)
+        if lower is None or lower == known or limits.reached:
+            return Packed(lower, known)
+        model = StateModel(numbers.fill, numbers.state, counts)
+        found, recipe = model.solve(known, lower, self.solver, limits)
+        numbers.learn(counts, found, recipe)
+        return found
+
+    def takes(self, counts: Counts) -> Takes:
+        """Return the way that was found for some numbers, in the groups of the site's problem."""
+        given = _Groups(self)
+        takes: list[tuple[int, int, int, int]] = []
+        for number, (pod, shape, where) in enumerate(self.numbers.recipe(counts)):
+            takes.extend((number, *row) for row in given.to(self.tree.shapes[pod][shape], where))
+        return tuple(takes)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[list[list[Vector]], list[Vector]], ...]:
+        """Return the groups behind the tree: by NUMA node, root and kind, and by NUMA node and pool."""
+        state = self.site.state
+        assert state is not None, "trees are made of known states"
+        found = []
+        for numa, (pool, free) in zip(self.tree.numas[state.layout], self.tree.free(state), strict=True):
+            usable = [self.tree.usable(root) for root in free]
+            order = sorted((at for at in range(len(free)) if any(usable[at])), key=usable.__getitem__)
+            whole = self.tree.numa_state(pool, free)
+            if any(whole[0]) or whole[1]:
+                found.append((whole, [list(numa.roots[at]) for at in order], list(numa.pools)))
+        return tuple((roots, pools) for _, roots, pools in sorted(found, key=lambda row: row[0]))
+
+
+def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, limits: Limits) -> list[TreeTable] | None:
+    """Return a table for every node state of a fleet, filled with pods; None if its nodes are no trees.
+
+    After the time is over, states are left out.
+    """
+    tree = tree_of(fleet)
+    if tree is None:
+        return None
+    alike: dict[NodeState, list[str]] = {}
+    for node, state in fleet.survey.states.items():
+        alike.setdefault(state, []).append(node)
+    trees = {state: tree.state(state) for state in alike}
+    copies = Counter[TreeState]()
+    for state, nodes in alike.items():
+        copies[trees[state]] += len(nodes)
+    fill, sparing = Fill(tree, order), Fill(tree, (SCARCITY, *order), _prices(tree, copies))
+    known: dict[TreeState, Numbers] = {}
+    for found in sorted(copies, key=lambda found: (-copies[found], found)):
+        if known and limits.reached:
+            break
+        known[found] = Numbers(fill, sparing, found, fleet.demand)
+    every = Every(fill, fleet.demand, limits.part(_LISTED))
+    try:
+        for numbers in sorted(known.values(), key=lambda numbers: numbers.size):
+            every.steps = MOST_STEPS
+            numbers.know(every)
+    except TooMany:
+        limits.tell("patterns", f"listed all numbers of replicas on {len(known)} kinds of node states")
+    return [
+        TreeTable(plain_site(fleet, state, nodes), tree, known[trees[state]], solver)
+        for state, nodes in alike.items()
+        if trees[state] in known
+    ]
+
+
+def _prices(tree: FleetTree, copies: Mapping[TreeState, int]) -> tuple[tuple[Unit, int], ...]:
+    """Return what each kind of unit is worth: the fewer pods find theirs in the whole fleet, the more."""
+    units = {(unit.root, unit.pool): unit for shapes in tree.shapes for shape in shapes for unit in shape.units}
+    priced = []
+    for unit in (unit for unit in units.values() if any(unit.root)):
+        held = sum(times * units_inside(unit, numa) for state, times in copies.items() for numa in state)
+        priced.append((unit, _PRICE * unit.count // max(1, held)))
+    return tuple(priced)
+
+
+class _Groups:
+    """The free devices of one node, group by group, as pods take them."""
+
+    def __init__(self, table: TreeTable) -> None:
+        self._table, state = table, table.site.state
+        assert state is not None, "trees are made of known states"
+        self._left = list(state.free)
+        self._at: Mapping[int, int] = {group: at for at, group in enumerate(table.site.kept)}
+        self._problem = table.tree.problems[state.layout]
+
+    def to(self, shape: Shape, where: Where) -> list[tuple[int, int, int]]:
+        """Take the devices of one pod; return (ask, position of the group, number of devices)."""
+        given: dict[tuple[int, int], int] = {}
+        units = [iter(unit.takes) for unit in shape.units]
+        for numa, pool_units, roots in where:
+            on_roots, in_pools = self._table.groups[numa]
+            for source, taken in [(in_pools, pool_units), *((on_roots[root], taken) for root, taken in roots)]:
+                for number, times in enumerate(taken):
+                    for _ in range(times):
+                        for ask, kind, count in next(units[number]):
+                            for group, part in self._from(source[kind], count):
+                                given[ask, group] = given.get((ask, group), 0) + part
+        return [(ask, self._at[group], count) for (ask, group), count in sorted(given.items())]
+
+    def _from(self, groups: Vector, count: int) -> list[tuple[int, int]]:
+        """Return how many devices are taken of which groups."""
+        found = []
+        for group in groups:
+            part = count if self._problem.groups[group].shareable else min(count, self._left[group])
+            if part:
+                found.append((group, part))
+                self._left[group] -= 0 if self._problem.groups[group].shareable else part
+                count -= part
+        return found
