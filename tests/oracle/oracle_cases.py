@@ -20,7 +20,7 @@ from oracle_truth import COUNTED, Goals, Truth
 from oracle_ways import goals_of
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Workload
+from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import how_many_more, largest_job, plan_fleet, stranded
@@ -203,6 +203,18 @@ class Case:
         for kind in found.kinds:
             most = self.truth.usable(kind.kind)
             self.between(f"stranded {kind.kind}", kind.usable, most, kind.bound, proven=kind.usable >= kind.bound)
+        self._each_stranded(found)
+
+    def _each_stranded(self, found: Stranded) -> None:
+        """Hold every node by itself. CPUs are counted in cores only if a claim asks for cores."""
+        frees = {node.name: node.free() for node in self.nodes}
+        asked = {kind for claim in self.truth.drawn for kind in claim.uses}
+        question = "stranded on a node"
+        for name, kind in [(name, kind) for rows in found.nodes for name in rows.nodes for kind in rows.kinds]:
+            most, free = self.truth.usable_on(frees[name], kind.kind), frees[name].count(kind.kind)
+            self.between(question, kind.usable, most, kind.bound, proven=kind.usable >= kind.bound)
+            if kind.kind in asked and free not in (None, kind.free):
+                self.say(question, f"{kind.free} {kind.kind} are free, but {free} is right")
 
     def ask_plan(self) -> None:
         """Ask `make_plan` of the first claim: it fits where counting says so, with the least values of the goals."""

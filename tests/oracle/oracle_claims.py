@@ -1,8 +1,7 @@
 """Claims whose best packing can be counted: how many fit on a node, and what they are worth at least; no solver.
 
-Every class has `drawn` (requests and links), `most` (replicas that a node holds), `costs` (the least values of the
-first goals for some replicas on a node: NUMA nodes, GPUs without a NIC, PCIe roots) and `times` (the claim
-multiplied).
+Every class has `drawn` (requests and links) and `most` (replicas that a node holds). `costs` are the least values of
+the first goals for some replicas on a node: NUMA nodes, GPUs without a NIC, PCIe roots. `times` multiplies the claim.
 """
 
 from __future__ import annotations

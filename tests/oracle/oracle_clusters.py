@@ -68,6 +68,11 @@ class Free:
     split: dict[int, tuple[int, list[tuple[str, int]]]] = field(default_factory=dict)
     """For each partitioned GPU its root and the (profile, position) of the partitions in use."""
 
+    def count(self, kind: str) -> int | None:
+        """Return the free devices of a kind, or cores of CPUs; None of partitions, which depend on one another."""
+        found = {"gpu": None if self.split else sum(self.gpus), "nic": sum(self.nics)}
+        return found.get(kind, sum(left for _, left in self.cores))
+
     @property
     def roots(self) -> list[tuple[int, int, int]]:
         """Return (NUMA node, free GPUs, free NICs) of each root."""

@@ -18,7 +18,7 @@ MOST_WAYS = 4_000
 """Models with more variables take CBC too long."""
 
 Worth = Callable[[int, Way], int]
-"""What a pod is worth, by the number of its workload and its way."""
+"""Returns what a pod counts, by the number of its workload and its way."""
 
 
 class Fleet(Optimum):

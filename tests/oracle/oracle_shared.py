@@ -17,7 +17,7 @@ from oracle_truth import Goals, Truth
 from dra_lab.model import nodes as api
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
-from dra_lab.model.fleet import FleetPlan, Room
+from dra_lab.model.fleet import FleetPlan, Room, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
@@ -113,6 +113,9 @@ class SharedCase(Case):
 
     def _recounted(self, question: str, plan: FleetPlan) -> None:
         """Leave the goals: shared NICs publish no place."""
+
+    def _each_stranded(self, found: Stranded) -> None:
+        """Leave single nodes: they share what is usable."""
 
     def ask_room(self, at: int = 0, after: FleetPlan | None = None) -> Room:
         """Ask `how_many_more`; what is left after a plan depends on which NICs it took."""

@@ -75,12 +75,15 @@ class Truth:
         return max(count + min(most, wanted[1]) for count, most in enumerate(found))
 
     def usable(self, kind: str) -> int:
-        """Return the most of a kind that any numbers of replicas can take, every link kept."""
+        """Return the most of a kind that any numbers of replicas can take on all nodes, every link kept."""
+        return sum(self.usable_on(free, kind) for free in self.frees)
+
+    def usable_on(self, free: Free, kind: str) -> int:
+        """Return the most of a kind that any numbers of replicas can take on a node, every link kept."""
         if not self.counted:
-            return sum(usable(free, self.drawn, kind) for free in self.frees)
+            return usable(free, self.drawn, kind)
         weights = [claim.uses[kind] for claim in (*self.drawn, Drawn(()))]
-        rows = (enumerate(frontier(free, self.claims)) for free in self.frees)
-        return sum(max(a * weights[0] + b * weights[1] for a, b in row) for row in rows)
+        return max(a * weights[0] + b * weights[1] for a, b in enumerate(frontier(free, self.claims)))
 
     def largest_multiple(self) -> int:
         """Return the largest multiple of the first claim that one pod can have; a larger one may fit alone."""
