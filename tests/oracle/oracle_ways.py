@@ -25,7 +25,7 @@ MOST_TRIED = 60_000
 
 @dataclass(frozen=True)
 class Stock:
-    """Identical free devices: so many GPUs or NICs on a PCIe root, cores of one CPU device, or a partition."""
+    """Identical free devices: GPUs or NICs on a PCIe root, cores of a CPU device, or a partition."""
 
     kind: str
     numa: int
