@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from exhaustive_plans import KINDS
 from oracle_cbc import UnknownError
@@ -43,15 +44,18 @@ class Case:
     replicas: tuple[int, ...] = ()
     wrong: list[str] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)
+    roots: ClassVar[tuple[int, int]] = (4, 16)
+    """The least and the most PCIe roots of a node."""
 
     @classmethod
     def random(cls, seed: int) -> Case:
         """Draw a case; families come in turn."""
         rng, family = random.Random(f"oracle {seed}"), FAMILIES[seed % len(FAMILIES)]
-        nodes = random_nodes(rng, split="partitions" in family)[: most_nodes(family)]
+        split = "partitions" in family
+        nodes = random_nodes(rng, split=split, roots=cls.roots)[: most_nodes(family)]
         claims = random_claims(rng, family)
         while family in MODELLED and not is_small([node.free() for node in nodes], [claim.drawn() for claim in claims]):
-            nodes = nodes[:-1] or random_nodes(rng, split="partitions" in family)[:1]
+            nodes = nodes[:-1] or random_nodes(rng, split=split, roots=cls.roots)[:1]
         alone = Truth(nodes, claims)
         try:
             replicas = tuple(cls._wanted(rng, alone.total(at)) for at in range(len(claims)))
@@ -239,6 +243,12 @@ class Case:
             others.append(lambda: self.ask_fleet("nodes"))
         for question in others if everything else rng.sample(others, 2):
             self.known(question)
+
+
+class SmallCase(Case):
+    """A case of small nodes, on which bounds and misfits are met more often."""
+
+    roots = (1, 4)
 
 
 def seeds(first: int, end: int) -> range:

@@ -128,9 +128,9 @@ def placements_on(replicas: Sequence[Replica], node: str) -> list[Placement]:
     return [placement for replica in replicas if replica.node == node for placement in replica.placements]
 
 
-def random_nodes(rng: random.Random, *, split: bool = False) -> list[Node]:
+def random_nodes(rng: random.Random, *, split: bool = False, roots: tuple[int, int] = (4, 16)) -> list[Node]:
     """Make the nodes of a cluster, of one to three kinds of hardware, each with other devices in use."""
-    kinds = [_hardware(rng, split) for _ in range(rng.choice([1, 1, 2, 3]))]
+    kinds = [_hardware(rng, split, rng.randint(*roots)) for _ in range(rng.choice([1, 1, 2, 3]))]
     busy = rng.choice([0.0, 0.1, 0.3, 0.6])
     most = 12 if split else 50
     count = rng.choice([1, 1, 1, 2, 3, rng.randint(1, 12), rng.randint(1, most)])
@@ -153,8 +153,7 @@ def node_of(gpus: Sequence[int], nics: Sequence[int], numa: Sequence[int], cores
     return Node("n00", tuple(numa), tuple(parts))
 
 
-def _hardware(rng: random.Random, split: bool) -> tuple[tuple[int, ...], tuple[Part, ...]]:
-    roots = rng.randint(4, 16)
+def _hardware(rng: random.Random, split: bool, roots: int) -> tuple[tuple[int, ...], tuple[Part, ...]]:
     sockets = rng.choice([1, 2, 2, 2, 4])
     numa = tuple(at * sockets // roots for at in range(roots))
     even, one = rng.random() < 0.4, rng.random() < 0.4
