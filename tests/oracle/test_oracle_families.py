@@ -11,7 +11,7 @@ from oracle_shared import SharedCase
 AT_ONCE = 25
 """Cases of one test of `make test-long`."""
 
-MANY = seeds(1_000, 5_000)
+MANY = seeds(1_000, 4_000)
 
 
 @pytest.mark.parametrize("seed", seeds(0, 200))

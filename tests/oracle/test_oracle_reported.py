@@ -42,6 +42,18 @@ def test_every_pair_that_counting_finds_is_placed(name, more):
     assert case.wrong == []
 
 
+@pytest.mark.parametrize("name", NODES)
+def test_every_pair_that_cbc_finds_is_placed(name):
+    """The integer model of the oracle finds the same pairs, without counting anything."""
+    gpus, nics = NODES[name]
+    node = node_of(gpus, nics, [int(2 * at >= len(gpus)) for at in range(len(gpus))])
+    pairs = sum(map(min, gpus, nics))
+    case = Case(name, [node], (Together(1, 1, ROOTS).drawn(),), (pairs + 1,))
+    case.ask_fleet()
+    assert case.truth.placeable == pairs
+    assert case.wrong == []
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_reported_files_place_all_eight_pairs(file, capsys):
     """`plan` of eight pairs on the reported servers places all eight, and does not call fewer proven."""
