@@ -78,11 +78,27 @@ def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
         if have < max(1, ask.count):
             named = "count" if rule == "class" and have else rule
             text, needed = _chain(part, stage), max(1, ask.count)
-            return shortfall_of(named, ask.reference, text, needed, have, node, published=bool(part.stages))
+            found = shortfall_of(named, ask.reference, text, needed, have, node, published=bool(part.stages))
+            return _without_key(case, part, found) if rule == "capacity" else found
     able = sum(group.size for group in case.problem.groups if index in group.asks)
     if able < max(1, ask.count) or index in case.problem.impossible:
         return _lacking(case, part, able)
     return None
+
+
+def _without_key(case: NodeCase, part: AskEligibility, found: Shortfall) -> Shortfall:
+    """Return the reason with what the devices publish, if none of them publishes a capacity that is asked for.
+
+    Less of such a capacity would not help.
+    """
+    free = [case.eligible.seen[device] for device, stage in part.stages.items() if stage >= Stage.CAPACITY]
+    published = sorted({key for device in free for key in device.capacity})
+    absent = [key for key in part.ask.capacity if key not in published]
+    if not absent:
+        return found
+    names = ", ".join(published) or "none"
+    message = f"{found.message}: none of them publishes {', '.join(absent)}"
+    return replace(found, message=message, advice=f"Ask for a capacity that they publish ({names}), or for none.")
 
 
 def _blocked_rule(part: AskEligibility) -> str:

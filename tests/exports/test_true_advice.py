@@ -70,6 +70,14 @@ def test_a_release_without_partitions_is_named_as_the_reason(release):
     assert "less capacity" not in said
 
 
+@pytest.mark.parametrize(("key", "said"), [("shares", "none of them publishes shares"), ("memory", "less capacity")])
+def test_a_capacity_that_no_device_publishes_is_named(key, said):
+    """Less of a capacity that the devices do not have would not help."""
+    asked = gpus(capacity=CapacityRequirements({key: "900Gi"}))
+    answer = answer_sentence(make_plan(P4D, asked))
+    assert (said in answer, "less capacity" in answer) == (True, key == "memory")
+
+
 def test_with_the_gate_the_partition_fits():
     """What the advice names helps."""
     release = KubernetesRelease("1.34", {"DRAPartitionableDevices": True})
