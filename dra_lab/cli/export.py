@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dra_lab.cli.options import add_cluster, add_planning, cluster_of, release_of, session_of, setting_of, tell_misfit
 from dra_lab.cli.pods import pod_of
-from dra_lab.cli.workloads import add_workloads, is_fleet, workloads_of
+from dra_lab.cli.workloads import MOST_REPLICAS, add_workloads, is_fleet, workloads_of
 from dra_lab.errors import InputError
 from dra_lab.model.plan import Plan
 
@@ -62,6 +62,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
+def _refuse_too_many(pods: int, source: object) -> None:
+    if pods > MOST_REPLICAS:
+        asked = f"{pods:,}" if pods < 10**18 else "too many"
+        raise InputError(
+            f"{source} asks for {asked} replicas; at most {MOST_REPLICAS:,} are planned. Give --replicas N."
+        )
+
+
 def run(options: argparse.Namespace) -> int:
     """Plan, run first fit on the manifests, write them, print their paths. Raises InputError for options at odds."""
     from dra_lab.exports.bundle import Wanted
@@ -82,6 +90,7 @@ def run(options: argparse.Namespace) -> int:
     workload = read_workload(options.workload, options.template) if options.workload else None
     pod = None if is_fleet(options) else pod_of(options)
     if pod is not None:
+        _refuse_too_many(pod.replicas, options.claim)
         options.asked = [options.asked[0]._replace(replicas=pod.replicas)]
     example = options.example or (_like(pod) if pod else "deployment" if is_fleet(options) else "pod")
     wanted = Wanted(
@@ -89,6 +98,7 @@ def run(options: argparse.Namespace) -> int:
     )
     pods = workload.pods if workload is not None and not is_fleet(options) else 1
     if pods > 1 and options.kind == "template" and not options.node:
+        _refuse_too_many(pods, options.workload)
         print(
             f"note: {pods} replicas are planned, as {options.workload} says; --replicas N plans others", file=sys.stderr
         )

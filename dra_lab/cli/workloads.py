@@ -32,7 +32,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.interrupt import stoppable
 
 _AFTER_SECONDS = 30.0
-_MOST = 1_000_000
+MOST_REPLICAS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class _SetReplicas(argparse.Action):
         asked = list(getattr(namespace, "asked", None) or [])
         if not asked or asked[-1].replicas is not None:
             parser.error("--replicas N stands behind the --claim that it is for, once for each")
-        if not 0 <= values <= _MOST:
-            parser.error(f"--replicas {values}: give a number from 0 to {_MOST}")
+        if not 0 <= values <= MOST_REPLICAS:
+            parser.error(f"--replicas {values}: give a number from 0 to {MOST_REPLICAS}")
         asked[-1] = asked[-1]._replace(replicas=values)
         namespace.asked = asked
 

@@ -11,6 +11,9 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document
 from dra_lab.manifests.pod_templates import pod_fields, value_at
 
+_MOST_PODS = 2**31 - 1
+"""Counts of pods are whole numbers of 32 bits in the API."""
+
 _COUNTED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job", "CronJob")
 
 
@@ -94,9 +97,11 @@ def count_findings(pod: PodTemplate) -> Iterator[Finding]:
     severity = Severity.ERROR if pod.document.kind in _COUNTED else Severity.WARNING
     for where in pod.counts:
         number = value_at(pod.document.value, where)
-        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
+        if number is not None and (
+            isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MOST_PODS
+        ):
             key = where.rpartition(".")[2]
-            message = f"{key}: {number!r} is no whole number from 0 on; it is counted as 1 here"
+            message = f"{key}: {number!r} is no whole number from 0 to {_MOST_PODS}; it is counted as 1 here"
             advice = "Write a number, without quotes; the API server refuses anything else in its own kinds."
             yield Finding("count-broken", severity, pod.subject, message, advice, pod.document.at(where))
 

@@ -84,8 +84,8 @@ def value_at(value: Any, path: str) -> Any:
 
 
 def _whole(value: Any, missing: int = 1) -> int:
-    """Return a count; `missing` where there is none, or none above zero."""
-    counts = isinstance(value, int) and not isinstance(value, bool) and value > 0
+    """Return a count; `missing` where there is none, none above zero, or one that the API server refuses."""
+    counts = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31
     return value if counts else missing
 
 
