@@ -36,7 +36,7 @@ class YamlFile:
         """Parse a text, whose line ends stay as they are. Raises ManifestError when it is no YAML."""
         self._kyaml = text if is_kyaml(text) else ""
         if self._kyaml:
-            self._documents: list[Any] = [document.value for document in load_yaml(text, source)]
+            self._numbered = {document.number: document.value for document in load_yaml(text, source)}
             return
         self._windows = "\r\n" in text
         text = text.replace("\r\n", "\n")
@@ -51,7 +51,8 @@ class YamlFile:
             self._yaml.indent(mapping=2, sequence=4, offset=2)
         try:
             self._json = _json_indent(text)
-            self._documents = [d for d in self._yaml.load_all(text) if d is not None]
+            documents = enumerate(self._yaml.load_all(text), start=1)
+            self._numbered = {number: document for number, document in documents if document is not None}
         except (YAMLError, ValueError) as error:
             mark = getattr(error, "problem_mark", None)
             problem = getattr(error, "problem", "") or str(error)
@@ -59,8 +60,8 @@ class YamlFile:
             raise ManifestError(f"this is no valid YAML: {problem}", origin=place) from None
 
     def at(self, document: int, path: str) -> Any:
-        """Return the mapping or list at a path of a document (from 1). Raises KeyError or IndexError."""
-        value = self._documents[document - 1]
+        """Return what is at a path of a document (from 1, empty ones count). Raises KeyError or IndexError."""
+        value = self._numbered[document]
         for index, key in _STEP.findall(path):
             value = value[int(index)] if index else value[key]
         return value
@@ -68,13 +69,15 @@ class YamlFile:
     def text(self) -> str:
         """Return the documents as text: KYAML and JSON stay so, JSON on one line where it was on one."""
         if self._kyaml:
-            return with_values(self._kyaml, self._documents)
+            return with_values(self._kyaml, list(self._numbered.values()))
         out = io.StringIO()
         if self._json is not None:
-            out.write(json.dumps(self._documents[0], indent=self._json or None, ensure_ascii=False) + "\n")
+            out.write(
+                json.dumps(next(iter(self._numbered.values())), indent=self._json or None, ensure_ascii=False) + "\n"
+            )
         else:
             out.write(self._head)
-            self._yaml.dump_all(self._documents, out)
+            self._yaml.dump_all(self._numbered.values(), out)
         return out.getvalue().replace("\n", "\r\n") if self._windows else out.getvalue()
 
     def dump(self, value: Any) -> str:

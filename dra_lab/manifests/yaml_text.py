@@ -139,6 +139,7 @@ def _one_by_one(
             if broken is None:
                 raise
             broken(error)
+            counted = counted or [1]
         number += max(counted, default=0)
         above += part.count("\n")
 
