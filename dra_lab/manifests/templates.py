@@ -11,7 +11,7 @@ _MARK = re.compile(r"\{\{|\$[{(]?[A-Za-z_]")
 """`{{ .Values.name }}` of Helm, `${NAME}`, `$(NAME)` and `$NAME` of envsubst and kustomize."""
 
 _ALONE = re.compile(r"\{\{|^[ \t]*\$(?:\{\w+\}|\w+)[ \t]*$", re.MULTILINE)
-"""What keeps a text from being YAML: marks of Helm, and a variable that is a whole line."""
+"""Marks of Helm, and a variable that is a whole line: either keeps a text from being YAML."""
 
 
 def has_variables(value: str) -> bool:
