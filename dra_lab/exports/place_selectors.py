@@ -15,7 +15,7 @@ from dra_lab.model.pools import PoolDevice
 from dra_lab.topology.locality import localities
 
 _MOST_VALUES = 32
-_FEW_VALUES = 8
+FEW_VALUES = 8
 """As many alternatives as a request may have (the API server's limit of `firstAvailable`)."""
 MOST_TEXT = 8_000
 """Longest text of one selector; the API server takes 10 KiB."""
@@ -112,21 +112,22 @@ def exact_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) ->
 
 
 def replica_alternatives(
-    cluster: Cluster, planned: Devices, nodes: Sequence[str], replicas: Sequence[Devices]
+    cluster: Cluster, nodes: Sequence[str], replicas: Sequence[Devices]
 ) -> dict[str, tuple[str, ...]]:
     """Return, by request, the strongest text for the devices of each planned replica, in the order of the replicas.
 
-    As alternatives they let replicas have devices of several sorts, each sort by itself. Requests for which all
-    replicas have the same text, or more have their own than alternatives are allowed, are left out.
+    As alternatives they let replicas have devices of several sorts, each sort by itself. Requests of which a replica
+    has no devices, or devices that no text tells from others, are left out.
     """
-    there, chosen = _look(cluster, planned, nodes)
+    there = _there(cluster, nodes)
+    by_id = {item.id: item for items in there.values() for item in items}
     found = {}
-    for name, items in chosen.items():
-        by_id = {item.id: item for item in items}
-        own = [[by_id[device] for device in replica.get(name, ())] for replica in replicas]
-        texts = tuple(dict.fromkeys(_exact(devices, there[items[0].driver]) for devices in own if devices))
-        if 1 < len(texts) <= _FEW_VALUES and all(texts):
-            found[name] = texts
+    for name in dict.fromkeys(name for replica in replicas for name in replica):
+        own = [[by_id[device] for device in replica.get(name, ()) if device in by_id] for replica in replicas]
+        if all(len({item.driver for item in items}) == 1 for items in own):
+            texts = tuple(_exact(items, there[items[0].driver]) for items in own)
+            if all(texts):
+                found[name] = texts
     return found
 
 
@@ -145,14 +146,19 @@ def _look(
     cluster: Cluster, planned: Devices, nodes: Sequence[str]
 ) -> tuple[dict[str, list[PoolDevice]], dict[str, list[PoolDevice]]]:
     """Return the devices of the planned nodes by driver, and the planned ones by request, of one driver each."""
+    there = _there(cluster, nodes)
+    by_id = {item.id: item for items in there.values() for item in items}
+    chosen = {name: [by_id[device] for device in devices if device in by_id] for name, devices in planned.items()}
+    return there, {n: items for n, items in chosen.items() if items and len({item.driver for item in items}) == 1}
+
+
+def _there(cluster: Cluster, nodes: Sequence[str]) -> dict[str, list[PoolDevice]]:
     own = frozenset(("", *nodes))
     there: dict[str, list[PoolDevice]] = defaultdict(list)
     for item in all_devices(cluster):
         if (item.slice.spec.node_name or "") in own:
             there[item.driver].append(item)
-    by_id = {item.id: item for items in there.values() for item in items}
-    chosen = {name: [by_id[device] for device in devices if device in by_id] for name, devices in planned.items()}
-    return there, {n: items for n, items in chosen.items() if items and len({item.driver for item in items}) == 1}
+    return there
 
 
 def _few_values(
@@ -165,7 +171,7 @@ def _few_values(
             if _each_its_own(attribute, every) or any(_unfit(item, attribute) for item in every):
                 continue
             counted = Counter(value for item in items if (value := _value(item, attribute)) is not None)
-            if 1 < len(counted) <= _FEW_VALUES:
+            if 1 < len(counted) <= FEW_VALUES:
                 yield name, attribute, counted
 
 

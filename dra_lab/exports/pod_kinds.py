@@ -22,7 +22,10 @@ COUNTED = ("alternatives", "preferences", "numa", "unpaired", "roots")
 
 
 Parts = Sequence[Mapping[str, str]]
-"""By claim: the drawn request of each request that an export has in place of it, {} where the names are the same."""
+"""By claim: the drawn request of each request that an export has in place of it, {} where the names are the same.
+
+A reference to an alternative of the export has the drawn alternative: `gpu/a-place-0` is `gpu/a`.
+"""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def _to_expanded(
         first.setdefault(drawn, part)
     found = {}
     for written, drawn in origin.items():
-        request, slash, sub = drawn.partition("/")
+        request, slash, sub = parts.get(drawn, drawn).partition("/")
         request = parts.get(request, request)
         part = first.get(request, request)
         found[written] = part if part in plain else f"{part}{slash}{sub}"

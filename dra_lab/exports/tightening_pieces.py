@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
 
@@ -14,6 +14,7 @@ from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.authoring.names import Names
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.place_selectors import (
+    FEW_VALUES,
     attribute_selectors,
     exact_selectors,
     narrower_selectors,
@@ -24,7 +25,7 @@ from dra_lab.exports.place_selectors import (
 from dra_lab.exports.place_splits import PlaceSplit, place_splits, with_parts, words
 from dra_lab.exports.pod_kinds import Parts
 from dra_lab.exports.tightening_plan import Planned
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
@@ -64,7 +65,10 @@ class Draft:
 
 @dataclass(frozen=True)
 class Piece:
-    """One piece of pinning: what it says, why it is there, and the draft with it."""
+    """One piece of pinning: what it says, why it is there, and the draft with it.
+
+    `ways` are alternatives in place of a request: a drawn alternative ("" for a request without) and a text each.
+    """
 
     text: str
     reason: str
@@ -78,12 +82,13 @@ class Piece:
     affinity: Affinity = ()
     exact: bool = False
     places: Mapping[str, tuple[str, ...]] | None = None
+    ways: Mapping[str, tuple[tuple[str, str], ...]] | None = None
     split: PlaceSplit | None = None
 
     @property
     def strong(self) -> bool:
         """Say whether it names places of devices by their values."""
-        return bool(self.selectors or self.places or self.split)
+        return bool(self.selectors or self.places or self.ways or self.split)
 
     def add_to(self, draft: Draft) -> Draft:
         """Return the draft with this piece."""
@@ -95,6 +100,8 @@ class Piece:
             if not exact.issuperset(self.split):
                 return draft  # another piece has parts or alternatives in place of its requests
             return draft.with_sketch(self.workload, self.claim, *with_parts(sketch, self.split))
+        if self.ways:
+            return self._with_ways(draft, sketch)
         if self.keep and not self._keeps_some(sketch):
             return draft  # another piece keeps another alternative
         if self.link is not None and not {request.name for request in sketch.requests}.issuperset(self.link.requests):
@@ -110,6 +117,34 @@ class Piece:
             place = {name: number for number, name in enumerate(self.order)}
             requests = tuple(sorted(requests, key=lambda request: place.get(request.name, len(place))))
         return draft.with_sketch(self.workload, self.claim, replace(sketch, requests=requests, links=links))
+
+    def _with_ways(self, draft: Draft, sketch: ClaimSketch) -> Draft:
+        """Return the draft with alternatives in place of requests; see `ways`."""
+        requests = {request.name: request for request in sketch.requests}
+        parts: dict[str, str] = {}
+        ends = {end for link in sketch.links for end in link.requests}
+        ends |= {end for entry in sketch.config for end in entry.requests}
+        if any("/" in end and split_request(end)[0] in (self.ways or {}) for end in ends):
+            return draft  # it names an alternative, in place of which there would be several
+        for name, ways in (self.ways or {}).items():
+            request = requests.get(name)
+            drawn: dict[str, ExactDeviceRequest | DeviceSubRequest] = {}
+            drawn |= {"": request.exactly} if request is not None and request.exactly is not None else {}
+            drawn |= {sub.name: sub for sub in request.first_available} if request is not None else {}
+            subs = []
+            for number, (of, text) in enumerate(ways):
+                part = drawn.get(of)
+                if request is None or part is None:
+                    return draft  # another piece has parts in place of it, or keeps another alternative
+                own = f"{of}-place-{number}".lstrip("-")
+                parts |= {f"{name}/{own}": f"{name}/{of}"} if of else {}
+                selector = DeviceSelector(cel=CELDeviceSelector(expression=text))
+                made = alternative(part, own)
+                subs.append(replace(made, selectors=(*made.selectors, selector)))
+            if request is not None:
+                requests[name] = replace(request, exactly=None, first_available=tuple(subs))
+        whole = replace(sketch, requests=tuple(requests.values()))
+        return draft.with_sketch(self.workload, self.claim, whole, parts)
 
     def _keeps_some(self, sketch: ClaimSketch) -> bool:
         subs = {(request.name, sub.name) for request in sketch.requests for sub in request.first_available}
@@ -168,7 +203,7 @@ def pieces_for(cluster: Cluster, release: KubernetesRelease, draft: Draft, plann
     yield from _alternatives(sketch, planned)
     yield from _splits(cluster, sketch, planned)
     yield from _selectors(cluster, planned)
-    yield from _places(cluster, sketch, planned)
+    yield from _places(cluster, release, sketch, planned)
 
 
 def _order(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
@@ -265,22 +300,36 @@ def _selectors(cluster: Cluster, planned: Planned) -> Iterator[Piece]:
         yield Piece(text, reason, planned.workload, planned.claim, selectors=exact, exact=True)
 
 
-def _places(cluster: Cluster, sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
+def _places(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
     exact = {r.name for r in sketch.requests if r.exactly is not None and not r.exactly.admin_access}
-    tied = {split_request(end)[0] for link in sketch.links if not link.must for end in link.requests}
+    # a preference that is written has alternatives of its own
+    soft = (link for link in sketch.links if not link.must and attribute_for(cluster, sketch, link, release).name)
+    tied = {split_request(end)[0] for link in soft for end in link.requests}
     for name, texts in place_alternatives(cluster, planned.devices, planned.nodes):
         if name in exact - tied:
             text = f"{name}: alternatives by place: {'; '.join(texts)}"
             reason = "first fit otherwise mixes places, or gives up where the first of them is full"
             yield Piece(text, reason, planned.workload, planned.claim, places={name: texts})
-    best_first = sorted(zip(planned.goals, planned.replicas, strict=True), key=lambda row: [g.value for g in row[0]])
-    replicas = [devices for _, devices in best_first]
-    found = replica_alternatives(cluster, planned.devices, planned.nodes, replicas)
-    own = {name: texts for name, texts in found.items() if name in exact - tied}
-    for places in (own, *({name: texts} for name, texts in own.items() if len(own) > 1)) if own else ():
-        text = "; ".join(f"{name}: alternatives by replica: {'; '.join(texts)}" for name, texts in places.items())
+    yield from _ways(cluster, planned, (exact | {r.name for r in sketch.requests if r.first_available}) - tied)
+
+
+def _ways(cluster: Cluster, planned: Planned, names: Collection[str]) -> Iterator[Piece]:
+    """Yield the devices of each planned replica as alternatives, the best replica first: of all requests, of each."""
+    order = sorted(range(len(planned.replicas)), key=lambda n: [goal.value for goal in planned.goals[n]])
+    found = replica_alternatives(cluster, planned.nodes, [planned.replicas[n] for n in order])
+    own: dict[str, tuple[tuple[str, str], ...]] = {}
+    for name in (name for name in found if name in names):
+        ways = tuple(
+            dict.fromkeys((planned.chosen[n].get(name, ""), text) for n, text in zip(order, found[name], strict=True))
+        )
+        if 1 < len(ways) <= FEW_VALUES:
+            own[name] = ways
+    for some in (own, *({name: one} for name, one in own.items() if len(own) > 1)) if own else ():
+        text = "; ".join(
+            f"{name}: {len(ways)} alternatives with the values of planned devices" for name, ways in some.items()
+        )
         reason = "planned replicas have devices of several sorts, and first fit otherwise mixes them"
-        yield Piece(text, reason, planned.workload, planned.claim, places=places)
+        yield Piece(text, reason, planned.workload, planned.claim, ways=some)
 
 
 def _kinds(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch) -> dict[str, str]:

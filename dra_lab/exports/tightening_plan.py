@@ -15,7 +15,10 @@ from dra_lab.model.sketch import ClaimSketch
 
 @dataclass(frozen=True)
 class Planned:
-    """The planned devices of one claim: by drawn request, over all replicas and by replica; what holds for all."""
+    """The planned devices of one claim: by drawn request, over all replicas and by replica; what holds for all.
+
+    `chosen` are the alternatives of each replica by drawn request, "" for a request without.
+    """
 
     workload: int
     claim: int
@@ -24,6 +27,7 @@ class Planned:
     alternatives: Mapping[str, frozenset[str]]
     goals: Sequence[Sequence[GoalValue]]
     replicas: Sequence[Mapping[str, tuple[DeviceID, ...]]] = ()
+    chosen: Sequence[Mapping[str, str]] = ()
 
     def always(self, goal: str, value: int) -> bool:
         """Say whether a goal has a value in every planned replica, no device being of unknown place."""
@@ -63,10 +67,11 @@ def planned_of(plan: Plan | FleetPlan, drawn: Sequence[Sequence[ClaimSketch]]) -
                 request.name: tuple(dict.fromkeys(devices[request.name])) for request in sketch.requests
             }
             single = [_by_request(sketch, [p for p in placements if of_claim(p)]) for _, placements, _ in replicas]
+            chosen = [dict(split_request(p.request) for p in ps if of_claim(p)) for _, ps, _ in replicas]
             nodes = tuple(dict.fromkeys(node for node, _, _ in replicas))
             used = {name: frozenset(subs) for name, subs in alternatives.items()}
             if nodes:
-                yield Planned(workload, claim, known, nodes, used, [goals for _, _, goals in replicas], single)
+                yield Planned(workload, claim, known, nodes, used, [goals for _, _, goals in replicas], single, chosen)
 
 
 def _by_request(sketch: ClaimSketch, placements: Sequence[Placement]) -> Mapping[str, tuple[DeviceID, ...]]:

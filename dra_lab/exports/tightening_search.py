@@ -101,8 +101,23 @@ class Search:
         if not best.as_planned:
             chosen, best = self._at_nodes(base, chosen, best)
         if not best.as_planned:
+            chosen, best = self._by_replica(base, chosen, best, [piece for piece in strong if piece.ways])
+        if not best.as_planned:
             chosen, best = self._on_planned_nodes(base, chosen, best, pieces)
         return self._fewest(base, chosen, best)
+
+    def _by_replica(
+        self, base: Draft, chosen: tuple[Piece, ...], best: Loop, pieces: Sequence[Piece]
+    ) -> tuple[tuple[Piece, ...], Loop]:
+        """Try the devices of each replica as alternatives instead of what was chosen; then on the planned nodes too."""
+        nodes = tuple(self._planned_nodes(base))
+        for start in (start for piece in pieces for start in ((piece,), (*nodes, piece))):
+            if self.over or best.as_planned:
+                break
+            trial = self.run(with_pieces(base, start))
+            if trial.rank > best.rank:
+                chosen, best = start, trial
+        return chosen, best
 
     def _on_planned_nodes(
         self, base: Draft, chosen: tuple[Piece, ...], best: Loop, pieces: Sequence[Piece]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import random
+
+from exhaustive_plans import random_fleet, random_sketch
 from small_claims import request
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as made
 
 from dra_lab.exports.tightening import tighten
+from dra_lab.exports.tightening_pieces import Draft, Piece
+from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.fleet import plan_fleet
 
 R136 = KubernetesRelease("1.36")
@@ -30,3 +35,24 @@ def test_each_replica_gets_its_own_sort_of_devices():
     plan = plan_fleet(on, [Workload("two", (two,), 2)], release=R136, first_fit=False)
     found = tighten(on, plan, R136)
     assert (found.before.kept, found.loop.kept, found.loop.as_planned) == (1, 2, True)
+
+
+def test_alternatives_of_a_drawing_get_the_devices_of_each_replica():
+    """A recorded fleet: the drawn alternatives stay what they are, and each has the devices of planned replicas."""
+    rng = random.Random(10022)
+    on, sketch = random_fleet(rng), random_sketch(rng)
+    plan = plan_fleet(on, [Workload("w", (sketch,), rng.randint(2, 4))], release=R136, first_fit=False)
+    found = tighten(on, plan, R136)
+    assert (found.before.kept, found.loop.kept, found.loop.as_planned) == (0, 3, True)
+    (request,) = found.sketch.requests
+    assert {sub.name.partition("-")[0] for sub in request.first_available} == {"s0"}
+
+
+def test_alternatives_that_a_link_names_stay():
+    """A link that names one alternative cannot name the several that would be in its place."""
+    subs = tuple(DeviceSubRequest(name=name, device_class_name="gpu", count=1) for name in ("new", "old"))
+    link = Link(name="near", requests=("gpu/new",), where="numaNode", how=How.TOGETHER)
+    sketch = ClaimSketch(requests=(DeviceRequest(name="gpu", first_available=subs),), links=(link,))
+    draft = Draft(((sketch,),), ((),))
+    ways = {"gpu": (("new", "true"), ("new", "false"))}
+    assert Piece("text", "reason", 0, 0, ways=ways).add_to(draft) == draft

@@ -41,12 +41,12 @@ def test_a_readme_without_pins_does_not_say_that_none_are_needed(tmp_path):
     assert ("allocates the plan without any" in text) == (not record["pins"] and record["loop"]["asPlanned"])
 
 
-@pytest.mark.parametrize(("more", "as_planned"), [([], 5), pytest.param(["--split"], 6, marks=pytest.mark.long)])
-def test_pins_place_as_many_pods_as_planned(more, as_planned, tmp_path):
-    """Six of eight were planned; 4 were placed. A template for each sort of replica serves all six as planned."""
+@pytest.mark.parametrize("more", [[], ["--split"]], ids=["one template", "split"])
+def test_pins_place_as_many_pods_as_planned(more, tmp_path):
+    """Six of eight were planned; 4 were placed. Alternatives for each sort of replica serve all six as planned."""
     status, record = export(tmp_path, "sample:mi300x", "s119.dralab.yaml", "--replicas", "8", *more)
-    assert (status, record["loop"]["placed"], record["loop"]["kept"]) == (1, 6, as_planned)
-    assert record["loop"]["asPlanned"] == (as_planned == 6)
+    assert (status, record["loop"]["placed"], record["loop"]["kept"]) == (1, 6, 6)
+    assert record["loop"]["asPlanned"]
 
 
 @pytest.mark.parametrize("cluster", ["sample:oke-gb200", "sample:eks-p4d"])
