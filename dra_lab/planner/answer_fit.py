@@ -8,7 +8,7 @@ from dataclasses import replace
 from dra_lab.errors import SolverError
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import DAMAGE, FirstFit, GoalValue, Placement, Plan, PlanStatus
-from dra_lab.model.quantity import format_quantity
+from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.regret import Regret
 from dra_lab.planner.answer import Work, once
 from dra_lab.planner.compare import compare_first_fit
@@ -21,7 +21,7 @@ from dra_lab.planner.plan_findings import (
 )
 from dra_lab.planner.pods import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.regret import regret_of
-from dra_lab.planner.values import Scale, value_placements
+from dra_lab.planner.values import Scale, broken_links, value_placements
 from dra_lab.topology.locality import Locality, localities
 
 _FIRST_FIT_SECONDS = 3.0
@@ -36,6 +36,8 @@ def plan_of_fit(work: Work) -> Plan:
     compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
     plain = compile_pod(scan.sketch, scan.cluster, scan.release, links=False)
     fits = (_first_fit(work, compiled, scale), _first_fit(work, plain, scale))
+    goals = _goals(work, scale, inner)
+    inner = _taken_anyway(scale, goals, fits[0]) or inner
     findings = (
         *work.findings,
         *compiled.findings,
@@ -44,7 +46,6 @@ def plan_of_fit(work: Work) -> Plan:
         *binding_findings(scan, node, inner),
         *first_fit_findings(scale, node, fits[0]),
     )
-    goals = _goals(work, scale, inner)
     unwritable = any(f.rule == "link-not-writable" for f in compiled.findings)
     proven = work.choice.decided and work.choice.ended and work.choice.solution.proven
     return replace(
@@ -60,6 +61,19 @@ def plan_of_fit(work: Work) -> Plan:
         findings=once(findings),
         regrets=_regrets(goals, inner, fits, scale.places),
     )
+
+
+def _taken_anyway(scale: Scale, goals: Sequence[GoalValue], found: FirstFit | None) -> tuple[Placement, ...]:
+    """Return the devices that kube-scheduler takes, if all goals have the same values: a tie is its to break."""
+    if found is None or not found.placements or broken_links(scale, found.placements):
+        return ()
+    theirs, ours = ([(g.goal, g.value, g.unknown, g.at_most) for g in values] for values in (found.goals, goals))
+    return tuple(map(_plain, found.placements)) if theirs == ours else ()
+
+
+def _plain(placement: Placement) -> Placement:
+    consumed = {key: format_quantity(parse_quantity(amount)) for key, amount in sorted(placement.consumed.items())}
+    return Placement(placement.request, placement.device, consumed=consumed)
 
 
 def _regrets(
