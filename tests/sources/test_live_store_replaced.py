@@ -28,6 +28,12 @@ def names(watched) -> set[str]:
     return {item.metadata.name for item in watched.latest.claims}
 
 
+def devices(watched, name) -> set[str]:
+    """The devices that a claim holds, as it is shown."""
+    held = [item.status.allocation for item in watched.latest.claims if item.metadata.name == name]
+    return {result.device for allocation in held if allocation for result in allocation.devices.results}
+
+
 def replace_store(server, store, *, cut=True) -> None:
     """Let the server have another store, as after `etcdctl snapshot restore`; `cut` restarts it too."""
     old, server.store = server.store, store
@@ -69,6 +75,22 @@ def test_objects_of_the_same_names_and_another_uid_are_listed_anew(server, watch
     other.version = server.store.version
     replace_store(server, other)
     watched.until(lambda w: [c.metadata.uid for c in w.latest.claims if c.metadata.name == "of-the-old-store"] == ["n"])
+
+
+def test_an_object_of_an_earlier_version_of_its_own_is_listed_anew(server, watched):
+    """A store restored with `--bump-revision` has higher versions, and objects as before their last change."""
+    compared = next(watch for watch in watched.follower._watches if watch.label == "ResourceClaim")
+    watched.until_elsewhere(lambda: compared.changes)
+    other = recorded_store()
+    key = ("team-a", "of-the-old-store")
+    item = json.loads(server.store.objects["resourceclaims"][key])
+    version = int(item["metadata"]["resourceVersion"]) - 1
+    earlier = claim("of-the-old-store", "gpu-y")
+    earlier["metadata"] = {**item["metadata"], "resourceVersion": str(version)}
+    other.objects["resourceclaims"] = {**server.store.objects["resourceclaims"], key: json.dumps(earlier).encode()}
+    other.version = server.store.version + 1000
+    replace_store(server, other)
+    watched.until(lambda w: "gpu-y" in devices(w, "of-the-old-store"), 20)
 
 
 def test_an_event_of_a_lower_version_lists_anew(server, watched):

@@ -146,7 +146,10 @@ class Consistency:
         same = odd <= self._told.get(watch.label, frozenset())
         self._told[watch.label] = odd
         if same:
-            watch.agreed(version)
+            # under the keys of the objects that are held, of which there is no second copy then
+            held = self._objects.held(watch.served.kind.name, watch.space)
+            found = ((key, number_of(listed[key].resource_version)) for key in held if key in listed)
+            watch.agreed(version, {key: number for key, number in found if number is not None})
         return same
 
     def _odd(self, watch: Watch, listed: dict[Key, _Meta], version: str) -> frozenset[Odd]:
@@ -168,7 +171,7 @@ class Consistency:
 
 
 def _differs(listed: int | None, changed: int | None, base: int) -> bool:
-    """Say whether a listed version is not that of the last event, or is after the last list where there was none."""
+    """Say whether a listed version is not the one that is known, or is after the last list where none is known."""
     if listed is None:
         return False
     return listed > base if changed is None else listed != changed

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -70,8 +72,9 @@ class Watch:
 
     `version` is the resource version that was seen last; "" lists the kind first. `moved` is when the open watch began
     or gave its last line, and endless where none is open. `last` is the version that was seen last, also while the kind
-    is listed. `base` is the version of the last list, and `changes` has the version of the last event of each object
-    after it. `forgotten` counts how often in a row the server had forgotten the version.
+    is listed. `base` is the version of the last list, and `changes` has the version of each object that is known: that
+    of its last event, or that of a list it was compared with. `forgotten` counts how often in a row the server had
+    forgotten the version.
     """
 
     client: ReadingClient
@@ -87,6 +90,7 @@ class Watch:
     anew: bool = False
     forgotten: int = 0
     changes: dict[Key, int] = field(default_factory=dict)
+    changing: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         """Begin with what the first list said."""
@@ -129,13 +133,15 @@ class Watch:
         self.anew = True
         self.close()
 
-    def agreed(self, version: str) -> None:
-        """Take note that a list of a version has the same objects: changes before it need not be remembered."""
+    def agreed(self, version: str, versions: Mapping[Key, int]) -> None:
+        """Take note that a list of a version has the same objects, and the versions of those objects."""
         at = number_of(version)
-        if at is not None and not self.anew and not went_back(version, self.base):
+        if at is None or self.anew or went_back(version, self.base):
+            return
+        with self.changing:
+            later = {key: changed for key, changed in self.changes.items() if changed > at}
+            self.changes = {**versions, **later}
             self.base = version
-            for key in [key for key, changed in dict(self.changes).items() if changed <= at]:
-                self.changes.pop(key, None)
 
     def _failed(self, error: SourceError) -> None:
         if isinstance(error, Refusal) and error.expired:
@@ -203,7 +209,8 @@ class Watch:
         listed = list_kind(self.client, self.served, self.space, _ignore, self.source)
         changed = self.objects.replace_all(self.served.kind.name, self.space, listed)
         other = went_back(listed.resource_version, self.last)
-        self.changes.clear()
+        with self.changing:
+            self.changes = {}
         self.version = self.base = self.last = listed.resource_version
         if other:
             self.follower.replaced(self)
@@ -241,7 +248,8 @@ class Watch:
         kind, key = self.served.kind.name, (meta.namespace, meta.name)
         at = number_of(meta.resource_version)
         if at is not None and kind != "Pod":
-            self.changes[key] = at
+            with self.changing:
+                self.changes[key] = at
         if type_ == "DELETED":
             return self.objects.remove(kind, key)
         item: Any

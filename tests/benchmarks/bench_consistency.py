@@ -1,0 +1,126 @@
+"""Comparing a followed cluster of 5,000 nodes with lists: what it costs, and how long the event loop waits meanwhile.
+
+Every 60 seconds the first object of each kind is listed, and now and then the names of all objects: on a large cluster
+so seldom that this takes 1 % of the time. Here both are asked for again and again, with nothing else to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+from dra_lab.sources import load_context
+from dra_lab.sources.live.client import ReadingClient
+from dra_lab.sources.live.connection import connect
+from dra_lab.sources.live.consistency import Consistency
+from dra_lab.sources.live.contexts import find_context
+from dra_lab.sources.live.following import ClusterFollower, FollowState
+from dra_lab.sources.live.limits import Limits
+from tests.benchmarks.live_server import serving
+
+NODES = 5000
+ROUNDS = 5
+_BEAT = 0.01
+
+
+class Waits:
+    """How much later than asked for the event loop goes on, and the processor time that passed until then."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.waited: list[float] = []
+        self.computed: list[float] = []
+
+    async def until(self, ended: threading.Event, least: float = 0.0) -> None:
+        """Measure until something has ended, and for so many seconds at least."""
+        begin = time.monotonic()
+        while not ended.is_set() or time.monotonic() - begin < least:
+            now, computed = time.monotonic(), time.process_time()
+            await asyncio.sleep(_BEAT)
+            self.waited.append(time.monotonic() - now - _BEAT)
+            self.computed.append(time.process_time() - computed)
+
+
+def _three(values: Sequence[float]) -> str:
+    return f"median {median(values):.4f} s, 95 % {quantiles(values, n=20)[18]:.4f} s, most {max(values):.4f} s"
+
+
+async def _measured(work: Any) -> Waits:
+    waits, ended = Waits(), threading.Event()
+
+    def run() -> None:
+        work()
+        ended.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    await waits.until(ended)
+    thread.join()
+    return waits
+
+
+async def _compare() -> None:
+    cluster = load_context("test", progress=lambda progress: None)
+    live = threading.Event()
+    limits = Limits(consistency=3600.0)
+
+    def on_state() -> None:
+        if follower.following.state is FollowState.LIVE:
+            live.set()
+
+    follower = ClusterFollower(cluster, lambda cluster: None, on_state, limits=limits)
+    follower.start()
+    await asyncio.to_thread(live.wait, 120)
+    client = ReadingClient(lambda: connect(find_context("test")), limits, threading.Event())
+    unlike: list[str] = []
+    compared = Consistency(client, follower._watches, follower._objects, lambda watch: unlike.append(watch.label))
+    took: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+
+    def once(what: str) -> None:
+        for watch in follower._watches:
+            begin, computed = time.monotonic(), time.thread_time()
+            if not compared._is_same(watch):
+                unlike.append(watch.label)
+            took[what, watch.label].append((time.monotonic() - begin, time.thread_time() - computed))
+
+    def names() -> None:
+        for _ in range(ROUNDS):
+            compared._due.clear()
+            once("names of all")
+
+    def first() -> None:
+        for _ in range(ROUNDS):
+            once("first object")
+
+    idle = Waits()
+    await idle.until(live, least=5.0)
+    print(f"{NODES:,} nodes; the loop alone: {_three(idle.waited)}")
+    for work in (names, first):
+        waits = await _measured(work)
+        print(f"  the loop beside {'all names' if work is names else 'first objects'}: {_three(waits.waited)}")
+        print(f"    in processor time of this process: {_three(waits.computed)}   (target 0.1 s)")
+    for (what, label), seconds in took.items():
+        waited, computed = (median(part) for part in zip(*seconds, strict=True))
+        print(f"  {what}, {label}: {waited:.3f} s, of it {computed:.3f} s of processor time")
+    print(f"  kinds that differed: {len(unlike)}")
+    follower.stop()
+    client.close()
+
+
+def main() -> None:
+    """Print the figures beside their targets."""
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), NODES, 0, 0):
+        os.environ["KUBECONFIG"] = str(Path(name) / "test.kubeconfig")
+        asyncio.run(_compare())
+
+
+if __name__ == "__main__":
+    main()
