@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 
 from msgspec.structs import replace as changed
 
 from dra_lab.checks.held_plan import HeldPlan, broken
+from dra_lab.checks.plan_bounds import Placed, against, better, least_values
 from dra_lab.checks.plan_places import asks_for_nics
-from dra_lab.checks.plan_room import MOST_NODES, fits_for_certain
+from dra_lab.checks.plan_room import MOST_NODES, fits_for_certain, is_simple
 from dra_lab.checks.plan_words import proofs_told
-from dra_lab.checks.plans import check_plan
+from dra_lab.checks.plans import check_plan, keeps_all
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.allocation import (
     AllocationResult,
@@ -27,8 +29,11 @@ from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Placement, Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.slices import ResourceSlice
+
+MOST_MOVED = 6
+"""Replicas for which a better place is searched, and nodes to which each is moved."""
 
 
 def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> tuple[Finding, ...]:
@@ -36,8 +41,9 @@ def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -
 
     Every pod is held against `check_plan` with the devices of all other pods of the plan in use, so that their order
     does not matter; then numbers of replicas, sums of the goals, bounds and status. If the plan says that no more
-    replicas fit, none may be placed beside it by taking the first devices that are left. The cluster is to be the one
-    that was planned on, with the device classes of the plan.
+    replicas fit, none may be placed beside it by taking the first devices that are left, nor more of them by beginning
+    again; and no replica may be moved so that a sum is below its bound. The cluster is to be the one that was planned
+    on, with the device classes of the plan.
     """
     release = cluster.target_release(release)
     found = list(_numbers(plan))
@@ -48,7 +54,13 @@ def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -
         beside = _Beside(cluster, plan, release)
         for node in beside.on_node:
             found.extend(_on_node(beside, node, nics))
-        found.extend(_more_fit(beside))
+        # A pod with admin access needs counters that another pod leaves (rule 61), so that none is put beside it here.
+        looks = any(
+            ask.admin_access for w in plan.workloads for claim in w.claims for r in claim.requests for ask in asks(r)
+        )
+        found.extend(_more_fit(beside) if not looks else ())
+        if not found and not looks:
+            found.extend(_better(beside, nics))
     return sort_findings(found)
 
 
@@ -116,11 +128,12 @@ class _Beside:
         near.pop(id(replica))
         return tuple(self._claim(other, part if other.node == replica.node else None) for other in near.values())
 
-    def around(self, node: str) -> Cluster:
-        """Return the part of the cluster that matters on a node, with what the plan's pods hold of it."""
+    def around(self, node: str, without: Replica | None = None) -> Cluster:
+        """Return the part of the cluster that matters on a node, with what the plan's pods, but for one, hold of it."""
         part = self.part(node)
         far = self.plan.replicas if self._seen_by_several else self.on_node.get(node, ())
-        claims = (self._claim(replica, part if replica.node == node else None) for replica in far)
+        others = [replica for replica in far if replica is not without]
+        claims = (self._claim(replica, part if replica.node == node else None) for replica in others)
         return part.with_objects(claims=(*part.claims, *claims))
 
     def _keys(self, replica: Replica) -> Iterator[tuple[str, ...]]:
@@ -183,6 +196,57 @@ def _more_fit(beside: _Beside) -> Iterator[Finding]:
                 text = f"the plan says that no more fit, but counting places {found} more; the last one on {node}"
                 yield broken("room", workload.name, text)
                 break
+    if missing is not None and len(plan.workloads) == 1 and not beside.cluster.network_slices:
+        yield from _placed_again(beside, plan.workloads[0], missing.bound or 0)
+
+
+def _placed_again(beside: _Beside, workload: Workload, bound: int) -> Iterator[Finding]:
+    """Place all replicas of the only workload again, node by node: a greedy that places more refutes the bound."""
+    found, enough = 0, workload.replicas - bound
+    for node in beside.cluster.node_names[:MOST_NODES]:
+        held = HeldPlan(beside.part(node), Plan(PlanStatus.FEASIBLE, _drawn(workload), node=node), beside.release)
+        found += fits_for_certain(held, workload.replicas - found)
+        if found > enough:
+            text = f"the plan says that no more than {enough} fit, but counting places {found}; the last one on {node}"
+            yield broken("room", workload.name, text)
+            return
+
+
+def _better(beside: _Beside, nics: Mapping[str, bool]) -> Iterator[Finding]:
+    """No replica can be moved, on its node or to another one, so that a sum is below what is proven of it."""
+    plan = beside.plan
+    if not any(goal.bound for goal in plan.goals if goal.goal != UNPLACED):
+        return
+    # one of each workload on each node
+    kinds = {(replica.node, replica.workload): replica for replica in plan.replicas}
+    for replica in islice(kinds.values(), MOST_MOVED):
+        others = [node for node in (*beside.on_node, *beside.cluster.node_names) if node != replica.node]
+        for node in (replica.node, *islice(dict.fromkeys(others), MOST_MOVED)):
+            text = _moved(beside, replica, node, nics=nics[replica.workload])
+            if text:
+                yield broken("bound", f"{replica.workload}/{replica.number}", f"on {node}: {text}")
+                return
+
+
+def _moved(beside: _Beside, replica: Replica, node: str, *, nics: bool) -> str:
+    """Return which bound is refuted if one replica is placed on a node in another way, "" for none."""
+    plan = beside.plan
+    drawn = Plan(PlanStatus.FEASIBLE, _drawn(beside.workloads[replica.workload]), node=node)
+    held = HeldPlan(beside.around(node, without=replica), drawn, beside.release, nics)
+    if not is_simple(held):
+        return ""
+    own = {goal.goal: goal.value for goal in replica.goals}
+    left, come = len(beside.on_node[replica.node]) == 1, node not in beside.on_node
+    nodes = 0 if node == replica.node else come - left
+
+    def judge(values: Mapping[str, int]) -> str:
+        change = {name: values[name] - own[name] for name in own if name in values} | {UNPLACED: 0, NODES: nodes}
+        return against(plan.goals, {g.goal: g.value + change[g.goal] for g in plan.goals if g.goal in change})
+
+    ways = Placed(held)
+    least = least_values(ways)
+    worth = nodes < 0 or any(least.get(name, 0) < value for name, value in own.items())
+    return better(ways, judge, keeps_all) if least and worth else ""
 
 
 def _drawn(workload: Workload) -> ClaimSketch:

@@ -47,22 +47,18 @@ def bounds_told(held: HeldPlan, allowed: Allowed) -> Iterator[Finding]:
     tried here.
     """
     plan = held.plan
-    if plan.allocated_claims or not is_simple(replace(held, plan=replace(plan, node=plan.node or _any_node(held)))):
+    if plan.allocated_claims or not plan.placements:
         return
-    if plan.placements:
+    if is_simple(held):
         yield from _contradicted(held, plan.goals, allowed)
     for equal in _others(held):
         there = replace(held, plan=replace(plan, node=equal.nodes[0], placements=(), goals=()))
         if not is_simple(there):
             continue
         yield from _contradicted(there, equal.goals, allowed)
-        if equal.fit is NodeFit.WORSE and plan.placements:
+        if equal.fit is NodeFit.WORSE:
             worse = tuple(replace(goal, bound=goal.value) for goal in plan.goals)
             yield from _contradicted(there, worse, allowed, counted=False)
-
-
-def _any_node(held: HeldPlan) -> str:
-    return next(iter(held.cluster.node_names), "")
 
 
 def _others(held: HeldPlan) -> Iterable[NodeClass]:
@@ -104,10 +100,9 @@ def against(goals: Sequence[GoalValue], values: Mapping[str, int]) -> str:
         if goal.goal == DAMAGE or goal.goal not in values:
             return ""
         if values[goal.goal] != goal.value:
-            false = goal.bound is not None and values[goal.goal] < min(goal.bound, goal.value)
-            return (
-                f"{goal.goal} cannot be below {goal.bound}, it says; {values[goal.goal]} is possible" if false else ""
-            )
+            if goal.bound is None or values[goal.goal] >= min(goal.bound, goal.value):
+                return ""
+            return f"{goal.goal} cannot be below {goal.bound}, the plan says; {values[goal.goal]} is possible"
     return ""
 
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 from exhaustive_plans import GPU, NIC, device_class
+from msgspec.structs import replace as replaced
+from sharing_nodes import ask, counted, node, part
 from small_nodes import a_slice, cluster, gpu, nic
 
 from dra_lab.checks.fleets import check_fleet
@@ -96,3 +98,36 @@ def test_a_node_on_which_the_pod_may_not_run_is_not_tried():
     classes = (NodeClass(("n1",), NodeFit.NO, fits_idle=False),)
     plan = Plan(PlanStatus.INFEASIBLE, PAIR, "test", "1.36", node_classes=classes, admitted=frozenset(("n2",)))
     assert check_plan(three_pairs(), plan, RELEASE) == ()
+
+
+def one_of(nic_name: str, *, proven: bool) -> FleetPlan:
+    """Return a plan that places one pod of a GPU and a NIC without a link, the GPU on the first root."""
+    at_one_root = nic_name == "nic-0"
+    values = {"numa": 2, "unpaired": int(not at_one_root), "roots": 1 if at_one_root else 2}
+    goals = tuple(GoalValue(name, value, value if proven else 0, proven) for name, value in values.items())
+    placed = (_placed("gpu", GPU, "gpu-0"), _placed("nic", NIC, nic_name))
+    status = PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE
+    workload = Workload("w", (replaced(PAIR, links=()),), 1)
+    all_placed = GoalValue(UNPLACED, 0, 0, True)
+    return FleetPlan(status, (workload,), "test", "1.36", (Replica("w", 0, "n1", placed, goals),), (all_placed, *goals))
+
+
+@pytest.mark.parametrize(
+    ("nic_name", "proven", "found"),
+    [("nic-1", True, {"plan-bound"}), ("nic-1", False, set()), ("nic-0", True, set())],
+)
+def test_a_sum_is_not_proven_if_moving_one_pod_lowers_it(nic_name, proven, found):
+    """A pod whose GPU and NIC are on two roots is not the best where a root has both."""
+    assert rules(check_fleet(three_pairs(), one_of(nic_name, proven=proven), RELEASE)) == found
+
+
+@pytest.mark.parametrize(("device", "found"), [("large", {"plan-room"}), ("small-0", {"plan-room"})])
+def test_a_fleet_is_placed_again_from_the_beginning(device, found):
+    """A large partition fills a GPU on which two small ones fit, so that "1 of 2 placed, no more fit" is refused."""
+    parts = counted(part("small-0", memory=1), part("small-1", memory=1), part("large", memory=2), memory=2)
+    goals = (GoalValue("numa", 1, 1, True), GoalValue("unpaired", 0, 0, True), GoalValue("roots", 1, 1, True))
+    replica = Replica("w", 0, "n1", (_placed("r", GPU, device),), goals)
+    unplaced = GoalValue(UNPLACED, 1, 1, True)
+    workload = Workload("w", (ClaimSketch(requests=(ask("r"),)),), 2)
+    plan = FleetPlan(PlanStatus.OPTIMAL, (workload,), "test", "1.36", (replica,), (unplaced, *goals))
+    assert rules(check_fleet(node(*parts), plan, RELEASE)) == found
