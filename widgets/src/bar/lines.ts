@@ -28,7 +28,7 @@ export function lines(sync: Sync<ClusterBarModel>, load: () => void): HTMLElemen
   return root;
 }
 
-/** Text as it is; a table of several lines keeps its columns and can be scrolled. */
+/** Text as it is; a table of several lines keeps its columns, and only a command that is wider is wrapped. */
 export function messageText(text: string): HTMLElement {
   return h(text.includes("\n") ? "pre.dra-told" : "span", {}, text);
 }
