@@ -20,7 +20,7 @@ from dra_lab.model.plan import FirstFitStatus, GoalValue, Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.joined import MARK
-from dra_lab.planner.values import Scale, broken_links, value_placements
+from dra_lab.planner.placement_values import Scale, broken_links, value_placements
 from dra_lab.planner.views import views_of
 from dra_lab.scheduler.candidates import held_devices, pools_of, view_node
 from dra_lab.scheduler.first_fit import search_node

@@ -40,6 +40,36 @@ class How(StrEnum):
     APART = "apart"
 
 
+@dataclass(frozen=True, slots=True)
+class LinkKind:
+    """What one way to tie means, whoever reads it.
+
+    `meaning` says it to a person; `constraint` is the member of a claim's `constraints[]` that demands it of
+    kube-scheduler ("": it cannot be told); `least_ends` are the references that a link needs; `near` says that devices
+    share a place, so that a wider place is easier, and `paired` that the counts of its requests make groups.
+    """
+
+    meaning: str
+    constraint: str
+    least_ends: int = 1
+    near: bool = False
+    paired: bool = False
+
+
+LINK_KINDS: Mapping[How, LinkKind] = {
+    How.TOGETHER: LinkKind("All devices share the place.", "matchAttribute", near=True),
+    How.PAIRWISE: LinkKind(
+        "Each device of the one has its own partner at the same place.",
+        "matchAttribute",
+        least_ends=2,
+        near=True,
+        paired=True,
+    ),
+    How.APART: LinkKind("No two devices share the place.", "distinctAttribute"),
+}
+"""Every kind of link; `planner/link_rows.py` says of each what it is in a model, and why it cannot hold."""
+
+
 class Link(Value, frozen=True):
     """A knot with one or more requests tied to it.
 
@@ -65,6 +95,11 @@ class Link(Value, frozen=True):
     def is_level(self) -> bool:
         """Say whether `where` is a level of the node and not an attribute."""
         return self.where in LEVELS
+
+    @property
+    def kind(self) -> LinkKind:
+        """Return what its way to tie means."""
+        return LINK_KINDS[self.how]
 
 
 class ClaimSketch(Value, frozen=True):

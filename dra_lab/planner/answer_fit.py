@@ -13,6 +13,7 @@ from dra_lab.model.regret import Regret
 from dra_lab.planner.answer import Work, once
 from dra_lab.planner.compare import compare_first_fit
 from dra_lab.planner.eligible import eligibility
+from dra_lab.planner.placement_values import Scale, broken_links, value_placements
 from dra_lab.planner.plan_findings import (
     binding_findings,
     first_fit_findings,
@@ -21,7 +22,6 @@ from dra_lab.planner.plan_findings import (
 )
 from dra_lab.planner.pods import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.regret import regret_of
-from dra_lab.planner.values import Scale, broken_links, value_placements
 from dra_lab.topology.locality import Locality, localities
 
 _FIRST_FIT_SECONDS = 3.0

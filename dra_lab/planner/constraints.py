@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.counters import COARSE
-from dra_lab.planner.link_constraints import add_links
+from dra_lab.planner.link_rows import add_links
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.variables import Model, total

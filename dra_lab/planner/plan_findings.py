@@ -10,8 +10,8 @@ from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Shortfall
 from dra_lab.model.reasons import SelectorFailure
 from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
 from dra_lab.planner.funnel import selector_failures
+from dra_lab.planner.placement_values import Scale, broken_links
 from dra_lab.planner.scan import Scan
-from dra_lab.planner.values import Scale, broken_links
 from dra_lab.topology.locality import localities
 
 RDMA = "dra.net/rdma"

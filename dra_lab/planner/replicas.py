@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from dra_lab.model.cluster import AllocatedDevices
 from dra_lab.model.plan import Placement
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.sketch import ClaimSketch, How, asks
+from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
-from dra_lab.planner.explain_links import place_counts
 from dra_lab.planner.joined import MARK, part_of
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem, pairwise_share
+from dra_lab.planner.link_rows import LINK_ROWS, NO_GROUPS, place_counts
+from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.solve import is_feasible
@@ -203,11 +203,13 @@ def most_replicas(problem: AllocationProblem) -> int:
     for index, link in enumerate(problem.links):
         parts = problem.covered(index)
         single = all(len(part) == 1 and len(_ways(problem, part[0])) == 1 for part in parts)
-        if not link.must or not single or link.how is How.APART or any(p[0] in problem.impossible for p in parts):
+        if not link.must or not single or any(p[0] in problem.impossible for p in parts):
             continue
         asked = [part[0] for part in parts]
         needs = [problem.need(ask) for ask in asked]
-        share = pairwise_share(needs) if link.how is How.PAIRWISE else (1, tuple(needs))
+        share = LINK_ROWS[link.how].groups(needs)
+        if share == NO_GROUPS:
+            continue
         if share is None or not all(needs):
             return 0
         shareable = any(group.shareable for group in problem.groups if set(group.asks) & set(asked))

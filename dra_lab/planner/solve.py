@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from dra_lab.model.plan import DAMAGE, GOALS, GoalValue
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.constraints import build_model
-from dra_lab.planner.objectives import Objective, objectives
+from dra_lab.planner.goal_table import Objective, goal_values, objectives
 from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import Taken, minimise_exactly, read_taken
 from dra_lab.planner.variables import Expression, Model, total
-from dra_lab.planner.worth_of_way import worth_of
 
 if TYPE_CHECKING:
     from dra_lab.planner.replicas import Others
@@ -243,7 +242,7 @@ def _minimise(run: _Run, expression: Expression, have: int | None = None) -> Out
 
 
 def _values(run: _Run) -> dict[str, int]:
-    """Return the goals of the allocation that was found, by what it takes (`worth_of`)."""
+    """Return the goals of the allocation that was found, by what it takes (`goal_values`)."""
     group_of = {device: number for number, group in enumerate(run.problem.groups) for device in group.devices}
-    found = worth_of(run.problem, Counter((ask, group_of[device]) for ask, device in run.have or ()))
+    found = goal_values(run.problem, Counter((ask, group_of[device]) for ask, device in run.have or ()))
     return {goal.goal: goal.expression if isinstance(goal.expression, int) else found[goal.goal] for goal in run.goals}

@@ -11,14 +11,13 @@ from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.crowds import CrowdTaken
 from dra_lab.planner.fleet.pack import Takes, takes_of
 from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.goal_table import goal_values, objectives
 from dra_lab.planner.modelling import pulp
-from dra_lab.planner.objectives import objectives
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import overbooked
 from dra_lab.planner.solve import is_enough
 from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
 from dra_lab.planner.variables import Expression, Model, total
-from dra_lab.planner.worth_of_way import worth_of
 
 MOST_TAKES = 20_000
 """Asks times the groups that they may take from, of all pods that may stand there, that one model holds at most."""
@@ -146,7 +145,7 @@ class CopiesModel:
         for number, (copy, one) in enumerate(zip(self.copies.copies, self.ones, strict=True)):
             if here[number]:
                 taken = {key: int(variable.varValue or 0) for key, variable in one.take.items()}
-                worth = worth_of(one.problem, taken, range(*copy.links))
+                worth = goal_values(one.problem, taken, range(*copy.links))
                 values = [value + worth[goal] for value, goal in zip(values, self.crowd.order, strict=True)]
                 counts[copy.part] += 1
                 position[number] = len(position)

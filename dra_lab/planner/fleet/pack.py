@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.constraints import build_model
-from dra_lab.planner.objectives import objectives
+from dra_lab.planner.goal_table import goal_values, objectives
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import minimise_exactly
 from dra_lab.planner.solve import hopeless
 from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
 from dra_lab.planner.variables import Expression, Model, total
-from dra_lab.planner.worth_of_way import worth_of
 
 _SEARCH_WEIGHT = 5
 
@@ -127,10 +126,10 @@ def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
 
 
 def _values(stage: _Stage) -> Values:
-    """Return the goals of the way that was found, by what it takes (`worth_of`)."""
+    """Return the goals of the way that was found, by what it takes (`goal_values`)."""
     found = [0] * len(stage.order)
     for one, links in stage.ones:
-        worth = worth_of(one.problem, {key: int(taken.varValue or 0) for key, taken in one.take.items()}, links)
+        worth = goal_values(one.problem, {key: int(taken.varValue or 0) for key, taken in one.take.items()}, links)
         found = [value + worth[goal] for value, goal in zip(found, stage.order, strict=True)]
     return tuple(found)
 

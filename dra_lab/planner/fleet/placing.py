@@ -17,9 +17,9 @@ from dra_lab.planner.fleet.giving import Given, share_out
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.joined import MARK
+from dra_lab.planner.placement_values import Scale, value_placements
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.states.copies import Part
-from dra_lab.planner.values import Scale, value_placements
 from dra_lab.topology.locality import localities
 
 

@@ -27,8 +27,8 @@ from dra_lab.model.quantity import QuantityText, format_quantity
 from dra_lab.planner.fleet.placing import goals_of, scale_on
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.joined import MARK
+from dra_lab.planner.placement_values import value_placements
 from dra_lab.planner.progress import Limits
-from dra_lab.planner.values import value_placements
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 
 SECONDS = 3.0

@@ -17,10 +17,10 @@ from dra_lab.planner.eligible import Rules
 from dra_lab.planner.fleet.pack import pack
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.sites import sites_of
+from dra_lab.planner.goal_table import goal_values
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.views import views_of
-from dra_lab.planner.worth_of_way import worth_of
 
 RELEASE = KubernetesRelease("1.37")
 
@@ -40,7 +40,7 @@ def test_worth_is_what_the_goals_are(start):
         for picked in islice(brute.allocations(), 20):
             way = Counter((number[ask.reference], group_of[device]) for ask, taken in picked for device in taken)
             goals = brute.goals(picked)
-            found = worth_of(problem, way)
+            found = goal_values(problem, way)
             assert {goal: found[goal] for goal in COUNTED} == {goal: goals[goal] for goal in COUNTED}, f"seed {seed}"
             compared += 1
     assert compared > 20
@@ -60,7 +60,7 @@ def test_any_way_is_told_with_its_own_values():
             if found.upper is None:
                 continue
             way = {(ask, group): count for _, ask, group, count in found.takes}
-            mine = worth_of(replace(site.problem, paired=site.parts[0].paired), way, range(*site.parts[0].links))
+            mine = goal_values(replace(site.problem, paired=site.parts[0].paired), way, range(*site.parts[0].links))
             assert found.upper == tuple(mine[goal] for goal in COUNTED), f"seed {seed}"
             told += 1
     assert told > 20

@@ -1,0 +1,222 @@
+"""What an allocation takes, as numbers of one sort: expressions of a model, whole numbers, or arrays of many."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from dra_lab.planner.places import PlaceValue
+from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.variables import Model, total
+
+Number = Any
+"""An expression of a model, a whole number, or an array with a number for each of many allocations."""
+
+PlaceOf = Callable[[DeviceGroup], PlaceValue | None]
+"""Says at which place the devices of a group are, None where it is not known."""
+
+
+class DeviceCounts(ABC):
+    """What an allocation takes of a problem; goals and links are counted from it, whatever sort its numbers are.
+
+    `asks` are the asks that may be served in it, `preferred` the preferred links that count.
+    """
+
+    def __init__(self, problem: AllocationProblem, asks: Iterable[int], preferred: Iterable[int]) -> None:
+        """Take what all sorts have."""
+        self.problem = problem
+        self.asks = tuple(asks)
+        self.preferred = tuple(preferred)
+
+    def groups(self, kinds: Sequence[str]) -> list[int]:
+        """Return the groups of some kinds of devices of which something may be taken."""
+        return [number for number in self._touched() if self.problem.groups[number].kind in kinds]
+
+    @abstractmethod
+    def _touched(self) -> Iterable[int]:
+        """Return the groups of which something may be taken, in their order."""
+
+    @abstractmethod
+    def total(self, numbers: Iterable[Number]) -> Number:
+        """Return the sum of numbers, 0 for none."""
+
+    @abstractmethod
+    def served(self, ask: int) -> Number:
+        """Return 1 where an ask serves its request, else 0."""
+
+    @abstractmethod
+    def devices(self, groups: Sequence[int]) -> Number:
+        """Return how many different devices are taken of some groups."""
+
+    @abstractmethod
+    def spanned(self, groups: Sequence[int], place: PlaceOf, name: str) -> Number:
+        """Return at how many places devices of some groups are taken; one of unknown place is a place of its own."""
+
+    @abstractmethod
+    def beyond(self, more: Sequence[int], less: Sequence[int], name: str) -> Number:
+        """Return how many devices are taken of some groups beyond those of others, 0 where there are not more."""
+
+
+class ModelCounts(DeviceCounts):
+    """The expressions of a model; what they need beside its variables is added to it."""
+
+    def __init__(self, model: Model) -> None:
+        """Read a model that has its links."""
+        super().__init__(model.problem, model.chosen, model.broken)
+        self.model = model
+
+    def _touched(self) -> Iterable[int]:
+        return range(len(self.problem.groups))
+
+    def total(self, numbers: Iterable[Number]) -> Number:
+        """Return the sum of numbers, 0 for none."""
+        return total(numbers)
+
+    def served(self, ask: int) -> Number:
+        """Return 1 where an ask serves its request, else 0."""
+        return self.model.chosen[ask]
+
+    def devices(self, groups: Sequence[int]) -> Number:
+        """Return how many different devices are taken of some groups."""
+        return total(self.model.taken[number] for number in groups)
+
+    def spanned(self, groups: Sequence[int], place: PlaceOf, name: str) -> Number:
+        """Return at how many places devices of some groups are taken; one of unknown place is a place of its own."""
+        model = self.model
+        used: dict[PlaceValue, Number] = {}
+        unknown: list[Number] = []
+        for number in groups:
+            group = self.problem.groups[number]
+            if not model.takes(number):
+                continue
+            value = place(group)
+            if value is None:
+                unknown.append(model.taken[number])
+                continue
+            if value not in used:
+                used[value] = model.integer(name, str(value[1]), 1)
+            rows = [model.taken[number]] if group.size > 1 else model.takes(number)
+            for row in rows:
+                model.require(row <= min(group.size, self.problem.most_devices) * used[value], name, str(value[1]))
+        return total([*used.values(), *unknown])
+
+    def beyond(self, more: Sequence[int], less: Sequence[int], name: str) -> Number:
+        """Return how many devices are taken of some groups beyond those of others, 0 where there are not more."""
+        if not less:
+            return self.devices(more)
+        without = self.model.integer("without", name, self.problem.most_devices)
+        self.model.require(without >= self.devices(more) - self.devices(less), "beyond", name)
+        return without
+
+
+class NumberCounts(DeviceCounts):
+    """Numbers that are known: `pairs` are the (ask, group) of which something is taken."""
+
+    def __init__(self, problem: AllocationProblem, pairs: Sequence[tuple[int, int]], preferred: Iterable[int]) -> None:
+        """Count what `pairs` take."""
+        super().__init__(problem, dict.fromkeys(ask for ask, _ in pairs), preferred)
+        self.pairs = pairs
+        self._of_ask: dict[int, list[int]] = {}
+        self._of_group: dict[int, list[int]] = {}
+        for at, (ask, group) in enumerate(pairs):
+            self._of_ask.setdefault(ask, []).append(at)
+            self._of_group.setdefault(group, []).append(at)
+
+    @abstractmethod
+    def taken(self, positions: Sequence[int]) -> Number:
+        """Return how many devices some of the pairs take together."""
+
+    @abstractmethod
+    def least(self, numbers: Sequence[Number]) -> Number:
+        """Return the least of some numbers."""
+
+    @abstractmethod
+    def choose(self, condition: Number, this: Number, that: Number) -> Number:
+        """Return one number where a condition holds, and another where it does not."""
+
+    def _touched(self) -> Iterable[int]:
+        return sorted(self._of_group)
+
+    def total(self, numbers: Iterable[Number]) -> Number:
+        """Return the sum of numbers, 0 for none."""
+        return sum(numbers)
+
+    def served(self, ask: int) -> Number:
+        """Return 1 where an ask serves its request, else 0."""
+        return self.least((self.taken(self._of_ask[ask]), 1))
+
+    def devices(self, groups: Sequence[int]) -> Number:
+        """Return how many different devices are taken of some groups."""
+        return sum(self._different(number) for number in groups)
+
+    def _different(self, number: int) -> Number:
+        found = self.taken(self._of_group[number])
+        group = self.problem.groups[number]
+        # Devices that several requests may take are told apart where it matters; those of a larger group are not one.
+        once = group.shareable or (group.size == 1 and self.problem.overlaps(number))
+        return self.least((found, 1)) if once else found
+
+    def spanned(self, groups: Sequence[int], place: PlaceOf, name: str) -> Number:  # noqa: ARG002
+        """Return at how many places devices of some groups are taken; one of unknown place is a place of its own."""
+        at: dict[PlaceValue | None, list[int]] = {}
+        for number in groups:
+            at.setdefault(place(self.problem.groups[number]), []).append(number)
+        unknown = self.devices(at.pop(None, []))
+        return unknown + sum(self.least((self.devices(here), 1)) for here in at.values())
+
+    def beyond(self, more: Sequence[int], less: Sequence[int], name: str) -> Number:  # noqa: ARG002
+        """Return how many devices are taken of some groups beyond those of others, 0 where there are not more."""
+        found = self.devices(more) - self.devices(less)
+        return self.choose(found > 0, found, 0)
+
+
+class AllocationCounts(NumberCounts):
+    """One allocation: how many devices each ask takes of each group; what is not taken may be left out."""
+
+    def __init__(
+        self, problem: AllocationProblem, taken: Mapping[tuple[int, int], int], links: Iterable[int] | None = None
+    ) -> None:
+        """Count an allocation; of some links where `links` says so."""
+        some = {pair: count for pair, count in taken.items() if count}
+        looked_at = range(len(problem.links)) if links is None else links
+        super().__init__(problem, tuple(some), (link for link in looked_at if not problem.links[link].must))
+        self._counts = tuple(some.values())
+
+    def taken(self, positions: Sequence[int]) -> int:
+        """Return how many devices some of the pairs take together."""
+        return sum([self._counts[at] for at in positions])
+
+    def least(self, numbers: Sequence[int]) -> int:
+        """Return the least of some numbers."""
+        return min(numbers)
+
+    def choose(self, condition: bool, this: int, that: int) -> int:  # noqa: FBT001
+        """Return one number where a condition holds, and another where it does not."""
+        return this if condition else that
+
+
+class TableCounts(NumberCounts):
+    """Many allocations at once: a row an allocation, a column a pair."""
+
+    def __init__(
+        self, problem: AllocationProblem, pairs: Sequence[tuple[int, int]], rows: Number, links: Iterable[int]
+    ) -> None:
+        """Count the rows of a table; of some links."""
+        super().__init__(problem, pairs, (link for link in links if not problem.links[link].must))
+        self._rows = rows.astype(np.int16)
+
+    def taken(self, positions: Sequence[int]) -> Number:
+        """Return how many devices some of the pairs take together."""
+        return self._rows[:, list(positions)].sum(axis=1, dtype=np.int64)
+
+    def least(self, numbers: Sequence[Number]) -> Number:
+        """Return the least of some numbers."""
+        return reduce(np.minimum, numbers)
+
+    def choose(self, condition: Number, this: Number, that: Number) -> Number:
+        """Return one number where a condition holds, and another where it does not."""
+        return np.where(condition, this, that)

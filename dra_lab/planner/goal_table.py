@@ -1,0 +1,188 @@
+"""The goals of the devices that are taken: one row a goal, read by models, by counts and by tables of options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dra_lab.model.plan import DAMAGE
+from dra_lab.planner.device_counts import (
+    AllocationCounts,
+    DeviceCounts,
+    ModelCounts,
+    Number,
+    NumberCounts,
+    TableCounts,
+)
+from dra_lab.planner.link_rows import lost, placeless
+from dra_lab.planner.places import PlaceValue
+from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, AllocationProblem, DeviceGroup
+from dra_lab.planner.variables import Expression, Model
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A goal to be minimised in a model; `floor` is a value that no allocation can undercut."""
+
+    goal: str
+    expression: Expression
+    floor: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GoalRule:
+    """What one goal counts: `value` in numbers of any sort; `floor` is the least that any allocation of a model has.
+
+    `unknown` counts the devices taken whose place is not known well enough to say what the goal asks.
+    """
+
+    value: Callable[[DeviceCounts], Number]
+    floor: Callable[[Model], int] = lambda _: 0
+    unknown: Callable[[NumberCounts], int] = lambda _: 0
+
+
+def objectives(model: Model, order: Sequence[str], *, damage: int = 0) -> tuple[Objective, ...]:
+    """Return the goals in order of importance, adding the variables that they need to the model.
+
+    The goal `damage` is about replicas that are not in the model: it stands for the number given, the most it can be.
+    """
+    counts = ModelCounts(model)
+    return tuple(
+        Objective(goal, damage)
+        if goal == DAMAGE
+        else Objective(goal, GOAL_RULES[goal].value(counts), GOAL_RULES[goal].floor(model))
+        for goal in order
+    )
+
+
+def goal_values(
+    problem: AllocationProblem, taken: Mapping[tuple[int, int], int], links: Iterable[int] | None = None
+) -> dict[str, int]:
+    """Return the goals of an allocation, all but `damage`; of some links where `links` says so.
+
+    Only what is taken counts: a solver that was ended early leaves its helper variables where they were. That
+    must-links are kept is not looked at.
+    """
+    counts = AllocationCounts(problem, taken, links)
+    return {goal: row.value(counts) for goal, row in GOAL_RULES.items()}
+
+
+def goal_arrays(counts: TableCounts, size: int, order: Sequence[str]) -> Number:
+    """Return the goals in an order, a column a goal, for each of `size` allocations."""
+    found = np.zeros((size, len(order)), np.int64)
+    for at, goal in enumerate(order):
+        found[:, at] = GOAL_RULES[goal].value(counts)
+    return found
+
+
+def _alternatives(counts: DeviceCounts) -> Number:
+    """Goal 2: the sum of the ranks of the alternatives taken, as kube-scheduler scores them."""
+    return counts.total(counts.problem.asks[ask].rank * counts.served(ask) for ask in counts.asks)
+
+
+def _least_ranks(model: Model) -> int:
+    return sum(
+        min((model.problem.asks[i].rank for i in indices if model.possible(i)), default=0)
+        for indices in model.problem.requests
+    )
+
+
+def _preferences(counts: DeviceCounts) -> Number:
+    """Goal 3: what the preferred links lose: 1 for a broken link, for a pairwise link the groups without a place."""
+    return counts.total(lost(counts, link) for link in counts.preferred)
+
+
+def _numa(counts: DeviceCounts) -> Number:
+    """Goal 4: NUMA nodes with chosen GPUs, NICs or CPUs; a device of unknown locality is a place of its own."""
+    return counts.spanned(counts.groups(NUMA_KINDS), _numa_of, "numa")
+
+
+def _unpaired(counts: DeviceCounts) -> Number:
+    """Goal 5: over the PCIe roots, chosen GPUs beyond the chosen NICs; only where the claim asks for both kinds."""
+    if not counts.problem.paired:
+        return 0
+    groups = counts.problem.groups
+    at: dict[PlaceValue, dict[str, list[int]]] = {}
+    alone: list[Number] = []
+    for number in counts.groups(ROOT_KINDS):
+        group = groups[number]
+        if group.root is not None:
+            at.setdefault(group.root, {"gpu": [], "nic": []})[group.kind].append(number)
+        elif group.kind == "gpu":
+            alone.append(counts.devices([number]))
+    paired = ((root, here) for root, here in at.items() if here["gpu"])
+    return counts.total(
+        [*alone, *(counts.beyond(here["gpu"], here["nic"], f"root {root[1]}") for root, here in paired)]
+    )
+
+
+def _roots(counts: DeviceCounts) -> Number:
+    """Goal 6: PCIe roots with chosen GPUs or NICs; a device of unknown root is a place of its own."""
+    return counts.spanned(counts.groups(ROOT_KINDS), _root_of, "root")
+
+
+def _numa_of(group: DeviceGroup) -> PlaceValue | None:
+    return group.numa
+
+
+def _root_of(group: DeviceGroup) -> PlaceValue | None:
+    return group.root
+
+
+def _unknown(kinds: Sequence[str], place: Callable[[DeviceGroup], PlaceValue | None]) -> Callable[[NumberCounts], int]:
+    def count(counts: NumberCounts) -> int:
+        found = [number for number in counts.groups(kinds) if place(counts.problem.groups[number]) is None]
+        return int(counts.devices(found))
+
+    return count
+
+
+def _placeless(counts: NumberCounts) -> int:
+    groups = set().union(*(placeless(counts, link) for link in counts.preferred))
+    return int(counts.devices(sorted(groups)))
+
+
+def _one_if_any(kinds: Sequence[str]) -> Callable[[Model], int]:
+    """Return a floor of 1 where some request can be served by no device of another kind."""
+    return lambda model: int(_least(model, kinds) > 0)
+
+
+def _least_unpaired(model: Model) -> int:
+    return max(0, _least(model, ("gpu",)) - _most(model, ("nic",))) if model.problem.paired else 0
+
+
+def _least(model: Model, kinds: Sequence[str]) -> int:
+    """Return how many different devices of some kinds every allocation takes at least."""
+    counts = []
+    for indices in model.problem.requests:
+        needs = []
+        for ask in (i for i in indices if model.possible(i)):
+            groups = [group for group in model.problem.groups if ask in group.asks]
+            only = all(group.kind in kinds for group in groups)
+            needs.append(model.problem.need(ask) if only else 0)
+        counts.append(min(needs, default=0))
+    # Requests may share a shareable device, so only the largest of them is certain then.
+    shared = any(group.shareable for group in model.problem.groups if group.kind in kinds)
+    return max(counts, default=0) if shared else sum(counts)
+
+
+def _most(model: Model, kinds: Sequence[str]) -> int:
+    """Return how many devices of some kinds an allocation takes at most."""
+    counts = []
+    for indices in model.problem.requests:
+        possible = [ask for ask in indices if model.possible(ask)]
+        able = [a for a in possible if any(a in g.asks and g.kind in kinds for g in model.problem.groups)]
+        counts.append(max((model.problem.need(ask) for ask in able), default=0))
+    return sum(counts)
+
+
+GOAL_RULES: Mapping[str, GoalRule] = {
+    "alternatives": GoalRule(_alternatives, _least_ranks),
+    "preferences": GoalRule(_preferences, unknown=_placeless),
+    "numa": GoalRule(_numa, _one_if_any(NUMA_KINDS), _unknown(NUMA_KINDS, _numa_of)),
+    "unpaired": GoalRule(_unpaired, _least_unpaired, _unknown(ROOT_KINDS, _root_of)),
+    "roots": GoalRule(_roots, _one_if_any(ROOT_KINDS), _unknown(ROOT_KINDS, _root_of)),
+}
+"""The goals of the devices that are taken, by name; `model/plan.py` has their words and their order."""

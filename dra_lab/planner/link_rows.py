@@ -1,0 +1,381 @@
+"""The kinds of links: one class a kind, with its rows in a model, what an allocation loses of it, and why it fails."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from dra_lab.authoring.links import LEVEL_WORDS
+from dra_lab.errors import UnsupportedFeature
+from dra_lab.model.sketch import MAX_DEVICES, How
+from dra_lab.planner.device_counts import DeviceCounts, ModelCounts, Number, NumberCounts
+from dra_lab.planner.places import LIST, PlaceValue
+from dra_lab.planner.problem import AllocationProblem, pairwise_share, partner_links
+from dra_lab.planner.variables import Expression, Model, total
+
+_MOST_COMBINATIONS = 512
+_NO_PART = 10**6
+
+Groups = tuple[int, tuple[int, ...]]
+"""How many groups of devices, and how many devices of each ask a group has."""
+
+NO_GROUPS: Groups = (0, ())
+
+
+@dataclass(frozen=True, slots=True)
+class LinkReason:
+    """Why a link cannot hold: how much it needs and how much there is, in words and numbers.
+
+    `drawn` says that the drawing itself decides it, whatever the hardware.
+    """
+
+    text: str
+    needed: int
+    available: int
+    advice: str = ""
+    drawn: bool = False
+
+
+class LinkRows(ABC):
+    """The planner's meaning of one kind of link; a link is its position in a problem."""
+
+    @abstractmethod
+    def add(self, model: Model, link: int) -> None:
+        """Add a link to a model: its rows, and for a preferred link what it loses (`Model.broken`)."""
+
+    @abstractmethod
+    def lost(self, counts: NumberCounts, link: int) -> Number:
+        """Return what an allocation loses of a link, 0 where it is kept."""
+
+    @abstractmethod
+    def reason(self, problem: AllocationProblem, link: int, parts: Sequence[int]) -> LinkReason:
+        """Return why a link cannot hold between asks, by counting devices place by place."""
+
+    def groups(self, needs: Sequence[int]) -> Groups | None:  # noqa: ARG002 - most kinds gather by it
+        """Return (groups, devices of each ask in a group), each group at one place; None where the counts make none.
+
+        NO_GROUPS where a link gathers nothing: then nothing can be counted from it.
+        """
+        return NO_GROUPS
+
+
+def add_links(model: Model) -> None:
+    """Add every link to a model."""
+    for number, link in enumerate(model.problem.links):
+        LINK_ROWS[link.how].add(model, number)
+
+
+def lost(counts: DeviceCounts, link: int) -> Number:
+    """Return what an allocation loses of a link: in a model of a preferred one, in numbers of any."""
+    if isinstance(counts, ModelCounts):
+        return counts.model.broken[link]
+    assert isinstance(counts, NumberCounts)
+    return LINK_ROWS[counts.problem.links[link].how].lost(counts, link)
+
+
+def placeless(counts: NumberCounts, link: int) -> set[int]:
+    """Return the groups that a link ties and whose place has, as far as it is known, no value for it."""
+    tied = (counts.pairs[at][1] for at in _tied(counts, link))
+    return {number for number in tied if not counts.problem.groups[number].places[link]}
+
+
+class Together(LinkRows):
+    """`constraints[].matchAttribute`: all devices of the joined requests have one value; a preference may lose it."""
+
+    def add(self, model: Model, link: int) -> None:
+        """Add a 0/1 for each place: devices are taken only at the one that is used."""
+        ends = model.problem.ends(link)
+        must = model.problem.links[link].must
+        name = model.problem.links[link].name
+        broken = 0 if must else model.integer("broken", name, 1)
+        used: dict[PlaceValue, Expression] = {}
+        for number, variable in _touched(model, ends):
+            values = model.problem.groups[number].places[link]
+            if not values:
+                model.require(variable <= variable.upBound * broken, "together", name)
+                continue
+            for value in values:
+                if value not in used:
+                    used[value] = model.integer("used", f"{name} at {value[1]}", 1)
+            # Any value of a list may be the common one (M7).
+            model.require(variable <= variable.upBound * total(used[value] for value in values), "together", name)
+        if len(used) > 1:
+            model.require(total(used.values()) <= 1 + (len(used) - 1) * broken, "together", name)
+        if not must:
+            model.broken[link] = broken
+
+    def lost(self, counts: NumberCounts, link: int) -> Number:
+        """Return 1 where no place has all devices."""
+        places = _at_places(counts, link)
+        every = counts.taken(_tied(counts, link))
+        kept = every == 0
+        for here in places.values():
+            kept = kept | (counts.taken(here) == every)
+        return 1 - kept
+
+    def reason(self, problem: AllocationProblem, link: int, parts: Sequence[int]) -> LinkReason:
+        """Say which place has most of what is needed at one."""
+        at = place_counts(problem, link, parts)
+        best = max((sum(min(c[p], problem.need(p)) for p in parts) for c in at.values()), default=0)
+        wanted = _counted(problem, parts, {part: problem.need(part) for part in parts})
+        text = f"link {problem.links[link].name} needs {wanted} at one {_place(problem, link)}; "
+        return LinkReason(text + _table(problem, parts, at), sum(problem.need(part) for part in parts), best)
+
+    def groups(self, needs: Sequence[int]) -> Groups:
+        """Return one group, of all devices."""
+        return 1, tuple(needs)
+
+
+class Apart(LinkRows):
+    """`constraints[].distinctAttribute`: no two devices have a value in common (all compared, as from 1.37)."""
+
+    def add(self, model: Model, link: int) -> None:
+        """Add a row for each place: at most one device is there."""
+        ends = model.problem.ends(link)
+        must = model.problem.links[link].must
+        name = model.problem.links[link].name
+        broken = 0 if must else model.integer("broken", name, 1)
+        at: dict[PlaceValue, list[Expression]] = {}
+        for number, variable in _touched(model, ends):
+            values = model.problem.groups[number].places[link]
+            if not values:
+                model.require(variable <= variable.upBound * broken, "apart", name)
+            for value in values:
+                at.setdefault(value, []).append(variable)
+        for value, variables in at.items():
+            model.require(total(variables) <= 1 + (MAX_DEVICES - 1) * broken, "apart", f"{name} at {value[1]}")
+        if not must:
+            model.broken[link] = broken
+
+    def lost(self, counts: NumberCounts, link: int) -> Number:
+        """Return 1 where a place has two devices, or a device has no place."""
+        places = _at_places(counts, link)
+        known = {at for here in places.values() for at in here}
+        broken = counts.taken([at for at in _tied(counts, link) if at not in known]) > 0
+        for here in places.values():
+            broken = broken | (counts.taken(here) > 1)
+        return 0 + broken
+
+    def reason(self, problem: AllocationProblem, link: int, parts: Sequence[int]) -> LinkReason:
+        """Say how many places there are."""
+        at = place_counts(problem, link, parts)
+        need = sum(problem.need(part) for part in parts)
+        text = f"link {problem.links[link].name} needs {need} different values of {_place(problem, link)}, "
+        return LinkReason(f"{text}there are {len(at)}: {_table(problem, parts, at)}", need, len(at))
+
+
+class Pairwise(LinkRows):
+    """Numbered requests with one `matchAttribute` a group: every group has its devices at one place.
+
+    Pairwise must-links between the same requests are one pairing: what is together at one of their places is together
+    at the others too. A preferred link between them shares the pairing of the must-links.
+    """
+
+    def add(self, model: Model, link: int) -> None:
+        """Add for each place how many groups stand there; a preferred link loses those that find no common place."""
+        same_ends = partner_links(model.problem, link)
+        if model.problem.links[link].must and any(other < link for other in same_ends):
+            return
+        drawn = model.problem.links[link]
+        lost: list[Expression] = []
+        for parts, active in _combinations(model, link):
+            if len(parts) < 2:
+                continue
+            share = pairwise_share([model.problem.need(ask) for ask in parts])
+            if share is None:
+                if drawn.must:
+                    model.require(active <= 0, "pairwise", drawn.name)
+                else:
+                    lost.append(min(model.problem.need(ask) for ask in parts) * active)
+                continue
+            kept = _groups_kept(model, (link, *same_ends), parts, share)
+            groups = share[0]
+            if drawn.must:
+                model.require(total(kept) == groups * active, "pairwise", drawn.name)
+            else:
+                model.require(total(kept) <= groups * active, "pairwise", drawn.name)
+                lost.append(groups * active - total(kept))
+        if not drawn.must:
+            model.broken[link] = total(lost)
+
+    def lost(self, counts: NumberCounts, link: int) -> Number:
+        """Return how many groups find no common place."""
+        links = (link, *partner_links(counts.problem, link))
+        parts = counts.problem.covered(link)
+        tied = [[at for at, (ask, _) in enumerate(counts.pairs) if ask in part] for part in parts]
+        taken = [counts.taken(part) for part in tied]
+        # What is not taken is no part of a group.
+        groups = counts.least([counts.choose(count > 0, count, _NO_PART) for count in taken] or [_NO_PART])
+        shares = [count // groups for count in taken]
+        uneven = sum((count % groups > 0 for count in taken), 0) > 0
+        kept = 0
+        for here in self._places(counts, links, tied):
+            whole = [
+                counts.choose(share > 0, counts.taken(part) // (share + (share == 0)), _NO_PART)
+                for part, share in zip(here, shares, strict=True)
+            ]
+            kept = kept + counts.least(whole)
+        several = sum((count > 0 for count in taken), 0) > 1
+        return counts.choose(several, counts.choose(uneven, groups, groups - kept), 0)
+
+    def _places(
+        self, counts: NumberCounts, links: Sequence[int], tied: Sequence[Sequence[int]]
+    ) -> Iterable[list[list[int]]]:
+        """Return for each place in common what each part takes there."""
+        places: dict[tuple[PlaceValue, ...], list[list[int]]] = {}
+        for number, part in enumerate(tied):
+            for at in part:
+                found = counts.problem.groups[counts.pairs[at][1]].places
+                values = tuple(value for one in links for value in found[one])
+                if len(values) == len(links):
+                    places.setdefault(values, [[] for _ in tied])[number].append(at)
+        return places.values()
+
+    def reason(self, problem: AllocationProblem, link: int, parts: Sequence[int]) -> LinkReason:
+        """Say how many groups the places have room for, or that the counts make none."""
+        name, place = problem.links[link].name, _place(problem, link)
+        counts = [problem.need(part) for part in parts]
+        share = pairwise_share(counts)
+        if share is None:
+            text = f"link {name} cannot pair {' with '.join(map(str, counts))} devices: no whole multiples"
+            advice = "Make each count a multiple of the smallest one, or prefer the link."
+            return LinkReason(text, min(counts), 0, advice, drawn=True)
+        groups, shares = share
+        at = place_counts(problem, link, parts)
+        fit = {v: min(c[p] // s for p, s in zip(parts, shares, strict=True)) for v, c in at.items()}
+        available = sum(fit.values())
+        each = _counted(problem, parts, dict(zip(parts, shares, strict=True)))
+        word = "group" if groups == 1 else "groups"
+        text = f"link {name} needs {groups} {word} of {each}, each at one {place}; there is room for {available}: "
+        if any(fit.values()):
+            return LinkReason(text + _table(problem, parts, at), groups, available)
+        return LinkReason(f"{text}they sit at different {place}s, {_sides(problem, parts, at)}", groups, available)
+
+    def groups(self, needs: Sequence[int]) -> Groups | None:
+        """Return as many groups as the smallest ask has devices."""
+        return pairwise_share(needs)
+
+
+def _groups_kept(
+    model: Model, links: tuple[int, ...], parts: tuple[int, ...], share: tuple[int, tuple[int, ...]]
+) -> list[Expression]:
+    """Return one variable a place: how many groups stand there, each with its share of every request's devices."""
+    drawn = model.problem.links[links[0]]
+    groups, shares = share
+    at: dict[tuple[PlaceValue, ...], dict[int, list[Expression]]] = {}
+    for number, group in enumerate(model.problem.groups):
+        # Lists are refused in pairwise links, so that there is one value at each place, or none.
+        values = tuple(value for link in links for value in group.places[link])
+        for ask in parts:
+            if (ask, number) not in model.take:
+                continue
+            if len(values) == len(links):
+                at.setdefault(values, {}).setdefault(ask, []).append(model.take[ask, number])
+    kept = []
+    for values, takes in at.items():
+        here = model.integer("groups", f"{drawn.name} at {values}", groups)
+        kept.append(here)
+        for ask, size in zip(parts, shares, strict=True):
+            model.require(total(takes.get(ask, ())) >= size * here, "pairwise", drawn.name)
+    return kept
+
+
+def _combinations(model: Model, link: int) -> Iterator[tuple[tuple[int, ...], Expression]]:
+    """Yield the asks that a link may tie (one for each reference, or none) with a 0/1 that says when it does."""
+    options: list[list[int | None]] = []
+    for indices in model.problem.covered(link):
+        possible: list[int | None] = [index for index in indices if model.possible(index)]
+        request = model.problem.asks[indices[0]].request
+        others = [i for i, ask in enumerate(model.problem.asks) if ask.request == request and i not in indices]
+        if model.may_stay_away or any(model.possible(other) for other in others):
+            possible.append(None)
+        options.append(possible)
+    every = list(product(*options))
+    if len(every) > _MOST_COMBINATIONS:
+        name = model.problem.links[link].name
+        raise UnsupportedFeature(
+            "firstAvailable",
+            f"link {name!r} ties requests whose alternatives combine in more than {_MOST_COMBINATIONS} ways; "
+            "tie single alternatives (request/alternative) or use fewer",
+        )
+    if len(every) == 1:
+        yield tuple(index for index in every[0] if index is not None), 1
+        return
+    active = [model.integer("active", model.problem.links[link].name, 1) for _ in every]
+    model.require(total(active) == 1, "active", model.problem.links[link].name)
+    for position, indices in enumerate(model.problem.covered(link)):
+        for ask in (index for index in indices if model.possible(index)):
+            with_it = total(a for a, combination in zip(active, every, strict=True) if combination[position] == ask)
+            model.require(with_it == model.chosen[ask], "active", model.problem.asks[ask].reference)
+    for combination, here in zip(every, active, strict=True):
+        yield tuple(index for index in combination if index is not None), here
+
+
+def _touched(model: Model, ends: tuple[int, ...]) -> Iterator[tuple[int, Expression]]:
+    return ((number, variable) for (ask, number), variable in model.take.items() if ask in ends)
+
+
+def _tied(counts: NumberCounts, link: int) -> list[int]:
+    """Return the positions of the pairs that a link ties."""
+    ends = set(counts.problem.ends(link))
+    return [at for at, (ask, _) in enumerate(counts.pairs) if ask in ends]
+
+
+def _at_places(counts: NumberCounts, link: int) -> dict[PlaceValue, list[int]]:
+    """Return for each value at a link's place the positions of the pairs there."""
+    found: dict[PlaceValue, list[int]] = {}
+    for at in _tied(counts, link):
+        for value in counts.problem.groups[counts.pairs[at][1]].places[link]:
+            found.setdefault(value, []).append(at)
+    return found
+
+
+def place_counts(problem: AllocationProblem, link: int, parts: Sequence[int]) -> dict[PlaceValue, Counter[int]]:
+    """Return, for each value at a link's place, how many devices each of the asks may take there; sorted by value."""
+    at: dict[PlaceValue, Counter[int]] = {}
+    for group in problem.groups:
+        for value in group.places[link]:
+            for part in parts:
+                if part in group.asks:
+                    at.setdefault(value, Counter())[part] += group.size
+    return dict(sorted(at.items(), key=lambda item: (item[0][0], item[0][1])))
+
+
+def _place(problem: AllocationProblem, link: int) -> str:
+    where = problem.links[link].where
+    return LEVEL_WORDS.get(where, where)
+
+
+def _table(problem: AllocationProblem, parts: Sequence[int], at: Mapping[PlaceValue, Mapping[int, int]]) -> str:
+    told = (f"{_word(value)} has {_counted(problem, parts, counts)}" for value, counts in at.items())
+    return ", ".join(told) or "none has any"
+
+
+def _counted(problem: AllocationProblem, parts: Sequence[int], counts: Mapping[int, int]) -> str:
+    return " and ".join(f"{counts[part]} {problem.asks[part].reference}" for part in parts)
+
+
+def _sides(problem: AllocationProblem, parts: Sequence[int], at: Mapping[PlaceValue, Mapping[int, int]]) -> str:
+    told = []
+    for part in parts:
+        values = [_word(value) for value, counts in at.items() if counts[part]]
+        told.append(f"{problem.asks[part].reference} at {', '.join(values) or 'none that is known'}")
+    return "; ".join(told)
+
+
+def _word(value: PlaceValue) -> str:
+    """Return a value as it is told: a list that this release does not read has none, an empty text is quoted."""
+    if value[0] == LIST:
+        return "a list that is not read"
+    return '""' if value[1] == "" else str(value[1])
+
+
+LINK_ROWS: Mapping[How, LinkRows] = {
+    How.TOGETHER: Together(),
+    How.PAIRWISE: Pairwise(),
+    How.APART: Apart(),
+}
+"""The planner's meaning of each kind of link; `model/sketch.py` has the words."""

@@ -1,0 +1,79 @@
+"""What placements are worth: every goal of any set of them, the planner's own or kube-scheduler's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import GoalValue, Placement
+from dra_lab.model.sketch import ClaimSketch, asks, covers
+from dra_lab.planner.device_counts import AllocationCounts
+from dra_lab.planner.goal_table import GOAL_RULES
+from dra_lab.planner.link_rows import lost
+from dra_lab.planner.places import place_values, typed
+from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.topology.locality import Locality
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What values are measured with.
+
+    `paired` says whether the claim asks for both GPUs and NICs, `lists` whether lists count in links.
+    """
+
+    sketch: ClaimSketch
+    places: Mapping[DeviceID, Locality]
+    devices: Mapping[DeviceID, Device]
+    paired: bool
+    lists: bool = False
+
+
+def value_placements(scale: Scale, placements: Sequence[Placement], order: Sequence[str]) -> tuple[GoalValue, ...]:
+    """Return the goals' values of placements in the given order of goals; nothing is proven by it.
+
+    `damage` is left out: it is about other replicas, not about these devices (`replicas.Others`).
+    """
+    counts = _counts(scale, placements)
+    rules = ((goal, GOAL_RULES[goal]) for goal in order if goal in GOAL_RULES)
+    return tuple(GoalValue(goal, rule.value(counts), unknown=rule.unknown(counts)) for goal, rule in rules)
+
+
+def broken_links(scale: Scale, placements: Sequence[Placement]) -> tuple[str, ...]:
+    """Return the names of the must-links that placements do not keep."""
+    counts = _counts(scale, placements)
+    return tuple(link.name for at, link in enumerate(scale.sketch.links) if link.must and lost(counts, at))
+
+
+def _counts(scale: Scale, placements: Sequence[Placement]) -> AllocationCounts:
+    """Return placements as an allocation of a problem in which every device that they take is a group of its own.
+
+    A device that no request could be served with there, but that kube-scheduler took, counts like any other.
+    """
+    sketch = scale.sketch
+    every = tuple(ask for request in sketch.requests for ask in asks(request))
+    number = {ask.reference: at for at, ask in enumerate(every)}
+    takers: dict[DeviceID, list[int]] = {}
+    for placement in placements:
+        takers.setdefault(placement.device, []).append(number[placement.request])
+    tied = [
+        frozenset(at for at, ask in enumerate(every) if any(covers(reference, ask) for reference in link.requests))
+        for link in sketch.links
+    ]
+    groups = []
+    for device, mine in takers.items():
+        place = scale.places[device]
+        values = tuple(
+            # Its attributes are read only where a link asks for them.
+            place_values(place, link, scale.devices[device], lists=scale.lists) if ends.intersection(mine) else ()
+            for link, ends in zip(sketch.links, tied, strict=True)
+        )
+        numa = typed(place.numa_node.value if place.numa_node else None)
+        root = typed(place.pcie_root.value if place.pcie_root else None)
+        several = len(mine) > 1
+        groups.append(DeviceGroup((device,), tuple(mine), values, place.kind, numa, root, shareable=several))
+    problem = AllocationProblem("", every, (), sketch.links, tuple(groups), paired=scale.paired)
+    return AllocationCounts(problem, Counter((ask, at) for at, mine in enumerate(takers.values()) for ask in mine))
