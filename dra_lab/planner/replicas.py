@@ -19,6 +19,7 @@ from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
 from dra_lab.planner.joined import MARK, part_of
 from dra_lab.planner.link_rows import LINK_ROWS, NO_GROUPS, place_counts
+from dra_lab.planner.merged_requests import with_merged_requests
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import Scan
@@ -108,7 +109,7 @@ class Others:
 
     def own(self, model: Model) -> Model:
         """Return the part of a model made from `beside` that is the claim itself, for its goals."""
-        return _Own(model, _first(model.problem, self.scan.sketch))
+        return _Own(model, _first(model.problem))
 
     @cached_property
     def _kept(self) -> ClaimSketch:
@@ -121,7 +122,8 @@ class Others:
         found = eligibility(rules, self.node)
         if held is not None:
             found = _meaning_all_of(found, eligibility(changed(rules, held=held), self.node))
-        return build_problem(joined, found, localities(self.scan.cluster, self.node), paired=self.scan.paired)
+        whole = build_problem(joined, found, localities(self.scan.cluster, self.node), paired=self.scan.paired)
+        return with_merged_requests(whole)
 
     def _count(self, held: AllocatedDevices | None) -> Count:
         one = self._build([self._kept], held)
@@ -287,11 +289,15 @@ def _name(name: str, number: int) -> str:
     return f"{part}~{number}{MARK}{rest}"
 
 
-def _first(problem: AllocationProblem, sketch: ClaimSketch) -> AllocationProblem:
+def _is_first(name: str) -> bool:
+    return part_of(name)[0].endswith("~0")
+
+
+def _first(problem: AllocationProblem) -> AllocationProblem:
     """Return the part of a problem that belongs to the first of several pods."""
-    requests = problem.requests[: len(sketch.requests)]
+    requests = tuple(indices for indices in problem.requests if _is_first(problem.asks[indices[0]].reference))
     own = max(index for indices in requests for index in indices) + 1
-    links = problem.links[: len(sketch.links)]
+    links = tuple(link for link in problem.links if _is_first(link.name))
     groups = tuple(
         changed(
             group,

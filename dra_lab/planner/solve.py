@@ -12,6 +12,7 @@ from dra_lab.model.plan import DAMAGE, GOALS, GoalValue
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.goal_table import Objective, goal_values, objectives
+from dra_lab.planner.merged_requests import MergedRequests, merge_requests
 from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.progress import Limits
@@ -103,6 +104,27 @@ def solve_problem(
     the first goal that is not proven; the later goals then carry the value that the allocation found has, unproven.
     The goal `damage` needs `others`; without, it is left out. Raises SolverError when the solver fails.
     """
+    merged = merge_requests(problem)
+    found = _solve(problem if merged is None else merged.problem, order, limits, solver, best, least, others)
+    return _as_written(found, merged)
+
+
+def _as_written(found: Solution, merged: MergedRequests | None) -> Solution:
+    """Return a solution with the devices of the requests as they were written."""
+    if merged is None or found.taken is None:
+        return found
+    return replace(found, taken=merged.devices_back(found.taken))
+
+
+def _solve(
+    problem: AllocationProblem,
+    order: Sequence[str],
+    limits: Limits,
+    solver: str,
+    best: tuple[int, ...] | None,
+    least: tuple[int, ...],
+    others: Others | None,
+) -> Solution:
     if hopeless(problem):
         return Solution(infeasible=True)
     model = build_model(Model(problem))
@@ -129,11 +151,14 @@ def solve_problem(
 
 def find_allocation(problem: AllocationProblem, limits: Limits, *, solver: str = "HiGHS") -> Solution:
     """Find any allocation, or the proof that there is none; neither when time or a person ended the search."""
-    if hopeless(problem):
+    merged = merge_requests(problem)
+    one = problem if merged is None else merged.problem
+    if hopeless(one):
         return Solution(infeasible=True)
-    run = _Run(problem, build_model(Model(problem)), (), solver, limits, None)
+    run = _Run(one, build_model(Model(one)), (), solver, limits, None)
     outcome = _minimise(run, 0)
-    return Solution(run.have if outcome.value is not None else None, infeasible=outcome.infeasible)
+    found = Solution(run.have if outcome.value is not None else None, infeasible=outcome.infeasible)
+    return _as_written(found, merged)
 
 
 def is_feasible(problem: AllocationProblem, limits: Limits, *, solver: str = "HiGHS") -> bool | None:

@@ -12,6 +12,7 @@ from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.device_counts import TableCounts
 from dra_lab.planner.goal_table import goal_arrays
 from dra_lab.planner.link_rows import lost
+from dra_lab.planner.merged_requests import MergedRequests, merge_requests
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.states.copies import Part
 
@@ -38,15 +39,39 @@ class Columns:
 def columns_of(problem: AllocationProblem, part: Part, order: Sequence[str]) -> Columns | None:
     """Return every allocation of one pod that keeps the must-links, None where there are too many to list.
 
-    What others leave, of counters too, is not looked at. Known are problems as in `is_listable`.
+    It does not look at what others leave, of counters too. Known are problems as in `is_listable`. Requests that mean
+    the same can change places: one allocation stands for all that differ only in this.
     """
-    pairs = tuple(
+    merged = merge_requests(problem, range(*part.requests))
+    if merged is None:
+        return _columns(problem, part, order)
+    found = _columns(merged.problem, merged.part(part), order)
+    return None if found is None else _as_written(merged, part, found)
+
+
+def _as_written(merged: MergedRequests, part: Part, found: Columns) -> Columns:
+    """Return the columns of merged requests with what each request takes as it was written."""
+    pairs = _pairs(merged.written, part)
+    position = {pair: at for at, pair in enumerate(pairs)}
+    takes = np.zeros((len(found.takes), len(pairs)), np.int8)
+    for row, merged_takes in enumerate(found.takes.tolist()):
+        for pair, count in merged.hand_back(dict(zip(found.pairs, merged_takes, strict=True))).items():
+            takes[row, position[pair]] = count
+    return Columns(pairs, takes, found.values)
+
+
+def _pairs(problem: AllocationProblem, part: Part) -> tuple[tuple[int, int], ...]:
+    return tuple(
         (ask, number)
         for ask in range(*part.asks)
         if ask not in problem.impossible
         for number, group in enumerate(problem.groups)
         if ask in group.asks
     )
+
+
+def _columns(problem: AllocationProblem, part: Part, order: Sequence[str]) -> Columns | None:
+    pairs = _pairs(problem, part)
     takes = _every_take(problem, part, pairs)
     if takes is None:
         return None

@@ -1,0 +1,305 @@
+"""A problem with requests that mean the same as one request, and the way back to the requests as they were written."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as changed
+
+from msgspec.structs import replace
+
+from dra_lab.model.names import DeviceID, split_request
+from dra_lab.model.sketch import How
+from dra_lab.planner.interchangeable import Tied, Units, interchangeable
+from dra_lab.planner.problem import AllocationProblem, pairwise_share
+from dra_lab.planner.stages import Tie
+from dra_lab.planner.states.copies import Part
+
+Taking = Mapping[tuple[int, int], int]
+"""How many devices each ask takes of each group, (ask, group)."""
+
+Devices = tuple[tuple[int, DeviceID], ...]
+"""(index of the ask, device) in the claim's order."""
+
+_Copy = dict[int, list[int]]
+"""The groups of which one copy of a unit takes its devices, by position in the unit."""
+
+
+@dataclass(frozen=True)
+class MergedRequests:
+    """A problem in which a request stands for all that mean the same, `written` the problem as it was.
+
+    `units` are those of `written` that were merged; `asks`, `requests` and `links` are the positions in `written` of
+    those that are left. Groups are the same in both, and so is what any allocation is worth.
+    """
+
+    problem: AllocationProblem
+    written: AllocationProblem
+    units: tuple[Units, ...]
+    asks: tuple[int, ...]
+    requests: tuple[int, ...]
+    links: tuple[int, ...]
+
+    def part(self, part: Part) -> Part:
+        """Return which asks, requests and links of the problem are those of a kind of pods in `written`."""
+
+        def now(left: tuple[int, ...], ends: tuple[int, int]) -> tuple[int, int]:
+            return bisect_left(left, ends[0]), bisect_left(left, ends[1])
+
+        return changed(
+            part,
+            asks=now(self.asks, part.asks),
+            requests=now(self.requests, part.requests),
+            links=now(self.links, part.links),
+        )
+
+    def devices_back(self, taken: Devices) -> Devices:
+        """Return which devices the requests as written take, where the merged ones take these."""
+        group_of = {device: number for number, group in enumerate(self.problem.groups) for device in group.devices}
+        left: dict[tuple[int, int], list[DeviceID]] = {}
+        for ask, device in taken:
+            left.setdefault((ask, group_of[device]), []).append(device)
+        merged = {ask: now for now, ask in enumerate(self.asks)}
+        for unit in self.units:
+            for copy in unit.copies:
+                for first, request in zip(unit.copies[0], copy, strict=True):
+                    ask = self.written.requests[request][0]
+                    merged[ask] = merged[self.written.requests[first][0]]
+        back = self.hand_back({key: len(devices) for key, devices in left.items()})
+        found: list[tuple[int, DeviceID]] = []
+        for (ask, group), count in sorted(back.items()):
+            mine = left[merged[ask], group]
+            found.extend((ask, device) for device in mine[:count])
+            del mine[:count]
+        return tuple(found)
+
+    def hand_back(self, taken: Taking) -> dict[tuple[int, int], int]:
+        """Return what the requests as written take, where the merged ones take this."""
+        merged = {self.written.requests[request][0] for unit in self.units for request in unit.copies[0]}
+        found = {
+            (self.asks[ask], group): count
+            for (ask, group), count in taken.items()
+            if count and self.asks[ask] not in merged
+        }
+        tokens: dict[int, list[int]] = {}
+        for (ask, group), count in sorted(taken.items()):
+            tokens.setdefault(self.asks[ask], []).extend([group] * count)
+        for unit in self.units:
+            first = [tokens.get(self.written.requests[request][0], []) for request in unit.copies[0]]
+            for requests, copy in zip(unit.copies, _copies(self.written, unit, first), strict=True):
+                for position, groups in copy.items():
+                    for group, count in Counter(groups).items():
+                        found[self.written.requests[requests[position]][0], group] = count
+        return found
+
+
+def merge_requests(problem: AllocationProblem, some: range | None = None) -> MergedRequests | None:
+    """Return a problem with the requests merged that mean the same on its node; None where there are none.
+
+    n copies of a request become one request for n times the devices. A link that keeps the devices of each copy
+    together becomes a pairwise link with n groups; links that tie all copies stay what they are. Merged is only what
+    means exactly the same then: see `_is_mergeable`. Requests beyond `some` are left alone.
+    """
+    looked_at = range(len(problem.requests)) if some is None else some
+    if len(looked_at) < 2:
+        return None
+    meanings = _meanings(problem, looked_at)
+    if len(set(meanings)) == len(meanings):
+        return None
+    units = tuple(
+        unit for unit in interchangeable(meanings, _ties(problem)) if unit.count > 1 and _is_mergeable(problem, unit)
+    )
+    if not units:
+        return None
+    gone = {request for unit in units for copy in unit.copies[1:] for request in copy}
+    gone_links = {link for unit in units for own in unit.links[1:] for link in own}
+    times = {problem.requests[request][0]: unit.count for unit in units for request in unit.copies[0]}
+    paired = {link for unit in units for link in unit.links[0]}
+    asks = tuple(ask for at, indices in enumerate(problem.requests) if at not in gone for ask in indices)
+    links = tuple(link for link in range(len(problem.links)) if link not in gone_links)
+    now = {ask: at for at, ask in enumerate(asks)}
+    left_out = {problem.asks[problem.requests[request][0]].reference for request in gone}
+    groups = tuple(
+        changed(
+            group,
+            asks=tuple(now[ask] for ask in group.asks if ask in now),
+            places=tuple(group.places[link] for link in links),
+            uses=tuple((now[ask], uses) for ask, uses in group.uses if ask in now),
+        )
+        for group in problem.groups
+    )
+    merged = changed(
+        problem,
+        asks=tuple(changed(problem.asks[ask], count=problem.asks[ask].count * times.get(ask, 1)) for ask in asks),
+        requests=tuple(
+            tuple(now[ask] for ask in indices) for at, indices in enumerate(problem.requests) if at not in gone
+        ),
+        links=tuple(
+            replace(
+                problem.links[link],
+                how=How.PAIRWISE if link in paired else problem.links[link].how,
+                requests=tuple(end for end in problem.links[link].requests if end not in left_out),
+            )
+            for link in links
+        ),
+        groups=groups,
+        impossible=frozenset(now[ask] for ask in problem.impossible if ask in now),
+        claims=tuple(problem.claims[ask] for ask in asks) if problem.claims else (),
+        pods=tuple(problem.pods[ask] for ask in asks) if problem.pods else (),
+    )
+    requests = tuple(at for at in range(len(problem.requests)) if at not in gone)
+    return MergedRequests(merged, problem, units, asks, requests, links)
+
+
+def with_merged_requests(problem: AllocationProblem) -> AllocationProblem:
+    """Return a problem with the requests merged that mean the same, for who only asks whether and how often it fits."""
+    merged = merge_requests(problem)
+    return problem if merged is None else merged.problem
+
+
+def _meanings(problem: AllocationProblem, some: range) -> list[Hashable]:
+    """Return for each request what it asks for here; one that is like no other stands for itself."""
+    groups_of: dict[int, list[int]] = {ask: [] for ask in range(len(problem.asks))}
+    for number, group in enumerate(problem.groups):
+        for taker in group.asks:
+            groups_of[taker].append(number)
+    found: list[Hashable] = []
+    for request, indices in enumerate(problem.requests):
+        first = indices[0]
+        ask = problem.asks[first]
+        if request not in some or len(indices) > 1 or ask.all_devices or ask.admin_access:
+            found.append(request)
+            continue
+        here = (problem.pod_of(first), problem.claim_of(first), first in problem.impossible)
+        found.append((*here, ask.count, tuple(groups_of[first])))
+    return found
+
+
+def _ties(problem: AllocationProblem) -> list[Tied]:
+    request_of = {ask: request for request, indices in enumerate(problem.requests) for ask in indices}
+    found: list[Tied] = []
+    for number, link in enumerate(problem.links):
+        ends = ((request_of[ask], split_request(problem.asks[ask].reference)[1]) for ask in problem.ends(number))
+        found.append(((link.how.value, link.must, link.where), frozenset(ends)))
+    return found
+
+
+def _is_mergeable(problem: AllocationProblem, unit: Units) -> bool:
+    """Say whether a pairwise link says of merged requests exactly what the links of the copies say.
+
+    Devices must be taken once and tie the pod to nothing: two requests may share a shareable device, one for two
+    devices may not. A link that all copies share must be about the devices it ties as one set. The links of a copy must
+    be one pairwise link, or keep together what they tie, at least one device of each of two requests, with no ring:
+    then the devices of a copy are found by going from link to link.
+    """
+    mine = [problem.requests[request][0] for request in unit.copies[0]]
+    groups = [(number, group) for number, group in enumerate(problem.groups) if set(mine) & set(group.asks)]
+    if any(problem.overlaps(number) or group.tie is not Tie.SELECTOR for number, group in groups):
+        return False
+    if any(problem.links[link].kind.paired for link in unit.shared):
+        return False
+    own = unit.links[0]
+    if not own:
+        return len(mine) == 1
+    # Of a list any value may be the common one, and a pairwise link reads one value.
+    if any(len(group.places[link]) > 1 for _, group in groups for link in own):
+        return False
+    counts = {ask: problem.asks[ask].count for ask in mine}
+    if len(own) == 1 and problem.links[own[0]].how is How.PAIRWISE:
+        return True
+    joined = dict.fromkeys(mine, -1)
+    root = {ask: ask for ask in mine}
+    for ends, links in _families(problem, own).items():
+        if any(problem.links[link].how is not How.TOGETHER for link in links):
+            return False
+        if len(ends) < 2 or min(counts[ask] for ask in ends) > 1:
+            return False
+        if sum(not problem.links[link].must for link in links) > 1:
+            return False
+        if any(joined[ask] >= 0 and counts[ask] > 1 for ask in ends) or len({root[ask] for ask in ends}) < len(ends):
+            return False
+        for ask in ends:
+            joined[ask] = links[0]
+        whole = {root[ask] for ask in ends}
+        root = {ask: min(whole) if own_root in whole else own_root for ask, own_root in root.items()}
+    return True
+
+
+def _families(problem: AllocationProblem, links: Sequence[int]) -> dict[tuple[int, ...], list[int]]:
+    """Return the links of a copy by what they tie: links between the same requests are one pairing."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for link in links:
+        found.setdefault(problem.ends(link), []).append(link)
+    return found
+
+
+def _copies(problem: AllocationProblem, unit: Units, tokens: Sequence[Sequence[int]]) -> list[_Copy]:
+    """Return which copy takes devices of which groups, `tokens` being the groups of all devices, by position."""
+    mine = [problem.requests[request][0] for request in unit.copies[0]]
+    counts = [problem.asks[ask].count for ask in mine]
+    families = [
+        (tuple(mine.index(ask) for ask in ends), links) for ends, links in _families(problem, unit.links[0]).items()
+    ]
+    parts = 1
+    if len(families) == 1 and problem.links[families[0][1][0]].how is How.PAIRWISE:
+        share = pairwise_share([counts[position] for position in families[0][0]])
+        parts = share[0] if share else 1
+    left = [list(groups) for groups in tokens]
+    found: list[_Copy] = [{} for _ in range(unit.count * parts)]
+    shares = [count // parts if any(at in ends for ends, _ in families) else count for at, count in enumerate(counts)]
+    while families:
+        ends, links = next((one for one in families if any(at in found[0] for at in one[0])), families[0])
+        families.remove((ends, links))
+        _give(problem, found, left, ends, links, shares)
+    for at in range(len(mine)):
+        if at not in found[0]:
+            for copy in found:
+                copy[at] = [left[at].pop(0) for _ in range(shares[at])]
+    return [_joined(found[at : at + parts]) for at in range(0, len(found), parts)]
+
+
+def _joined(parts: Sequence[_Copy]) -> _Copy:
+    return {at: [group for part in parts for group in part[at]] for at in parts[0]}
+
+
+def _give(
+    problem: AllocationProblem,
+    copies: list[_Copy],
+    left: list[list[int]],
+    ends: Sequence[int],
+    links: Sequence[int],
+    shares: Sequence[int],
+) -> None:
+    """Give each copy its devices of the requests that links between the same requests tie, at one place where it can.
+
+    First at a place that all these links have in common, then at one of the must-links, then anywhere.
+    """
+    known = [at for at in ends if at in copies[0]]
+    new = [at for at in ends if at not in copies[0]]
+    musts = [link for link in links if problem.links[link].must]
+    for levels in (links, musts, ()):
+        place = _place(problem, levels)
+        for copy in copies:
+            if new[0] in copy:
+                continue
+            wanted = [place(copy[at][0]) for at in known] or sorted({place(group) for group in left[new[0]]}, key=repr)
+            for value in wanted:
+                here = [[group for group in left[at] if place(group) == value][: shares[at]] for at in new]
+                if value is not None and all(len(found) == shares[at] for at, found in zip(new, here, strict=True)):
+                    for at, groups in zip(new, here, strict=True):
+                        copy[at] = groups
+                        for group in groups:
+                            left[at].remove(group)
+                    break
+
+
+def _place(problem: AllocationProblem, links: Sequence[int]) -> Callable[[int], Hashable]:
+    """Return what says at which place of some links a group's devices are, None where one of them has none."""
+
+    def of(group: int) -> Hashable:
+        values = tuple(problem.groups[group].places[link] for link in links)
+        return values if all(values) else None
+
+    return of
