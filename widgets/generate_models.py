@@ -96,6 +96,17 @@ class Types:
         return "unknown"
 
 
+def link_kinds() -> str:
+    """Return the kinds of links as a constant, with what each means."""
+    from dra_lab.model.sketch import LINK_KINDS
+
+    rows = [
+        f'  {{ value: "{how.value}", meaning: "{kind.meaning}", leastEnds: {kind.least_ends} }},'
+        for how, kind in LINK_KINDS.items()
+    ]
+    return "\n".join(["export const LINK_KINDS = [", *rows, "] as const;"])
+
+
 def models() -> str:
     """Return the text of the generated file."""
     types = Types()
@@ -105,7 +116,7 @@ def models() -> str:
         own = {name: trait for name, trait in cls.class_traits(sync=True).items() if name not in inherited}
         lines = [f"  {name}: {types.of_trait(own[name])};" for name in sorted(own) if re.match(r"[a-z]", name)]
         wholes.append("\n".join([f"export interface {cls.__name__}Model {{", *lines, "}"]))
-    parts = [*(types.interfaces[name] for name in sorted(types.interfaces)), *wholes]
+    parts = [link_kinds(), *(types.interfaces[name] for name in sorted(types.interfaces)), *wholes]
     return HEAD + "\n" + "\n\n".join(parts) + "\n"
 
 

@@ -41,7 +41,7 @@ def writable_links(
         if found:
             findings += found
             continue
-        groups = _groups(sketch, link) if link.how is How.PAIRWISE else 1
+        groups = _groups(sketch, link) if link.kind.paired else 1
         written.append(Written(link, choice.name, groups, not choice.lacking))
         findings += _notes(sketch, link, choice, release)
         if derived is not None:
@@ -54,7 +54,7 @@ def must_constraints(item: Written, pieces: Pieces) -> Iterator[DeviceConstraint
     """Yield the constraints of a must-link: one, or one a group of a pairwise link."""
     for index in range(item.groups):
         ends = tuple(reference(piece, end) for end in item.link.requests for piece in pieces.group(item, end, index))
-        if item.link.how is How.APART:
+        if item.link.kind.distinct:
             yield DeviceConstraint(requests=ends, distinct_attribute=item.attribute)
         else:
             yield DeviceConstraint(requests=ends, match_attribute=item.attribute)
@@ -69,16 +69,16 @@ def softs_of(item: Written, pieces: Pieces) -> Iterator[tuple[Piece, Soft]]:
         first = ends[0][0]
         for head, (piece, end) in enumerate(ends):
             # together: all of a group must equal its head; apart: each must differ from every later one
-            if item.link.how is not How.APART and piece is not first:
+            if not item.link.kind.distinct and piece is not first:
                 break
             partners = tuple(reference(*other) for other in ends[head + 1 :] if other[0] is not piece)
-            if item.link.how is How.APART and not partners:
+            if item.link.kind.distinct and not partners:
                 continue
             alone = not partners and (piece.count or pieces.counts[piece.of]) == 1
             # one device is together with itself, but a preference for a known place still chooses among several
             if not (alone and item.everywhere):
-                distinct = item.link.how is How.APART
-                yield piece, Soft(item.link.name, item.attribute, partners, split_request(end)[1], distinct)
+                sub = split_request(end)[1]
+                yield piece, Soft(item.link.name, item.attribute, partners, sub, item.link.kind.distinct)
 
 
 def order_findings(
@@ -132,15 +132,18 @@ def _groups(sketch: ClaimSketch, link: Link) -> int:
 def _unwritable(link: Link, choice: AttributeChoice, release: KubernetesRelease) -> Iterator[Finding]:
     """Yield why kube-scheduler cannot be told a link at all: no attribute, or no gate."""
     severity = Severity.WARNING if link.must else Severity.NOTE
-    if not choice.name:
+    if not link.kind.constraint:
+        message = f"no constraint of a claim says {link.how}, so that kube-scheduler cannot be told this link"
+        yield Finding("link-not-writable", severity, link.name, message, "Write selectors that leave no other devices.")
+    elif not choice.name:
         place = LEVEL_WORDS.get(link.where, link.where)
         message = f"kube-scheduler cannot be told this link at the {place}: {choice.reason}"
-        selectors = "place each on a place of its own" if link.how is How.APART else "place them on one NUMA node"
+        selectors = "place them on one NUMA node" if link.kind.near else "place each on a place of its own"
         advice = f"Link at a place that all ends publish, or write selectors that {selectors}."
         if release.version == "1.37" and all(choice.sides.get(end) for end in link.requests):
             advice += " The alpha gate DRADerivedAttributes of 1.37 can unite the names, if the cluster has it on."
         yield Finding("link-not-writable", severity, link.name, message, advice)
-    elif link.how is How.APART and not release.enabled("DRAConsumableCapacity"):
+    elif link.kind.distinct and not release.enabled("DRAConsumableCapacity"):
         message = f"in Kubernetes {release} distinctAttribute is refused (gate DRAConsumableCapacity is off)"
         advice = "Target 1.36, or give each request a selector for another place."
         yield Finding("link-not-writable", severity, link.name, message, advice)
@@ -151,7 +154,7 @@ def _unwritable(link: Link, choice: AttributeChoice, release: KubernetesRelease)
 
 def _uncountable(sketch: ClaimSketch, link: Link) -> Iterator[Finding]:
     """Yield why the devices of a pairwise link cannot be put into groups."""
-    if link.how is not How.PAIRWISE:
+    if not link.kind.paired:
         return
     counts: dict[str, int] = {}
     for end in link.requests:
@@ -192,7 +195,7 @@ def _unpreferable(sketch: ClaimSketch, link: Link, choice: AttributeChoice) -> I
         ends = listed(_all_ends(sketch, link))
         yield _lost(link, f"a constraint that {ends} (All) violates makes kube-scheduler give up the pod")
         return
-    single = link.requests if link.how is How.APART else partners
+    single = link.requests if link.kind.distinct else partners
     uncut = [end for end in single if not cuttable_count(_request(sketch, end))]
     if uncut:
         yield _lost(link, f"{listed(uncut)} cannot be numbered (several devices with alternatives)")
@@ -229,7 +232,7 @@ def _notes(sketch: ClaimSketch, link: Link, choice: AttributeChoice, release: Ku
         yield Finding("all-constraint", Severity.WARNING, link.name, message, "Ask for a count instead of All.")
     old = release.version in ("1.34", "1.35", "1.36")
     whole = [e for e in link.requests if e not in everything and not cuttable_count(_request(sketch, e))]
-    if link.how is How.APART and old and whole:
+    if link.kind.distinct and old and whole:
         message = (
             f"up to 1.36 kube-scheduler compares only the last device of {listed(whole)}, which cannot be numbered"
         )

@@ -12,7 +12,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.pools import nodes_seeing
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.shelf import Earlier
-from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link
+from dra_lab.model.sketch import LEVELS, LINK_KINDS, ClaimSketch, How, Link
 from dra_lab.topology.locality import is_place_known, level_value, localities, shared_value
 
 LEVEL_WORDS: Mapping[str, str] = {
@@ -82,7 +82,7 @@ def link_options(
 
 def _knows_any(cluster: Cluster, level: str, how: How, found: Candidates) -> bool:
     """Say whether any of the devices has a value at a level, as the planner reads a link there."""
-    value = level_value if how is How.APART else shared_value
+    value = shared_value if LINK_KINDS[how].near else level_value
     drivers = {shape.driver for shape in found.shapes}
     if not any(_driver_knows(cluster, level, driver) for driver in drivers):
         return False

@@ -11,7 +11,7 @@ from dra_lab.authoring.names import Names
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link, asks
+from dra_lab.model.sketch import ClaimSketch, Link, asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _ranks(sketch: ClaimSketch, written: Iterable[Written]) -> dict[str, tuple[i
     index = {request.name: number for number, request in enumerate(sketch.requests)}
     component = dict(index)
     for item in written:
-        if item.link.how is How.PAIRWISE:
+        if item.link.kind.paired:
             joined = {component[split_request(end)[0]] for end in item.link.requests}
             component = {name: min(joined) if c in joined else c for name, c in component.items()}
     return {name: (component[name], index[name]) for name in index}
@@ -135,12 +135,12 @@ def _cut_for(
     release: KubernetesRelease,
 ) -> None:
     head = first_end(item.link, rank)
-    single = item.link.how is How.APART and (item.soft or release.version in ("1.34", "1.35", "1.36"))
+    single = item.link.kind.distinct and (item.soft or release.version in ("1.34", "1.35", "1.36"))
     for end in item.link.requests:
         name = split_request(end)[0]
         if single or (item.soft and end != head):
             _refine(sizes, counts, name, 1)
-        elif item.link.how is How.PAIRWISE:
+        elif item.link.kind.paired:
             _refine(sizes, counts, name, counts[name] // item.groups)
 
 

@@ -7,7 +7,7 @@ from dra_lab.authoring.release_gaps import fit_to_release
 from dra_lab.model.claims import DeviceClaim, DeviceConstraint, ResourceClaimSpec
 from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link, check_sketch
+from dra_lab.model.sketch import LINK_KINDS, ClaimSketch, How, Link, check_sketch, constrained
 
 
 def sketch_of(spec: ResourceClaimSpec, name: str) -> ClaimSketch:
@@ -33,10 +33,8 @@ def sketch_of(spec: ResourceClaimSpec, name: str) -> ClaimSketch:
 
 def link_of(constraint: DeviceConstraint, name: str, everything: tuple[str, ...]) -> Link:
     """Return a constraint as a link of that name; `everything` are the requests that one without requests ties."""
-    together = constraint.match_attribute is not None
-    attribute = constraint.match_attribute if together else constraint.distinct_attribute
-    where = "pcieRoot" if attribute == PCIE_ROOT and together else attribute or ""
-    how = How.TOGETHER if together else How.APART
+    how, attribute = constrained(constraint)
+    where = "pcieRoot" if attribute == PCIE_ROOT and LINK_KINDS[how].near else attribute
     return Link(name=name, requests=constraint.requests or everything, where=where, how=how)
 
 

@@ -19,7 +19,7 @@ from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Suggestion
 from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link, asks, covers
+from dra_lab.model.sketch import LEVELS, ClaimSketch, Link, LinkKind, asks, covers
 from dra_lab.topology.locality import Locality, localities, shared_value
 
 MOST_SELECTOR_SUGGESTIONS = 2
@@ -48,7 +48,7 @@ def suggest(
     looked_at = tuple(nodes) or cluster.node_names
     found: list[Suggestion] = []
     for link in sketch.links:
-        if not link.must or link.how is How.APART:
+        if not link.must or not link.kind.near:
             continue
         ends = _ends(cluster, sketch, link, release)
         if any(not items for items in ends.items.values()):
@@ -58,7 +58,7 @@ def suggest(
             found.append(counts)
             continue
         writable = bool(attribute_for(cluster, sketch, link, release).name)
-        idle = _nodes_that_keep(cluster, link.where, link.how, ends, looked_at)
+        idle = _nodes_that_keep(cluster, link.where, link.kind, ends, looked_at)
         if writable and idle:
             continue
         if writable:
@@ -82,7 +82,7 @@ def _ends(cluster: Cluster, sketch: ClaimSketch, link: Link, release: Kubernetes
 def _better_counts(sketch: ClaimSketch, link: Link, ends: _Ends) -> Suggestion | None:
     groups = min(ends.counts.values())
     odd = {end: count // groups * groups for end, count in ends.counts.items() if count % groups}
-    if link.how is not How.PAIRWISE or not odd:
+    if not link.kind.paired or not odd:
         return None
     changed = {split_request(end)[0]: count for end, count in odd.items()}
     simple = all("/" not in end and sketch.request(end).exactly is not None for end in odd)
@@ -95,7 +95,7 @@ def _fewer(
     cluster: Cluster, sketch: ClaimSketch, link: Link, ends: _Ends, nodes: Iterable[str]
 ) -> Iterator[Suggestion]:
     """Yield the largest number of groups of a pairwise link that some node holds, where it is not zero."""
-    if link.how is not How.PAIRWISE:
+    if not link.kind.paired:
         return
     most = max((_groups_at(_by_place(link.where, _on_node(cluster, n, ends)), ends.counts) for n in nodes), default=0)
     if not most:
@@ -126,10 +126,10 @@ def _on_node(cluster: Cluster, node: str, ends: _Ends) -> dict[str, list[tuple[P
 
 
 def _keeps(
-    where: str, how: How, counts: Mapping[str, int], here: Mapping[str, list[tuple[PoolDevice, Locality]]]
+    where: str, kind: LinkKind, counts: Mapping[str, int], here: Mapping[str, list[tuple[PoolDevice, Locality]]]
 ) -> bool:
     at = _by_place(where, here)
-    if how is not How.PAIRWISE:
+    if not kind.paired:
         return any(all(found[end] >= count for end, count in counts.items()) for found in at)
     return _groups_at(at, counts) >= min(counts.values())
 
@@ -156,8 +156,8 @@ def _holds(here: Mapping[str, list[tuple[PoolDevice, Locality]]], counts: Mappin
     return all(len(here[end]) >= count for end, count in counts.items())
 
 
-def _nodes_that_keep(cluster: Cluster, where: str, how: How, ends: _Ends, nodes: Iterable[str]) -> int:
-    return sum(1 for node in nodes if _keeps(where, how, ends.counts, _on_node(cluster, node, ends)))
+def _nodes_that_keep(cluster: Cluster, where: str, kind: LinkKind, ends: _Ends, nodes: Iterable[str]) -> int:
+    return sum(1 for node in nodes if _keeps(where, kind, ends.counts, _on_node(cluster, node, ends)))
 
 
 def _selectors(
@@ -247,7 +247,7 @@ def _other_level(
         return
     own = LEVELS.index(link.where)
     for level in (*reversed(LEVELS[:own]), *LEVELS[own + 1 :]):
-        keeping = _nodes_that_keep(cluster, level, link.how, ends, nodes)
+        keeping = _nodes_that_keep(cluster, level, link.kind, ends, nodes)
         if keeping:
             changed = _with_link(sketch, replace(link, where=level))
             choice = attribute_for(cluster, changed, changed.links[sketch.links.index(link)], release)

@@ -175,7 +175,7 @@ def _links(link: Link, split: PlaceSplit, made: Mapping[str, tuple[DeviceRequest
     if link.how is How.APART and link.where == "numaNode" and single and all(end in split for end in ends):
         return
     several = [end for end in ends if len(made[end]) > 1]
-    if link.how is How.PAIRWISE and several and all(end in split for end in ends):
+    if link.kind.paired and several and all(end in split for end in ends):
         names = Names(())
         for number, part in enumerate(split[several[0]]):
             own = [made[end][k].name for end in ends for k, p in enumerate(split[end]) if p.values == part.values]

@@ -29,7 +29,7 @@ from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelecto
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link, asks
+from dra_lab.model.sketch import LINK_KINDS, ClaimSketch, How, Link, asks
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Piece:
         )
         if ends == link.requests:
             return link
-        return replace(link, requests=ends) if len(ends) > (link.how is How.PAIRWISE) else None
+        return replace(link, requests=ends) if len(ends) >= link.kind.least_ends else None
 
     def _request(self, request: DeviceRequest) -> DeviceRequest:
         keep = (self.keep or {}).get(request.name)
@@ -250,8 +250,8 @@ def _writable(
 ) -> Iterator[tuple[str, ...]]:
     """Yield the ends that one constraint can tie at a place: all of them, else each two, else each by itself."""
     pairs = [(a, b) for number, a in enumerate(ends) for b in ends[number + 1 :]]
-    for tied in (ends, *(pairs if len(ends) > 2 else ()), *(((end,) for end in ends) if how is How.TOGETHER else ())):
-        if len(tied) < (2 if how is How.PAIRWISE else 1):
+    for tied in (ends, *(pairs if len(ends) > 2 else ()), *((end,) for end in ends)):
+        if len(tied) < LINK_KINDS[how].least_ends:
             continue
         link = Link(name="pin", requests=tied, where=where, how=how)
         choice = attribute_for(cluster, sketch, link, release)

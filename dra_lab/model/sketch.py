@@ -12,6 +12,7 @@ from dra_lab.errors import SketchError
 from dra_lab.model.claims import (
     ALL,
     DeviceClaimConfiguration,
+    DeviceConstraint,
     DeviceRequest,
     DeviceSubRequest,
     DeviceToleration,
@@ -55,6 +56,11 @@ class LinkKind:
     near: bool = False
     paired: bool = False
 
+    @property
+    def distinct(self) -> bool:
+        """Say whether kube-scheduler is told it as `distinctAttribute`."""
+        return self.constraint == "distinctAttribute"
+
 
 LINK_KINDS: Mapping[How, LinkKind] = {
     How.TOGETHER: LinkKind("All devices share the place.", "matchAttribute", near=True),
@@ -68,6 +74,16 @@ LINK_KINDS: Mapping[How, LinkKind] = {
     How.APART: LinkKind("No two devices share the place.", "distinctAttribute"),
 }
 """Every kind of link; `planner/link_rows.py` says of each what it is in a model, and why it cannot hold."""
+
+
+def constrained(constraint: DeviceConstraint) -> tuple[How, str]:
+    """Return the kind of link that a constraint of a claim demands, and the attribute that it names.
+
+    With both attributes it is `matchAttribute` alone, as kube-scheduler reads it (dra-semantics 1.13).
+    """
+    if constraint.match_attribute is not None:
+        return How.TOGETHER, constraint.match_attribute
+    return How.APART, constraint.distinct_attribute or ""
 
 
 class Link(Value, frozen=True):
@@ -239,5 +255,5 @@ def _check_link(link: Link, known: set[str]) -> None:
             f"link {link.name!r}: {link.where!r} is neither a level ({', '.join(LEVELS)}) "
             "nor a full attribute name like domain/name"
         )
-    if link.how is How.PAIRWISE and len(link.requests) < 2:
-        raise SketchError(f"link {link.name!r} is pairwise and ties one request; tie a second one, or use together")
+    if len(link.requests) < link.kind.least_ends:
+        raise SketchError(f"link {link.name!r} is {link.how} and ties one request; tie a second one, or use together")

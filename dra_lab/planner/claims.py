@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dra_lab.model.claims import DeviceConstraint, ResourceClaim, ResourceClaimSpec
-from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.model.sketch import ClaimSketch, Link, constrained
 from dra_lab.planner.joined import join_sketches
 
 
@@ -34,7 +34,5 @@ def pod_sketch(claims: Sequence[ResourceClaim]) -> ClaimSketch:
 
 
 def _link(constraint: DeviceConstraint, name: str, everything: tuple[str, ...]) -> Link:
-    together = constraint.match_attribute is not None
-    attribute = constraint.match_attribute if together else constraint.distinct_attribute
-    how = How.TOGETHER if together else How.APART
-    return Link(name, constraint.requests or everything, attribute or "", how)
+    how, attribute = constrained(constraint)
+    return Link(name, constraint.requests or everything, attribute, how)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dra_lab.model.claims import DeviceRequest, DeviceSelector
 from dra_lab.model.names import split_request
 from dra_lab.model.reasons import Conflict, Element
-from dra_lab.model.sketch import ClaimSketch, How, Link, asks
+from dra_lab.model.sketch import ClaimSketch, Link, asks
 
 Fits = Callable[[ClaimSketch], bool | None]
 """Says whether a drawing fits, None where that is not known."""
@@ -57,7 +57,7 @@ def _filtered(request: DeviceRequest, texts: Collection[tuple[str, int]]) -> Dev
 
 def _retied(link: Link, names: Collection[str]) -> Link | None:
     tied = tuple(end for end in link.requests if split_request(end)[0] in names)
-    if not tied or (link.how is How.PAIRWISE and len(tied) < 2):
+    if len(tied) < link.kind.least_ends:
         return None
     return replace(link, requests=tied)
 

@@ -10,7 +10,7 @@ from functools import partial
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.model.names import split_request
 from dra_lab.model.plan import Shortfall
-from dra_lab.model.sketch import How, Link
+from dra_lab.model.sketch import Link
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.explain import explain_node, missing
 from dra_lab.planner.figures import figures
@@ -138,8 +138,8 @@ def _finish(
     else:
         text += f" (node {shortfall.node}{part})"
     link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
-    # devices on different NUMA nodes are on different PCIe roots too: apart, that place is harder and no help
-    if link is not None and link.where == "pcieRoot" and shortfall.available == 0 and link.how is not How.APART:
+    # Devices on different NUMA nodes are on different PCIe roots too: where they must not be near, that is no help.
+    if link is not None and link.where == "pcieRoot" and shortfall.available == 0 and link.kind.near:
         text += _numa_instead(scan, link)
     if shortfall.rule == "capacity" and (without := _partitions_without_gate(scan, shortfall)):
         told = f"{text}. {without} of them are partitions, and Kubernetes {scan.release} has {PARTITIONS} off"

@@ -41,7 +41,7 @@ def place_values(locality: Locality, link: Link, device: Device, *, lists: bool)
 
 
 def _at_level(locality: Locality, link: Link, device: Device, *, lists: bool) -> Values:
-    value = level_value if link.how is How.APART else shared_value
+    value = shared_value if link.kind.near else level_value
     known = typed(value(locality, link.where, device))
     listed = _listed(locality, link, device)
     if listed is None or (known is not None and not lists):
@@ -78,4 +78,4 @@ def _members(kind: str, values: tuple[int, ...] | tuple[bool, ...] | tuple[str, 
 
 
 def _unread(locality: Locality, link: Link) -> Values:
-    return ((LIST, "" if link.how is How.APART else str(locality.device)),)
+    return ((LIST, str(locality.device) if link.kind.near else ""),)

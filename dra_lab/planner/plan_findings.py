@@ -8,7 +8,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Shortfall
 from dra_lab.model.reasons import SelectorFailure
-from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
+from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
 from dra_lab.planner.funnel import selector_failures
 from dra_lab.planner.placement_values import Scale, broken_links
 from dra_lab.planner.scan import Scan
@@ -79,7 +79,7 @@ def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placemen
     for link in scan.sketch.links:
         tied = [p.device for p in placements if _ties(scan.sketch, link, p)]
         kinds = {places[device].kind for device in tied}
-        if link.how is How.APART or not {"gpu", "nic"} <= kinds:
+        if not link.kind.near or not {"gpu", "nic"} <= kinds:
             continue
         nics = list(dict.fromkeys(device for device in tied if places[device].kind == "nic"))
         plain = [n for n in nics if n.driver == "dra.net" and not _has_rdma(devices[n].lookup(RDMA, n.driver))]

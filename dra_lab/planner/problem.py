@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dra_lab.model.names import DeviceID, part_of
-from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, How, Link, covers
+from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, covers
 from dra_lab.planner.counters import Counter, Draws
 from dra_lab.planner.eligible import AskEligibility, NodeEligibility
 from dra_lab.planner.places import PlaceValue, Values, place_values, typed
@@ -237,8 +237,8 @@ def partner_links(problem: AllocationProblem, link: int) -> tuple[int, ...]:
         index
         for index, other in enumerate(problem.links)
         if index != link
-        and other.how is How.PAIRWISE
-        and mine.how is How.PAIRWISE
+        and other.kind.paired
+        and mine.kind.paired
         and other.must
         and set(other.requests) == set(mine.requests)
     )

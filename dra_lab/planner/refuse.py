@@ -9,7 +9,7 @@ from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.claims import DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, covers
+from dra_lab.model.sketch import Ask, ClaimSketch, Link, covers
 from dra_lab.planner.eligible import NodeEligibility, Rules
 from dra_lab.planner.stages import Stage
 
@@ -27,7 +27,7 @@ def refuse_claim(sketch: ClaimSketch) -> None:
             raise UnsupportedFeature(
                 "allocationMode", f"request {request.name!r}: unknown allocationMode; use ExactCount or All"
             )
-    _refuse_rings(tuple(link for link in sketch.links if link.how is How.PAIRWISE))
+    _refuse_rings(tuple(link for link in sketch.links if link.kind.paired))
 
 
 def _refuse_rings(links: tuple[Link, ...]) -> None:
@@ -92,6 +92,6 @@ def _for_device(ask: Ask, device_id: DeviceID, why: str) -> str:
 def _pairwise_attributes(links: Sequence[Link], ask: Ask, driver: str) -> tuple[str, ...]:
     names: list[str] = []
     for link in links:
-        if link.how is How.PAIRWISE and any(covers(reference, ask) for reference in link.requests):
+        if link.kind.paired and any(covers(reference, ask) for reference in link.requests):
             names.extend(level_attributes(driver, link.where) if link.is_level else (link.where,))
     return tuple(names)

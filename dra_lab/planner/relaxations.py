@@ -19,7 +19,7 @@ from dra_lab.model.claims import (
 from dra_lab.model.plan import Suggestion
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.reasons import Relaxation
-from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link, asks
+from dra_lab.model.sketch import LEVELS, ClaimSketch, Link, asks
 from dra_lab.planner.conflict import elements, only
 from dra_lab.planner.fitting import Trial
 
@@ -53,7 +53,7 @@ def changes(sketch: ClaimSketch, taints: dict[str, tuple[str, ...]]) -> Iterator
 def _link_changes(sketch: ClaimSketch, link: Link) -> Iterator[Relaxation]:
     title = f"Prefer {link.name!r} instead of demanding it"
     yield Relaxation("link", link.name, title, sketch=_with_link(sketch, replace(link, must=False)))
-    if link.is_level and link.how is not How.APART:
+    if link.is_level and link.kind.near:
         for level in LEVELS[LEVELS.index(link.where) + 1 :]:
             words = f"Relax {link.name!r} to the {LEVEL_WORDS[level]}"
             yield Relaxation("level", link.name, words, sketch=_with_link(sketch, replace(link, where=level)))
@@ -93,10 +93,7 @@ def _paired_with(sketch: ClaimSketch, name: str) -> set[str]:
     found = {name}
     while True:
         more = {
-            end
-            for link in sketch.links
-            if link.how is How.PAIRWISE and found & set(link.requests)
-            for end in link.requests
+            end for link in sketch.links if link.kind.paired and found & set(link.requests) for end in link.requests
         }
         if more <= found:
             return found

@@ -1,17 +1,11 @@
 // The form of a link: where, how, must or prefer, and which requests it ties.
-import type { Link, LinkOptionRow } from "../generated/models";
+import { LINK_KINDS, type Link, type LinkOptionRow } from "../generated/models";
 import { useCanvas } from "./editor";
 import { Choice, Field, TextField } from "./fields";
 import { Icon, Strength } from "./icons";
 import { wrongName } from "./request_form";
-import { changeLink, freeName, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf, type How } from "./sketch";
+import { changeLink, freeName, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf } from "./sketch";
 import { LEVELS, placeLabel } from "./wording";
-
-const HOWS: readonly { value: How; label: string; reason: string }[] = [
-  { value: "together", label: "together", reason: "All devices share the place." },
-  { value: "pairwise", label: "pairwise", reason: "Each device of the one has its own partner at the same place." },
-  { value: "apart", label: "apart", reason: "No two devices share the place." },
-];
 
 function placesFor(link: Link, told: readonly LinkOptionRow[] | undefined): readonly LinkOptionRow[] {
   const options = told?.length ? told : Object.entries(LEVELS).map(([where, label]) => ({ where, label }));
@@ -69,7 +63,12 @@ export function LinkForm({ link, onRenamed }: { link: Link; onRenamed(to: string
         label="how"
         value={howOf(link)}
         onChoose={(how) => change({ how })}
-        options={HOWS.map((how) => ({ ...how, disabled: how.value === "pairwise" && link.requests.length < 2 }))}
+        options={LINK_KINDS.map(({ value, meaning, leastEnds }) => ({
+          value,
+          label: value,
+          reason: meaning,
+          disabled: link.requests.length < leastEnds,
+        }))}
       />
       <Ends link={link} />
       {told?.problem && (

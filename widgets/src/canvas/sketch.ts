@@ -1,11 +1,12 @@
 // The edits of a drawing, each a pure function from one sketch to the next. What a sketch means is decided in Python.
-import type {
-  ClaimSketch,
-  DeviceRequest,
-  DeviceSubRequest,
-  ExactDeviceRequest,
-  Link,
-  PaletteRow,
+import {
+  LINK_KINDS,
+  type ClaimSketch,
+  type DeviceRequest,
+  type DeviceSubRequest,
+  type ExactDeviceRequest,
+  type Link,
+  type PaletteRow,
 } from "../generated/models";
 
 export type How = NonNullable<Link["how"]>;
@@ -22,6 +23,7 @@ export const linkNamed = (sketch: ClaimSketch, name: string) => linksOf(sketch).
 /** The request of a link's reference, which is `request` or `request/alternative`. */
 export const requestOf = (reference: string): string => reference.split("/")[0] ?? reference;
 export const whereOf = (link: Link): string => link.where ?? "pcieRoot";
+const leastEnds = (how: How): number => LINK_KINDS.find((kind) => kind.value === how)?.leastEnds ?? 1;
 export const howOf = (link: Link): How => link.how ?? "together";
 export const mustOf = (link: Link): boolean => link.must ?? true;
 export const countOf = (part: Part): number => part.count || 1;
@@ -133,7 +135,7 @@ function withoutReferences(sketch: ClaimSketch, isGone: (reference: string) => b
       return {
         ...link,
         requests,
-        ...(howOf(link) === "pairwise" && requests.length < 2 ? { how: "together" as const } : {}),
+        ...(requests.length < leastEnds(howOf(link)) ? { how: "together" as const } : {}),
       };
     })
     .filter((link) => link.requests.length > 0);

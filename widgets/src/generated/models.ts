@@ -1,5 +1,11 @@
 // Generated from the Python traits by widgets/generate_models.py; a test compares. Do not edit.
 
+export const LINK_KINDS = [
+  { value: "together", meaning: "All devices share the place.", leastEnds: 1 },
+  { value: "pairwise", meaning: "Each device of the one has its own partner at the same place.", leastEnds: 2 },
+  { value: "apart", meaning: "No two devices share the place.", leastEnds: 1 },
+] as const;
+
 export interface AnswerRow {
   state?: "empty" | "error" | "fits" | "misfit" | "solving" | "stopped";
   sentence?: string;
