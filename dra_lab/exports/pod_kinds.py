@@ -11,13 +11,14 @@ from dra_lab.authoring.compile import compile_claim
 from dra_lab.authoring.expand import expand
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.joined import join_sketches
 
-COUNTED = ("alternatives", "preferences", "numa", "unpaired", "roots")
+COUNTED = tuple(name for name, words in GOAL_WORDS.items() if words.worse)
 """The goals of the devices that are taken; `damage` is about other replicas."""
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED
+from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus, Start
 from dra_lab.pictures.words import counted
 from dra_lab.topology.locality import localities
@@ -24,6 +25,9 @@ OPEN = frozenset(("manifest-undecided", "manifest-not-replayed"))
 
 RUN_TIME_ERROR = "selector-run-time-error"
 """Rule of the findings that name devices on which a selector fails (`planner.plan_findings`)."""
+
+_IN_OWN_WORDS = ("alternatives", "preferences", "numa", "roots", "damage", "unpaired")
+"""Goals whose sentence says more than their number."""
 
 _BREAKS = re.compile(r"\s*[\r\n\t]\s*")
 COUNTING_ENDS = f"counting ends at {MOST_COUNTED:,} on a node"
@@ -201,6 +205,8 @@ def _values(plan: Plan, goals: tuple[GoalValue, ...], cluster: Cluster | None, *
         yield f"{value['damage']} fewer of the same claim fit beside it"
     if "unpaired" in value:
         yield from _paired(plan, value["unpaired"], cluster)
+    for goal in (goal for goal in goals if goal.goal not in _IN_OWN_WORDS and goal.value):
+        yield GOAL_WORDS[goal.goal].counted(goal.value)
 
 
 def places_words(value: int, unknown: int, place: str) -> str:

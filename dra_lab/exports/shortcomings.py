@@ -6,23 +6,7 @@ from collections.abc import Sequence
 
 from dra_lab.exports.arrivals import Taken
 from dra_lab.exports.pod_kinds import PodKind
-
-_WORDS = {
-    "numa": ("spans {} NUMA nodes instead of {}", "no constraint of the claim ties its devices to one NUMA node"),
-    "roots": ("spans {} PCIe roots instead of {}", "no constraint of the claim ties its devices to fewer PCIe roots"),
-    "unpaired": (
-        "has {} GPUs without a NIC of their own at their root instead of {}",
-        "nothing in the claim pairs them",
-    ),
-    "preferences": (
-        "breaks {} preferred links instead of {}",
-        "alternatives of a later request are exhausted before devices of an earlier one are looked at again",
-    ),
-    "alternatives": (
-        "takes alternatives of rank {} (sum) instead of {}",
-        "the better alternatives of an earlier request are taken first",
-    ),
-}
+from dra_lab.model.goals import GOAL_WORDS
 
 
 def shortcoming(pod: PodKind, planned: Sequence[int], node: str, taken: Taken) -> str:
@@ -34,7 +18,9 @@ def shortcoming(pod: PodKind, planned: Sequence[int], node: str, taken: Taken) -
         return f"does not keep the link {links} on a node like {node}: kube-scheduler cannot be told it"
     goals = zip(pod.order, planned[1:], taken.values[1:], strict=True)
     goal, want, have = next((goal, want, have) for goal, want, have in goals if have != want)
-    words, why = _WORDS[goal]
+    words = GOAL_WORDS[goal]
     devices = ", ".join(placement.device.device for placement in taken.placements[:8])
     more = f" and {len(taken.placements) - 8} more" if len(taken.placements) > 8 else ""
-    return f"{words.format(have, want)} on a node like {node}, because first fit takes {devices}{more}: {why}"
+    return (
+        f"{words.worse.format(have, want)} on a node like {node}, because first fit takes {devices}{more}: {words.why}"
+    )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall, Start
 from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
@@ -17,11 +18,7 @@ NODES = "nodes"
 
 FLEET_GOALS: Mapping[str, str] = {
     UNPLACED: "replicas without a place",
-    "alternatives": "alternatives' ranks (sum)",
-    "preferences": "preferred links broken",
-    "numa": "NUMA nodes spanned (sum over replicas)",
-    "unpaired": "GPUs without a NIC of their own at their PCIe root",
-    "roots": "PCIe roots spanned by GPUs and NICs (sum over replicas)",
+    **{name: words.of_fleet for name, words in GOAL_WORDS.items() if words.of_fleet},
     NODES: "nodes used",
 }
 """The goals of a fleet, most important first, all minimised (design 5); each is a sum over the placed replicas."""

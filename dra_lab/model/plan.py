@@ -9,27 +9,17 @@ from enum import StrEnum
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, shortened
 from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.reasons import Reasons
 from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.told import told
 
-GOALS: Mapping[str, str] = {
-    "alternatives": "alternatives' ranks (sum)",
-    "preferences": "preferred links broken",
-    "numa": "NUMA nodes spanned",
-    "unpaired": "GPUs without a NIC of their own at their PCIe root",
-    "roots": "PCIe roots spanned by GPUs and NICs",
-    "damage": "fewer replicas of the same claim that still fit on the node",
-}
-"""The goals for one claim on one node, most important first, all minimised (design 5, goals 2 to 7).
+GOALS: Mapping[str, str] = {name: words.meaning for name, words in GOAL_WORDS.items()}
+"""The goals for one claim on one node, most important first, with what their values count."""
 
-Goal 1 (replicas placed) and goal 8 (nodes used) are those of fleets: a claim is one replica on one node. `damage` is
-how many fewer replicas of the same claim fit on the node, every preferred link kept, once this one is there.
-"""
-
-FIXED_GOALS = ("alternatives", "preferences")
+FIXED_GOALS = tuple(name for name, words in GOAL_WORDS.items() if words.fixed)
 """The goals that come first whatever a person prefers; the others may be put in any order."""
 
 DAMAGE = "damage"

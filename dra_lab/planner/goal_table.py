@@ -185,4 +185,4 @@ GOAL_RULES: Mapping[str, GoalRule] = {
     "unpaired": GoalRule(_unpaired, _least_unpaired, _unknown(ROOT_KINDS, _root_of)),
     "roots": GoalRule(_roots, _one_if_any(ROOT_KINDS), _unknown(ROOT_KINDS, _root_of)),
 }
-"""The goals of the devices that are taken, by name; `model/plan.py` has their words and their order."""
+"""The goals of the devices that are taken, by name; `model/goals.py` has their words and their order."""

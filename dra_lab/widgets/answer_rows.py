@@ -8,6 +8,7 @@ from typing import Any
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FIXED_GOALS, GOALS, FirstFit, FirstFitStatus, GoalValue, Placement, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
@@ -35,14 +36,6 @@ _ENDS = {
     FirstFitStatus.NONE: "finds nothing",
     FirstFitStatus.ERROR: "gives up the pod",
     FirstFitStatus.STOPPED: "not known",
-}
-_COUNTED = {
-    "alternatives": ("rank of alternatives", "rank of alternatives"),
-    "preferences": ("preferred link broken", "preferred links broken"),
-    "numa": ("NUMA node", "NUMA nodes"),
-    "unpaired": ("GPU unpaired", "GPUs unpaired"),
-    "roots": ("root", "roots"),
-    "damage": ("replica fewer fits beside it", "replicas fewer fit beside it"),
 }
 MANIFEST = ("kube-scheduler:", "What kube-scheduler takes on this node with this manifest")
 PLAIN = ("without links:", "What kube-scheduler takes on this node with counts and selectors only")
@@ -159,13 +152,13 @@ def _values(goals: Iterable[GoalValue], kinds: dict[str, int]) -> list[tuple[str
 def _label(goal: str) -> str:
     if goal == "unpaired":
         return "GPUs paired"
-    return {"roots": "PCIe roots"}.get(goal) or _COUNTED[goal][1]
+    return {"roots": "PCIe roots"}.get(goal) or GOAL_WORDS[goal].many
 
 
 def _value(goal: GoalValue, kinds: dict[str, int]) -> str | None:
     if goal.goal == "damage":
         return None  # the Goals tab tells it; the strip is for where the devices are
-    if goal.goal in ("alternatives", "preferences"):
+    if goal.goal in FIXED_GOALS:
         return str(goal.value) if goal.value else None
     if goal.goal == "unpaired":
         gpus = kinds.get("gpu", 0)
@@ -203,12 +196,12 @@ def _differing(goal: GoalValue, kinds: dict[str, int]) -> str:
 
 def goal_words(goal: GoalValue) -> str:
     """Return a goal's value in a few words: `1 NUMA node`; places that are not known are said to be unknown."""
-    one, many = _COUNTED.get(goal.goal, (goal.goal, goal.goal))
+    words = GOAL_WORDS[goal.goal]
     if goal.unknown:
         from dra_lab.exports.sentences import places_words
 
-        return places_words(goal.value, goal.unknown, one)
-    return f"{goal.value} {one if goal.value == 1 else many}"
+        return places_words(goal.value, goal.unknown, words.one)
+    return words.counted(goal.value)
 
 
 def _goal_row(plan: Plan, goal: GoalValue) -> GoalRow:

@@ -1,0 +1,86 @@
+"""The goals of a claim, most important first: one row a goal, with its words wherever a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GoalWords:
+    """What one goal is called.
+
+    `meaning` says what its value counts, `of_fleet` what the sum over the replicas of a fleet counts ("": a fleet does
+    not have it). `one` and `many` stand behind a number. `fixed` goals keep their place whatever a person prefers.
+    `worse` and `why` say that an export does worse than the plan, with both values, and what lets kube-scheduler do so
+    ("": the goal is not about the devices that are taken).
+    """
+
+    meaning: str
+    of_fleet: str
+    one: str
+    many: str
+    fixed: bool = False
+    worse: str = ""
+    why: str = ""
+
+    def counted(self, value: int) -> str:
+        """Return a value with its words: `1 NUMA node`."""
+        return f"{value} {self.one if value == 1 else self.many}"
+
+
+GOAL_WORDS: Mapping[str, GoalWords] = {
+    "alternatives": GoalWords(
+        "alternatives' ranks (sum)",
+        "alternatives' ranks (sum)",
+        "rank of alternatives",
+        "rank of alternatives",
+        fixed=True,
+        worse="takes alternatives of rank {} (sum) instead of {}",
+        why="the better alternatives of an earlier request are taken first",
+    ),
+    "preferences": GoalWords(
+        "preferred links broken",
+        "preferred links broken",
+        "preferred link broken",
+        "preferred links broken",
+        fixed=True,
+        worse="breaks {} preferred links instead of {}",
+        why="alternatives of a later request are exhausted before devices of an earlier one are looked at again",
+    ),
+    "numa": GoalWords(
+        "NUMA nodes spanned",
+        "NUMA nodes spanned (sum over replicas)",
+        "NUMA node",
+        "NUMA nodes",
+        worse="spans {} NUMA nodes instead of {}",
+        why="no constraint of the claim ties its devices to one NUMA node",
+    ),
+    "unpaired": GoalWords(
+        "GPUs without a NIC of their own at their PCIe root",
+        "GPUs without a NIC of their own at their PCIe root",
+        "GPU unpaired",
+        "GPUs unpaired",
+        worse="has {} GPUs without a NIC of their own at their root instead of {}",
+        why="nothing in the claim pairs them",
+    ),
+    "roots": GoalWords(
+        "PCIe roots spanned by GPUs and NICs",
+        "PCIe roots spanned by GPUs and NICs (sum over replicas)",
+        "root",
+        "roots",
+        worse="spans {} PCIe roots instead of {}",
+        why="no constraint of the claim ties its devices to fewer PCIe roots",
+    ),
+    "damage": GoalWords(
+        "fewer replicas of the same claim that still fit on the node",
+        "",
+        "replica fewer fits beside it",
+        "replicas fewer fit beside it",
+    ),
+}
+"""The goals by name, all minimised (design 5, goals 2 to 7); `planner/goal_table.py` says how each is counted.
+
+Goal 1 (replicas placed) and goal 8 (nodes used) are those of fleets: a claim is one replica on one node. `damage` is
+how many fewer replicas of the same claim fit on the node, every preferred link kept, once this one is there.
+"""
