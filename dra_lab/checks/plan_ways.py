@@ -226,13 +226,13 @@ class Ways:
                 yield (*mine, *others), summed((used, more))
 
     def _keeps(self, parts: Sequence[Part], *, pairs: bool) -> bool:
-        """Say whether a replica may stand so: the links, `pairs` only where it is whole; 32 devices in each claim."""
+        """Say whether a replica may stand so: its links, and 32 devices in a claim; `pairs` says that it is whole."""
         claims = Counter(part_of(ask.request)[0] for ask, devices in parts for _ in devices)
         if any(count > MAX_DEVICES for count in claims.values()):
             return False
         for link in self.links:
             tied = [devices for ask, devices in parts if any(covers(reference, ask) for reference in link.requests)]
-            if link.how is How.PAIRWISE and not pairs:
+            if link.how not in (How.TOGETHER, How.APART) and not pairs:
                 continue
             known = all(self.held.values(device, link) for part in tied for device in part)
             if not known or losses(self.held, link, tied):
