@@ -260,7 +260,7 @@ class _Maker:
                     return None
                 else:
                     pool[at] += self.amounts[at].get(ask, 0) if self.kinds.key[at] else each
-            if any(root) and any(pool):
+            if any(root) == any(pool):
                 return None
             found.setdefault((tuple(root), tuple(pool)), []).extend([tuple(takes)] * number)
         return tuple(Unit(root, pool, tuple(takes)) for (root, pool), takes in found.items())

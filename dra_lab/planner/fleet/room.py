@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,13 +13,16 @@ from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Room, RoomOnNodes, Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet.after import held_after
-from dra_lab.planner.fleet.pods import look_at
+from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.progress import Limits, Progress
 from dra_lab.planner.waiting import awaited
 
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.fullest_site import Known
+    from dra_lab.planner.fleet.tree_table import TreeTable
+
+_GOALS = ("roots",)
 
 MOST = MOST_COUNTED
 """More pods than this are not told apart on one node."""
@@ -62,8 +66,12 @@ def room_of_claim(
     from dra_lab.planner.fleet.fullest import fullest
     from dra_lab.planner.fleet.fullest_together import fullest_together
     from dra_lab.planner.fleet.islands import with_islands
+    from dra_lab.planner.fleet.tree_table import tree_tables
 
     fleet = look_at(cluster, [replace(workload, replicas=MOST)], release, limits, held)
+    trees = tree_tables(fleet, _GOALS, solver, limits)
+    if trees is not None:
+        return _room_on_trees(fleet, trees, solver, limits)
     sites = sites_of(fleet)
     shared = [site for site in sites if site.nodes]
     together = tuple(site.all_nodes for site in shared)
@@ -79,6 +87,26 @@ def room_of_claim(
     bound = sum(c.bound * len(c.nodes) for c in classes) + sum(c.bound for c in joint)
     ordered = tuple(sorted((*classes, *joint), key=lambda c: (-c.each, c.nodes)))
     return Room(workload.name, count, bound, ordered, together)
+
+
+def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], solver: str, limits: Limits) -> Room:
+    """Return how many pods of a fleet's one workload fit; of the trees with most copies first, if time is short."""
+    copies = Counter[int]()
+    for table in trees:
+        copies[id(table.numbers)] += len(table.site.members)
+    found: dict[int, tuple[int, int]] = {}
+    for table in sorted(trees, key=lambda table: -copies[id(table.numbers)]):
+        if id(table.numbers) not in found:
+            found[id(table.numbers)] = table.numbers.count(solver, limits)
+    alike: dict[tuple[int, int], list[str]] = {}
+    for table in trees:
+        alike.setdefault(found[id(table.numbers)], []).extend(table.site.members)
+    seen = {node for nodes in alike.values() for node in nodes}
+    classes = [RoomOnNodes(tuple(sorted(nodes)), least, most) for (least, most), nodes in alike.items()]
+    if unseen := tuple(node for node in fleet.scan.rules.nodes if node not in seen):
+        classes.append(RoomOnNodes(unseen, 0, MOST))
+    count, bound = sum(c.each * len(c.nodes) for c in classes), sum(c.bound * len(c.nodes) for c in classes)
+    return Room(fleet.pods[0].workload.name, count, bound, tuple(sorted(classes, key=lambda c: (-c.each, c.nodes))), ())
 
 
 def _on_nodes(found: Sequence[Known]) -> list[RoomOnNodes]:

@@ -22,7 +22,7 @@ from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.site_stock import stock_of_states
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import MOST_VECTORS, AnyTable, Table
-from dra_lab.planner.fleet.tree_table import tree_tables
+from dra_lab.planner.fleet.tree_table import list_all, tree_tables
 from dra_lab.planner.fleet.walk import walk
 from dra_lab.planner.fleet.wide import most_vectors, wide_layout
 from dra_lab.planner.fleet.wide_table import WideTable
@@ -64,11 +64,13 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
 def _search(work: Work) -> tuple[Answer, list[Stand], int]:
     trees = tree_tables(work.fleet, device_goals(work.order), work.solver, work.limits.part(_FILL))
     if trees is not None:
-        whole = sum(len(table.site.members) for table in trees) == len(work.fleet.scan.rules.nodes)
+        list_all(trees, work.limits.part(_FILL))
+        whole = work.fleet.scan.complete
         closed = whole and all(table.closed for table in trees)
         work.clock.lap("patterns")
         found = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
         answer, stands = found or (Answer(), [])
+        answer.not_examined += sum(len(table.site.members) for table in trees if not table.numbers.examined)
         return answer, stands, len(trees)
     states = sites_of(work.fleet)
     places = with_islands(work.fleet, states, work.limits.part(_FILL))

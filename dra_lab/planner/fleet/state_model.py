@@ -32,9 +32,9 @@ _Place = tuple[Hashable, ...]
 class StateModel:
     """Given numbers of pods of each workload on a tree, with the goals of devices as expressions."""
 
-    def __init__(self, fill: Fill, state: TreeState, counts: Counts) -> None:
-        """Make the model."""
-        self.fill, self.state, self.counts = fill, state, counts
+    def __init__(self, fill: Fill, state: TreeState, counts: Counts, *, at_most: bool = False) -> None:
+        """Make the model of `counts` pods of each workload, or of `at_most` so many."""
+        self.fill, self.state, self.counts, self.at_most = fill, state, counts, at_most
         self.lp = pulp.LpProblem("state", pulp.LpMinimize)
         self._rows: dict[Hashable, dict[Any, int]] = defaultdict(dict)
         self._goals: list[dict[Any, int]] = [{} for _ in fill.order]
@@ -171,7 +171,8 @@ class StateModel:
             if kind == "path":
                 self.lp.addConstraint(whole == 0)
             elif kind == "count":
-                self.lp.addConstraint(whole == self.counts[key[1]])
+                wanted = self.counts[key[1]]
+                self.lp.addConstraint(whole <= wanted if self.at_most else whole == wanted)
             elif kind == "supply":
                 self.lp.addConstraint(whole >= 0)
             elif kind == "pool":
@@ -207,7 +208,7 @@ class StateModel:
                 bound = max(bound, outcome.bound or 0)
                 if outcome.value is not None:
                     found = self._read()
-                    worth = self._worth(found)
+                    worth = self.worth(found)
                     if known is None or worth < known:
                         known, recipe = worth, found
                 if known is None or known[:goal] != tuple(proven) or known[goal] > bound:
@@ -218,6 +219,21 @@ class StateModel:
             proven.append(known[goal])
             self._keep(factors, known[goal])
         return Packed(tuple(proven), known), recipe
+
+    def most(self, known: int, solver: str, limits: Limits) -> tuple[int, int, Recipe | None]:
+        """Return the largest number of pods found, what no way exceeds, and where the pods lie if that is new."""
+        begun = {arc: -1 for mine in self._paths.values() for arc in mine.get(("start",), {}).values()}
+        self.lp.setObjective(pulp.LpAffineExpression(begun))
+        bound = sum(self.counts)
+        relaxed = relaxed_bound(Rows.of(self.lp), limits)
+        bound = bound if relaxed is None else min(bound, -relaxed)
+        if known >= bound:
+            return known, max(bound, known), None
+        outcome = minimise(self.lp, pulp.LpAffineExpression(begun), solver, limits)
+        bound = bound if outcome.bound is None else min(bound, -outcome.bound)
+        if outcome.value is None or -outcome.value <= known:
+            return known, max(bound, known), None
+        return -outcome.value, max(bound, -outcome.value), self._read()
 
     def _keep(self, factors: dict[Any, int], value: int) -> None:
         if factors:
@@ -263,7 +279,7 @@ class StateModel:
                     left = tuple(map(sub, left, vector))
         return found
 
-    def _worth(self, recipe: Recipe) -> Values:
+    def worth(self, recipe: Recipe) -> Values:
         """Return what pods are worth where they lie, counted anew."""
         total = self.fill.zero
         for pod, number, where in recipe:

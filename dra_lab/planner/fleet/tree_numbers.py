@@ -17,6 +17,7 @@ from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
 from dra_lab.planner.fleet.tree_every import Every
 from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, devices_of_units, held_by, pools_of_units
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState
+from dra_lab.planner.progress import Limits
 
 Where = tuple[tuple[int, Vector, tuple[tuple[int, Vector], ...]], ...]
 """What a pod takes of a tree: (position of the NUMA node, units of its pools, (position of the root, units))."""
@@ -46,12 +47,17 @@ class Numbers:
     every: Every | None = None
 
     def __post_init__(self) -> None:
-        """Fill the tree with pods, in several orders where there are several workloads."""
+        """Count how many pods the tree holds at most."""
         self.most = tuple(min(wanted, self._cap(pod)) for pod, wanted in enumerate(self.demand))
         self._least: dict[Counts, Values] | None = None
         zero = (0,) * len(self.demand)
         self.found: dict[Counts, Values] = {zero: self.fill.zero}
         self.chains[zero] = ()
+        self.examined = False
+
+    def place(self) -> None:
+        """Fill the tree with pods, in several orders if there are several workloads."""
+        self.examined = True
         pods = [pod for pod, count in enumerate(self.most) if count]
         for fill in (self.fill, self.sparing):
             for order in islice(permutations(pods), ORDERS):
@@ -173,6 +179,19 @@ class Numbers:
         self._least = dict(self.found)
         self.packed = {counts: Packed(values, values) for counts, values in self.found.items()}
         self.every = every
+
+    def count(self, solver: str, limits: Limits) -> tuple[int, int]:
+        """Return how many pods of the one workload fit, and what no way exceeds."""
+        found, bound = max(counts[0] for counts in self.found), self.most[0]
+        if found < bound and not limits.reached:
+            from dra_lab.planner.fleet.state_model import StateModel
+
+            model = StateModel(self.fill, self.state, (bound,), at_most=True)
+            found, bound, recipe = model.most(found, solver, limits)
+            self.most = (bound,)
+            if recipe is not None:
+                self.found[found,], self.recipes[found,] = model.worth(recipe), recipe
+        return found, bound
 
     def learn(self, counts: Counts, found: Packed, recipe: Recipe | None) -> None:
         """Keep what was found out of some numbers, and where the pods lie if that is new."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -113,7 +113,7 @@ class TreeTable:
 def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, limits: Limits) -> list[TreeTable] | None:
     """Return a table for every node state of a fleet, filled with pods; None if its nodes are no trees.
 
-    After the time is over, states are left out.
+    After the time is over, pods are only counted.
     """
     tree = tree_of(fleet)
     if tree is None:
@@ -128,21 +128,24 @@ def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, limits: Limit
     fill, sparing = Fill(tree, order), Fill(tree, (SCARCITY, *order), _prices(tree, copies))
     known: dict[TreeState, Numbers] = {}
     for found in sorted(copies, key=lambda found: (-copies[found], found)):
-        if known and limits.reached:
-            break
         known[found] = Numbers(fill, sparing, found, fleet.demand)
-    every = Every(fill, fleet.demand, limits.part(_LISTED))
+        if len(known) == 1 or not limits.reached:
+            known[found].place()
+    return [
+        TreeTable(plain_site(fleet, state, nodes), tree, known[trees[state]], solver) for state, nodes in alike.items()
+    ]
+
+
+def list_all(tables: Sequence[TreeTable], limits: Limits) -> None:
+    """List every number of replicas on the trees that are small enough, the smallest first."""
+    trees = {id(table.numbers): table.numbers for table in tables}
+    every = Every(tables[0].numbers.fill, tables[0].numbers.demand, limits.part(_LISTED))
     try:
-        for numbers in sorted(known.values(), key=lambda numbers: numbers.size):
+        for numbers in sorted(trees.values(), key=lambda numbers: numbers.size):
             every.steps = MOST_STEPS
             numbers.know(every)
     except TooMany:
-        limits.tell("patterns", f"listed all numbers of replicas on {len(known)} kinds of node states")
-    return [
-        TreeTable(plain_site(fleet, state, nodes), tree, known[trees[state]], solver)
-        for state, nodes in alike.items()
-        if trees[state] in known
-    ]
+        limits.tell("patterns", f"listed all numbers of replicas on some of {len(trees)} kinds of node states")
 
 
 def _prices(tree: FleetTree, copies: Mapping[TreeState, int]) -> tuple[tuple[Unit, int], ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import replace
 
 import pytest
-from exhaustive_fleets import TooLarge, best_fleet, hold_to
+from exhaustive_fleets import ExhaustiveNode, TooLarge, best_fleet, hold_to
 from exhaustive_plans import CPU, GPU, NIC, NUMA, ROOT, device_class
 from exhaustive_plans import _holder as holder
 from exhaustive_plans import _slice as published
@@ -18,7 +19,7 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.fleet import plan_fleet
+from dra_lab.planner.fleet import how_many_more, plan_fleet
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.tree_states import tree_of
@@ -54,6 +55,28 @@ def test_fleet_of_trees_is_brute_force(block, listed, monkeypatch):
         plan = plan_fleet(cluster, workloads, release=RELEASE, goals=goals, objective=objective, first_fit=False)
         hold_to(expected, plan, cluster, RELEASE, seed)
     assert trees > STEP // 2, "too few of the fleets are planned as trees"
+
+
+def test_how_many_more_on_trees_is_brute_force():
+    """As many pods fit on every node as trying everything finds, proven."""
+    compared = 0
+    for number in range(FLEETS):
+        rng = random.Random(f"more {number}")
+        cluster, workload = tree_cluster(rng), tree_workloads(rng)[0]
+        try:
+            nodes = [
+                ExhaustiveNode(
+                    cluster, [replace(workload, replicas=9)], node, ("roots",), sharing=False, version="1.36"
+                )
+                for node in cluster.node_names
+            ]
+        except TooLarge:
+            continue
+        compared += 1
+        room = how_many_more(cluster, workload, release=RELEASE)
+        expected = sum(max(counts[0] for (counts, *_) in node.best) for node in nodes)
+        assert (room.count, room.bound) == (expected, expected), f"more {number}"
+    assert compared > FLEETS // 2, "too many were too large to try everything"
 
 
 def tree_cluster(rng: random.Random) -> Cluster:
