@@ -21,7 +21,7 @@ PlaceOf = Callable[[DeviceGroup], PlaceValue | None]
 
 
 class DeviceCounts(ABC):
-    """What an allocation takes of a problem; goals and links are counted from it, whatever sort its numbers are.
+    """The devices that an allocation takes. Goals and links are counted from it, whatever sort its numbers are.
 
     `asks` are the asks that may be served in it, `preferred` the preferred links that count.
     """

@@ -33,7 +33,7 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class GoalRule:
-    """What one goal counts: `value` in numbers of any sort; `floor` is the least that any allocation of a model has.
+    """One goal: `value` counts it in numbers of any sort, `floor` is the least that any allocation of a model has.
 
     `unknown` counts the devices taken whose place is not known well enough to say what the goal asks.
     """

@@ -39,8 +39,8 @@ Tied = tuple[Hashable, frozenset[tuple[int, str]]]
 def interchangeable(meanings: Sequence[Hashable], links: Sequence[Tied]) -> tuple[Units, ...]:
     """Return the units of a pod, in the order of their first requests; each request is in one of them.
 
-    Two copies of a unit can change places: whatever keeps the links before keeps them after. What cannot be shown to be
-    interchangeable is a unit that is there once.
+    Two copies of a unit can change places: whatever keeps the links before keeps them after. A request that
+    cannot be shown to be interchangeable is in a unit of one copy.
 
     Args:
         meanings: What each request asks for; equal for requests that ask for the same.

@@ -191,8 +191,8 @@ def _is_mergeable(problem: AllocationProblem, unit: Units) -> bool:
 
     Devices must be taken once and tie the pod to nothing: two requests may share a shareable device, one for two
     devices may not. A link that all copies share must be about the devices it ties as one set. The links of a copy must
-    be one pairwise link, or keep together what they tie, at least one device of each of two requests, with no ring:
-    then the devices of a copy are found by going from link to link.
+    be one pairwise link, or all keep devices together. In the second case each ties two requests or more, one of them
+    for one device, and the links form no ring. Then the devices of a copy are found from link to link.
     """
     mine = [problem.requests[request][0] for request in unit.copies[0]]
     groups = [(number, group) for number, group in enumerate(problem.groups) if set(mine) & set(group.asks)]
@@ -203,7 +203,7 @@ def _is_mergeable(problem: AllocationProblem, unit: Units) -> bool:
     own = unit.links[0]
     if not own:
         return len(mine) == 1
-    # Of a list any value may be the common one, and a pairwise link reads one value.
+    # Any value of a list may be the common one, and a pairwise link reads one value.
     if any(len(group.places[link]) > 1 for _, group in groups for link in own):
         return False
     counts = {ask: problem.asks[ask].count for ask in mine}
