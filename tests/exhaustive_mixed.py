@@ -1,6 +1,6 @@
 """The best allocation of a pod on one node by trying everything, every rule of DRA as it is written: no solver.
 
-Each rule can be left out by its name, which tells whether it decided a case. Rules: dra-semantics 3.2, 3.5 to 3.12.
+Each rule can be left out by its name, which tells whether it decided a case. Rules: docs/semantics.md 3.2, 3.5 to 3.12.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Mixed(Exhaustive):
         return bool(self.devices[device].allow_multiple_allocations)
 
     def uses(self, ask, device: DeviceID) -> dict[str, int] | None:
-        """Return what an ask takes of each capacity, None where it cannot be served (3.11)."""
+        """Return what an ask takes of each capacity, None where it cannot be served (docs/semantics.md 3.11)."""
         published = self.devices[device].capacity
         if set(ask.capacity) - set(published):
             return None
@@ -190,7 +190,8 @@ class Mixed(Exhaustive):
         every = [ask for _, request in self.requests for ask in self.ways_of(request)]
         every = [ask for ask in every if ask.all_devices and "All" not in self.without]
         if any(self.gathered.broken or None in (self.match(ask, d) for d in self.devices) for ask in every):
-            return  # given up before any search, also for an alternative that is never reached (3.4 S7, S8)
+            # given up before any search, also for an alternative that is never reached (docs/semantics.md 3.4.7, 3.4.8)
+            return
         found = [(self.order.index(name), list(self.choices(request))) for name, request in self.requests]
         if prod(max(1, len(choices)) for _, choices in found) > MOST:
             raise TooLarge

@@ -1,7 +1,7 @@
 """Random small nodes with every way to share devices, and the best allocation found by trying every subset.
 
 Counters, request policies, lists, admin access, binding conditions, taints, All, alternatives and links, all mixed; the
-rules are written down literally (dra-semantics 3.5 to 3.11), with amounts that are whole numbers. No solver.
+rules are written down literally (docs/semantics.md 3.5 to 3.11), with amounts that are whole numbers. No solver.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pools as a node sees them, and their shared counters: dra-semantics 3.2 and 3.10 written down literally."""
+"""Pools as a node sees them, and their shared counters: docs/semantics.md 3.2, 3.10 written down literally."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dra_lab.model.names import DeviceID
 
 
 class Gathered:
-    """The devices that a node sees, by pool as kube-scheduler gathers them, and whether some pool is broken (3.2)."""
+    """The devices that a node sees, by pool as kube-scheduler gathers them, and whether some pool is broken.
+
+    Rule: docs/semantics.md 3.2.
+    """
 
     def __init__(self, cluster: Cluster, name: str, version: str, without: frozenset[str] = frozenset()) -> None:
         self.node, self.version, self.without = cluster.node_by_name[name], version, without
@@ -24,7 +27,7 @@ class Gathered:
             newest = max(s.spec.pool.generation for s in seen)
             latest = sorted((s for s in seen if s.spec.pool.generation == newest), key=lambda s: s.name)
             self._gather(key, latest, everywhere[key], newest)
-        # Pools with a device here that has binding conditions come after all others (3.3).
+        # Pools with a device here that has binding conditions come after all others (docs/semantics.md 3.3).
         binding = {(d.driver, d.pool) for d, published in self.devices.items() if published.binding_conditions}
         ordered = sorted(self.devices, key=lambda d: (d.driver, d.pool) in binding)
         self.devices = {device: self.devices[device] for device in ordered}
@@ -79,7 +82,7 @@ class Gathered:
 
 
 class Books:
-    """What is left of the shared counters of every pool of a cluster (3.10, rules 55 to 58)."""
+    """What is left of the shared counters of every pool of a cluster (docs/semantics.md 3.10.1 to 3.10.4)."""
 
     def __init__(self, cluster: Cluster, held: AllocatedDevices) -> None:
         self.draws, self.left = defaultdict(Counter), Counter()

@@ -33,7 +33,10 @@ class DrawnPod:
 
     @property
     def claims(self) -> dict[str, ClaimSketch]:
-        """Return every claim of the pod; the one for extended resources as the rules make it (1.16): it comes last."""
+        """Return every claim of the pod; the one for extended resources as the rules make it: it comes last.
+
+        Rule: docs/semantics.md 1.16.
+        """
         if self.pod is None:
             return self.sketches
         main = [_by_name(container) for container in self.pod.spec.containers]

@@ -116,3 +116,19 @@ def test_digits_are_those_of_ascii():
     sources = [path for path in (ROOT / "dra_lab").rglob("*.py") if "_generated" not in path.name]
     lax = re.compile(r"\.is(?:digit|decimal|numeric)\b")
     assert [str(path.relative_to(ROOT)) for path in sources if lax.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_every_cited_rule_of_dra_is_written_down():
+    """A number after `docs/semantics.md` in code or tests is a section or a rule of that page."""
+    page = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8")
+    written = set(re.findall(r"^(?:#+ |- \*\*)(\d+(?:\.\d+)*)", page, re.MULTILINE))
+    citation = re.compile(r"docs/semantics\.md (\d+(?:\.\d+)*(?:(?:, | to )\d+(?:\.\d+)*)*)")
+    files = [path for folder in ("dra_lab", "tests", "widgets/src") for path in (ROOT / folder).rglob("*")]
+    sources = [path for path in files if path.suffix in {".py", ".ts", ".tsx"}]
+    cited = {
+        (str(path.relative_to(ROOT)), number)
+        for path in sources
+        for numbers in citation.findall(path.read_text(encoding="utf-8"))
+        for number in re.split(", | to ", numbers)
+    }
+    assert {(path, number) for path, number in cited if number not in written} == set()

@@ -19,7 +19,7 @@ EMPTY = {
 
 
 def test_every_line_is_answered_in_order(tmp_path):
-    """A claim without requests is allocated with nothing, on any node (dra-semantics 8, case 4)."""
+    """A claim without requests is allocated with nothing, on any node (docs/semantics.md 3.12.6)."""
     lines = [json.dumps({**EMPTY, "id": name}) for name in ("a", "b")]
     (tmp_path / "cases").write_text(f"{lines[0]}\n\n{lines[1]}\n")
     answers = list(replay_file(tmp_path / "cases"))

@@ -159,7 +159,7 @@ def _looked_at(driver: str) -> tuple[str, ...]:
 
 def _types(driver: str, published: Mapping[str, DeviceAttribute]) -> Mapping[str, tuple[str, bool]]:
     named = {full_name(name, driver): _type_of(attribute) for name, attribute in published.items()}
-    # of `numaNode` and `driver/numaNode` the full key wins (dra-semantics 3.9, rule 50)
+    # of `numaNode` and `driver/numaNode` the full key wins (docs/semantics.md 3.9.3)
     named.update({name: _type_of(attribute) for name, attribute in published.items() if "/" in name})
     return dict(sorted(named.items()))
 

@@ -86,8 +86,8 @@ def order_findings(
 ) -> Iterator[Finding]:
     """Yield a note for a preference that requests written before it may spoil: their devices are not revisited.
 
-    Alternatives of a later request are exhausted before devices of an earlier one are revisited (dra-semantics 3.7
-    rule 36). The order stays the drawing's, because a person may mean it.
+    Alternatives of a later request are exhausted before devices of an earlier one are revisited
+    (docs/semantics.md 3.7.1). The order stays the drawing's, because a person may mean it.
     """
     order = list(dict.fromkeys(piece.of for piece in pieces.order))
     for item in written:
@@ -191,7 +191,7 @@ def _unpreferable(sketch: ClaimSketch, link: Link, choice: AttributeChoice) -> I
         yield _lost(link, "a request with adminAccess cannot have alternatives")
     partners = [end for end in link.requests if end != head]
     if _all_ends(sketch, link):
-        # rule 29: also inside firstAvailable, so the fallback would never be reached
+        # docs/semantics.md 3.6.3: also inside firstAvailable, so the fallback would never be reached
         ends = listed(_all_ends(sketch, link))
         yield _lost(link, f"a constraint that {ends} (All) violates makes kube-scheduler give up the pod")
         return

@@ -41,7 +41,7 @@ def derive_for(
     Only where the gate DRADerivedAttributes is on, which a person has to say (it is alpha in 1.37), and where every
     device that an end may mean publishes the level as one scalar: the text runs on each device that passes the
     selectors, and one that fails ends the pod's attempt. Names of different types are compared as text. Source:
-    dra-semantics 1.12.
+    docs/semantics.md 1.12.
     """
     if not release.enabled(GATE) or not link.is_level:
         return None
@@ -76,7 +76,7 @@ def with_derived(
 ) -> DeviceRequest:
     """Return a written request with the derived attributes that constraints on it name; `of` is the drawn request.
 
-    The API server refuses one that no constraint names (dra-semantics 1.12).
+    The API server refuses one that no constraint names (docs/semantics.md 1.12).
     """
     used: dict[str, set[str]] = defaultdict(set)
     for constraint in constraints:

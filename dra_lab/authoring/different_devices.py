@@ -28,7 +28,7 @@ def kept_different(
 ) -> tuple[tuple[DeviceConstraint, ...], tuple[Finding, ...]]:
     """Return what keeps the numbered requests of a drawn count on different devices, and where nothing does.
 
-    A count means different devices; requests of their own may get shares of one device (dra-semantics 3.11 rule 67).
+    A count means different devices; requests of their own may get shares of one device (docs/semantics.md 3.11.5).
     Where a device has room for two of them, a distinctAttribute is written at an attribute that differs between all
     devices that a node sees, unless one of `constraints` does so already; `room` more constraints may be written. What
     cannot be said so is told by a Finding. What is in use does not matter: the drawing means the same on a busy and on
@@ -54,7 +54,10 @@ def kept_different(
 
 
 def _is_distinct(numbered: Iterable[Piece], constraints: Iterable[DeviceConstraint]) -> bool:
-    """Say whether a constraint refuses one device to two of the parts: its values equal themselves (3.9 D6)."""
+    """Say whether a constraint refuses one device to two of the parts: its values equal themselves.
+
+    Rule: docs/semantics.md 3.9.19.
+    """
     names = {piece.name for piece in numbered}
     return any(
         constraint.match_attribute is None and names <= set(constraint.requests)
@@ -99,7 +102,7 @@ def _differs(name: str, items: Iterable[PoolDevice]) -> bool:
 
 
 def _compares_last_only(release: KubernetesRelease) -> bool:
-    return release.version in ("1.34", "1.35", "1.36")  # of a request with several devices (3.9 D5)
+    return release.version in ("1.34", "1.35", "1.36")  # of a request with several devices (docs/semantics.md 3.9.18)
 
 
 def _untold(request: str, numbered: Sequence[Piece]) -> Finding:

@@ -39,7 +39,7 @@ class Fresh:
         seen: set[DeviceID] = set()
         for name in sorted(seeing):
             devices = devices_on(gather_pools(cluster, name)) if name in cluster.node_by_name else ()
-            # two nodes may publish the same device (dra-semantics 3.2, rule 10): it counts for the first
+            # two nodes may publish the same device (docs/semantics.md 3.2.13): it counts for the first
             found[name] = tuple({item.id: item for item in devices if item.id not in seen}.values())
             seen.update(item.id for item in found[name])
         return cls(found)
@@ -66,5 +66,5 @@ def _node(item: PoolDevice) -> str:
 
 
 def _own(slice_: ResourceSlice) -> bool:
-    """Say whether no other node sees a slice's devices (dra-semantics 3.2 G2, G3)."""
+    """Say whether no other node sees a slice's devices (docs/semantics.md 3.2.2, 3.2.3)."""
     return bool(slice_.spec.node_name) and not (slice_.spec.shared_counters is not None and slice_.spec.devices)

@@ -14,7 +14,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import DeviceConstraint, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 
 MOST_ALTERNATIVES = 8
-"""Most alternatives of a request (dra-semantics 2.2)."""
+"""Most alternatives of a request (docs/semantics.md 2.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def build_ladder(request: DeviceRequest, piece: Piece, softs: Iterable[Soft]) ->
     """Return a request with a rung for every set of preferences that it can keep, best first.
 
     For one preference the alternatives are `aligned` (or `apart`) and `any`. Tried by kube-scheduler in list order:
-    every device is tried for `aligned` with every partner before `any` is taken (design 4, dra-semantics 3.7 rule 36).
+    every device is tried for `aligned` with every partner before `any` is taken (design 4, docs/semantics.md 3.7.1).
     Drawn alternatives stay the more important order. Where more than MOST_ALTERNATIVES were needed, preferences are
     given up one after the other from the last; where that is still too many, the last are left out with a Finding.
     """

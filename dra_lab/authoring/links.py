@@ -63,7 +63,7 @@ def attribute_for(cluster: Cluster, sketch: ClaimSketch, link: Link, release: Ku
 
     An attribute that a person named is taken as it is. For a level: a name that the drivers of all ends publish for
     it, with values of one type; names that every matching device publishes come first, then standard names. Lists
-    count only with the gate DRAListTypeAttributes. Rules: dra-semantics 3.9, rules 50 and 51, M1, M4, M6.
+    count only with the gate DRAListTypeAttributes. Rules: docs/semantics.md 3.9.3, 3.9.4, 3.9.5, 3.9.8, 3.9.10.
     """
     return _choose(_ends(cluster, sketch, link, release), link.where, release)
 

@@ -14,9 +14,9 @@ def sketch_of(spec: ResourceClaimSpec, name: str) -> ClaimSketch:
     """Return the drawing that means the same as a claim's spec.
 
     matchAttribute becomes a must-link "together", distinctAttribute "apart"; a constraint without requests ties all of
-    them, and one with both attributes is matchAttribute alone, as kube-scheduler reads it (dra-semantics 1.13). Only
-    `resource.kubernetes.io/pcieRoot` becomes a level: every driver publishes it under that one name. The others stay
-    attributes, because a level would also use what other names publish or what is derived, and the plan would then
+    them, and one with both attributes is matchAttribute alone, as kube-scheduler reads it (docs/semantics.md 1.13).
+    Only `resource.kubernetes.io/pcieRoot` becomes a level: every driver publishes it under that one name. The others
+    stay attributes, because a level would also use what other names publish or what is derived, and the plan would then
     promise what this claim cannot get. Alternatives, tolerations and configuration are kept. Raises SketchError where
     names are no DNS labels, are there twice, or a constraint names no request.
     """

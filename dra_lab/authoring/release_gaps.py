@@ -1,6 +1,6 @@
 """What a release's API server would drop in silence: left out of what is written, and told.
 
-Gates and what the server does with fields whose gate is off: dra-semantics 1.2 and 1.20.
+Gates and what the server does with fields whose gate is off: docs/semantics.md 1.2, 1.20.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which release of Kubernetes knows what a selector uses, where releases differ.
 
 A new or changed selector is checked in the environment of the previous minor release, a stored one in all that the
-server knows (dra-semantics 4.3 and rule 18, `apiserver/pkg/cel/environment`). So a library of level 1.34 is taken in
+server knows (docs/semantics.md 4.3.1, `apiserver/pkg/cel/environment`). So a library of level 1.34 is taken in
 new selectors from 1.35 on; an option with a feature gate is taken in the release itself, where its gate is on.
 """
 

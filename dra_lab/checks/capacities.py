@@ -1,4 +1,4 @@
-"""Capacity of devices and its request policy (KEP-5075; dra-semantics 1.7)."""
+"""Capacity of devices and its request policy (KEP-5075; docs/semantics.md 1.7)."""
 
 from __future__ import annotations
 

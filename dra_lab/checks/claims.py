@@ -1,4 +1,4 @@
-"""ResourceClaims and ResourceClaimTemplates as the API server validates new ones (dra-semantics 1.11 to 1.15)."""
+"""ResourceClaims and ResourceClaimTemplates as the API server validates new ones (docs/semantics.md 1.11 to 1.15)."""
 
 from __future__ import annotations
 

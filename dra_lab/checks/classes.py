@@ -1,4 +1,4 @@
-"""DeviceClasses as the API server validates them (dra-semantics 1.10)."""
+"""DeviceClasses as the API server validates them (docs/semantics.md 1.10)."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def _said(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ...]:
 
 
 def check_pools(cluster: Cluster) -> Iterator[Finding]:
-    """Yield pools that kube-scheduler skips, and old generations (dra-semantics 3.2, G5 to G9)."""
+    """Yield pools that kube-scheduler skips, and old generations (docs/semantics.md 3.2.5 to 3.2.9)."""
     for (driver, name), slices in cluster.slices_by_pool.items():
         current = newest(slices)
         generation = current[0].spec.pool.generation
@@ -74,7 +74,10 @@ def check_pools(cluster: Cluster) -> Iterator[Finding]:
 
 
 def check_identities(cluster: Cluster) -> Iterator[Finding]:
-    """Yield device identities that two nodes publish: a claim's result could then mean either (rule 10)."""
+    """Yield device identities that two nodes publish: a claim's result could then mean either.
+
+    Rule: docs/semantics.md 3.2.13.
+    """
     nodes: dict[DeviceID, set[str]] = defaultdict(set)
     for (driver, name), slices in cluster.slices_by_pool.items():
         if len({s.spec.node_name for s in slices}) < 2:

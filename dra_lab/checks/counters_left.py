@@ -22,7 +22,7 @@ def without_counters(cluster: Cluster) -> Mapping[DeviceID, str]:
     """Return the devices that nobody holds and nobody can be given, with the counter that they lack.
 
     The values read `gpu-0/memory-slice-0: 0 of 1 left`. The usual one is a partition of a GPU beside one in use; a pool
-    of which a counter is overdrawn gives no device that draws on counters at all (dra-semantics 3.10 rule 58).
+    of which a counter is overdrawn gives no device that draws on counters at all (docs/semantics.md 3.10.4).
     Remembered with the cluster.
     """
     found: dict[DeviceID, str] | None = cluster.__dict__.get(_MEMO)

@@ -1,4 +1,4 @@
-"""Devices of a ResourceSlice as the API server validates them (dra-semantics 1.5 to 1.8, 2.1)."""
+"""Devices of a ResourceSlice as the API server validates them (docs/semantics.md 1.5 to 1.8, 2.1)."""
 
 from __future__ import annotations
 

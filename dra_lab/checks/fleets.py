@@ -54,7 +54,8 @@ def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -
         beside = _Beside(cluster, plan, release)
         for node in beside.on_node:
             found.extend(_on_node(beside, node, nics))
-        # A pod with admin access needs counters that another pod leaves (rule 61), so that none is put beside it here.
+        # A pod with admin access needs counters that another pod leaves (docs/semantics.md 3.10.7), so that none is put
+        # beside it here.
         looks = any(
             ask.admin_access for w in plan.workloads for claim in w.claims for r in claim.requests for ask in asks(r)
         )

@@ -50,7 +50,7 @@ class HeldPlan:
     @cached_property
     def pools(self) -> tuple[Pool, ...]:
         """Return the pools that the node sees."""
-        # As the release's scheduler gathers them (3.2, G1 and G3).
+        # As the release's scheduler gathers them (docs/semantics.md 3.2.1, 3.2.3).
         return gather_pools(
             self.cluster,
             self.plan.node,
@@ -90,7 +90,10 @@ class HeldPlan:
         return self.matching.match(ask, device.driver, self.devices[device]).stage == "match"
 
     def values(self, device: DeviceID, link: Link) -> frozenset[tuple[str, object]]:
-        """Return all values at a link's place: several for a list with DRAListTypeAttributes (3.9 M7), else one."""
+        """Return all values at a link's place: several for a list with DRAListTypeAttributes, else one.
+
+        Rule: docs/semantics.md 3.9.11.
+        """
         key = (device, link.where, link.how, link.must)
         if key not in self._values:
             self._values[key] = self._values_at(device, link)
@@ -112,9 +115,10 @@ class HeldPlan:
         if value is not None:
             return frozenset({(type(value).__name__ if link.is_level or found is None else found.kind, value)})
         if found is not None and found.value == "" and link.must and (link.where, link.how) == _ONE_ROOT:
-            # Published empty, it is no known root, and equal for the constraint all the same (3.9 M3).
+            # Published empty, it is no known root, and equal for the constraint all the same (docs/semantics.md 3.9.7).
             return frozenset({("str", "")})
-        # A list that the release does not read equals nothing, and every other list where values must differ (M6).
+        # A list that the release does not read equals nothing, and every other list where values must differ
+        # (docs/semantics.md 3.9.10, 3.9.23).
         unread = found is not None and found.is_list
         return frozenset({("", "" if link.how is How.APART else device)}) if unread else frozenset()
 

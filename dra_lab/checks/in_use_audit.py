@@ -45,8 +45,8 @@ def audit_claims(cluster: Cluster) -> tuple[AuditRow, ...]:
     Looked at: devices, pools and nodes that are gone, pools that kube-scheduler skips, taints that the request does
     not tolerate, classes and selectors that no longer match, capacity that is too small, devices that are held twice
     or are no longer shared, constraints that no longer hold. An allocation stays valid all the same: Kubernetes looks
-    at none of it again (dra-semantics 3.14). Selectors and taints are looked at as in the cluster's default release:
-    DeviceTaintRules count from 1.37 on. Remembered with the cluster.
+    at none of it again (docs/semantics.md 3.14). Selectors and taints are looked at as in the cluster's default
+    release: DeviceTaintRules count from 1.37 on. Remembered with the cluster.
     """
     rows: tuple[AuditRow, ...] | None = cluster.__dict__.get(_MEMO)
     if rows is None:

@@ -1,4 +1,4 @@
-"""Formats of names and values in `resource.k8s.io` (dra-semantics 1.3). Lengths are bytes."""
+"""Formats of names and values in `resource.k8s.io` (docs/semantics.md 1.3). Lengths are bytes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Fields of alpha features of 1.36 and 1.37, off by default (dra-semantics 1.5, 1.8, 1.12); not held against records.
+"""Fields of alpha features of 1.36 and 1.37, off by default; not held against records.
 
-Rule: `pkg/apis/resource/validation` of Kubernetes 1.37. The expressions of derived attributes are not compiled here.
+Rules: docs/semantics.md 1.5, 1.8, 1.12, and `pkg/apis/resource/validation` of Kubernetes 1.37. The expressions of
+derived attributes are not compiled here.
 """
 
 from __future__ import annotations

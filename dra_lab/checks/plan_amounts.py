@@ -20,7 +20,10 @@ from dra_lab.model.sketch import Ask
 
 
 def capacity_kept(held: HeldPlan) -> Iterator[Finding]:
-    """`capacity`: every key of the device, by request and `requestPolicy`, within what is left (3.11, 64 to 66)."""
+    """`capacity`: every key of the device, by request and `requestPolicy`, within what is left.
+
+    Rules: docs/semantics.md 3.11.1 to 3.11.4.
+    """
     if not held.release.enabled("DRAConsumableCapacity"):
         return
     for device in dict.fromkeys(p.device for p in held.plan.placements):
@@ -33,7 +36,8 @@ def capacity_kept(held: HeldPlan) -> Iterator[Finding]:
                 yield broken("capacity", device, f"request {taker.reference} does not consume what the plan says")
         for key, capacity in held.devices[device].capacity.items():
             asked_each = [amounts[key] for amounts in taken if amounts is not None]
-            # A dedicated device keeps no account: whoever takes it as well, for admin access, sees it whole (rule 66).
+            # A dedicated device keeps no account: whoever takes it as well, for admin access, sees it whole
+            # (docs/semantics.md 3.11.4).
             asked = sum(asked_each, Fraction()) if held.shareable(device) else max(asked_each, default=Fraction())
             left = parse_quantity(capacity.value)
             left -= held.cluster.allocated.consumed.get(device, {}).get(key, Fraction())
@@ -50,7 +54,10 @@ def amounts_taken(held: HeldPlan, placement: Placement) -> dict[str, Fraction] |
 
 
 def counters_kept(held: HeldPlan) -> Iterator[Finding]:
-    """`consumesCounters`: what the devices draw is left, in pools of which no counter is overdrawn (3.10)."""
+    """`consumesCounters`: what the devices draw is left, in pools of which no counter is overdrawn.
+
+    Rule: docs/semantics.md 3.10.
+    """
     for pool in held.pools:
         mine = [p.device for p in held.plan.placements if p.device[:2] == (pool.driver, pool.name)]
         pays = [held.devices[device] for device in _paying(held, mine) if held.devices[device].consumes_counters]
@@ -60,7 +67,10 @@ def counters_kept(held: HeldPlan) -> Iterator[Finding]:
 
 
 def _paying(held: HeldPlan, taken: Sequence[DeviceID]) -> Iterator[DeviceID]:
-    """Yield the devices that pay, as often as they do: shares once, if none is held already (rules 60, 61)."""
+    """Yield the devices that pay, as often as they do: shares once, if none is held already.
+
+    Rules: docs/semantics.md 3.10.6, 3.10.7.
+    """
     for device, count in Counter(taken).items():
         if not held.shareable(device):
             yield from (device for _ in range(count))
@@ -98,7 +108,10 @@ def can_give(held: HeldPlan, ask: Ask, device: DeviceID, *, now: bool) -> bool:
 def capacity_taken(
     device: Device, requests: Mapping[str, QuantityText | Fraction], release: KubernetesRelease
 ) -> dict[str, Fraction] | None:
-    """Return what a request takes of every capacity of a device, None where it cannot be served (3.11)."""
+    """Return what a request takes of every capacity of a device, None where it cannot be served.
+
+    Rule: docs/semantics.md 3.11.
+    """
     if any(key not in device.capacity for key in requests):
         return None
     asked = {key: v if isinstance(v, Fraction) else parse_quantity(v) for key, v in requests.items()}
@@ -140,7 +153,8 @@ def overdrawn(
 ) -> Iterator[tuple[str, Fraction, Fraction]]:
     """Yield (counter, drawn, left) of every counter of a pool that a plan's devices overdraw, or that was overdrawn.
 
-    `taken` are the devices of the plan that pay. Every counter of the pool is looked at (3.10, rules 55 to 58).
+    `taken` are the devices of the plan that pay. Every counter of the pool is looked at
+    (docs/semantics.md 3.10.1 to 3.10.4).
     """
     drawn = draws_of(taken)
     for (counter_set, name), left in counters_left(cluster, pool, held).items():

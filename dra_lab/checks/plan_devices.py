@@ -12,7 +12,10 @@ from dra_lab.model.sketch import Ask
 
 
 def stopping(held: HeldPlan, ask: Ask, device: DeviceID) -> Iterator[Finding]:
-    """Class, selectors, gates, taints and exclusive use (3.5 C1 to C4, C8, C10); admin access may take what is held."""
+    """Class, selectors, gates, taints and exclusive use; admin access may take what is held.
+
+    Rules: docs/semantics.md 3.5.1 to 3.5.4, 3.5.8, 3.5.10.
+    """
     if not held.matches(ask, device):
         yield broken("selector", device, f"it does not match request {ask.reference}")
     if not is_visible(held, device):
@@ -33,7 +36,7 @@ def stopping(held: HeldPlan, ask: Ask, device: DeviceID) -> Iterator[Finding]:
 
 
 def is_visible(held: HeldPlan, device: DeviceID) -> bool:
-    """Say whether no feature gate hides a device (3.5 C8, C10)."""
+    """Say whether no feature gate hides a device (docs/semantics.md 3.5.8, 3.5.10)."""
     published, gate = held.devices[device], held.release.enabled
     if published.binding_conditions and not gate("DRADeviceBindingConditions"):
         return False
@@ -44,7 +47,7 @@ def is_visible(held: HeldPlan, device: DeviceID) -> bool:
 
 
 def looks_at_every(held: HeldPlan, ask: Ask) -> Iterator[Finding]:
-    """All needs every pool of the node whole, and every device answered by the selectors (3.6)."""
+    """All needs every pool of the node whole, and every device answered by the selectors (docs/semantics.md 3.6)."""
     for pool in held.pools:
         if pool.invalid or not pool.complete:
             yield broken("all", ask.reference, f"pool {pool.driver}/{pool.name} is not complete")
@@ -54,7 +57,10 @@ def looks_at_every(held: HeldPlan, ask: Ask) -> Iterator[Finding]:
 
 
 def all_devices(held: HeldPlan, ask: Ask) -> Sequence[DeviceID]:
-    """Return the devices that All means: what matches and, up to 1.36, has the capacity now (3.6, rule 31)."""
+    """Return the devices that All means: what matches and, up to 1.36, has the capacity now.
+
+    Rule: docs/semantics.md 3.6.5.
+    """
     now = held.release.version in ("1.34", "1.35", "1.36")
     return [
         device
@@ -64,5 +70,5 @@ def all_devices(held: HeldPlan, ask: Ask) -> Sequence[DeviceID]:
 
 
 def _is_listed(held: HeldPlan, device: DeviceID) -> bool:
-    # Devices with counters stay listed while their gate is off, and make the request fail (rule 28).
+    # Devices with counters stay listed while their gate is off, and make the request fail (docs/semantics.md 3.6.2).
     return is_visible(held, device) or not held.release.enabled("DRAPartitionableDevices")

@@ -27,7 +27,7 @@ Part = tuple[Ask, tuple[DeviceID, ...]]
 
 
 class Opens(NamedTuple):
-    """The first share of a device, which draws on counters once for all of them (3.10, rules 60 and 61)."""
+    """The first share of a device, which draws on counters once for all of them (docs/semantics.md 3.10.6, 3.10.7)."""
 
     device: DeviceID
 

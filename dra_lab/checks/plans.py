@@ -89,7 +89,10 @@ def _eligible(held: HeldPlan) -> Iterator[Finding]:
 
 
 def _exclusive(held: HeldPlan) -> Iterator[Finding]:
-    """A device is taken once; a shareable one once by each request (3.11, rule 67); admin access looks away (C1)."""
+    """A device is taken once; a shareable one once by each request; admin access looks away.
+
+    Rules: docs/semantics.md 3.11.5, 3.5.1.
+    """
     for first, second in combinations(held.plan.placements, 2):
         if first.device != second.device:
             continue
@@ -126,14 +129,20 @@ def _served(held: HeldPlan) -> Iterator[Finding]:
 
 
 def _listed(held: HeldPlan) -> Iterator[Finding]:
-    """Every request for all is listed before any search, also as an alternative that is never reached (3.4 S7, S8)."""
+    """Every request for all is listed before any search, also as an alternative that is never reached.
+
+    Rules: docs/semantics.md 3.4.7, 3.4.8.
+    """
     for ask in held.ways.values():
         if ask.all_devices:
             yield from looks_at_every(held, ask)
 
 
 def _tied_to_node(held: HeldPlan) -> Iterator[Finding]:
-    """`allocation.nodeSelector`: what the claims of the pod demand of its node, those allocated before too (3.12)."""
+    """`allocation.nodeSelector`: what the claims of the pod demand of its node, those allocated before too.
+
+    Rule: docs/semantics.md 3.12.
+    """
     node = held.cluster.node_named(held.plan.node)
     for claim in held.plan.allocated_claims:
         selector = claim.status.allocation.node_selector if claim.status.allocation else None

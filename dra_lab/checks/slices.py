@@ -1,4 +1,4 @@
-"""ResourceSlices as the API server validates new ones (dra-semantics 1.4, 2.1)."""
+"""ResourceSlices as the API server validates new ones (docs/semantics.md 1.4, 2.1)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ _GATE = "DRADeviceTaintRules"
 
 
 def ignored_taint_rules(cluster: Cluster, release: KubernetesRelease) -> tuple[Finding, ...]:
-    """Return that taint rules are there which are not looked at, where the gate is off (dra-semantics 1.9, rule 16)."""
+    """Return that taint rules are there which are not looked at, where the gate is off (docs/semantics.md 1.9.4)."""
     count = len(cluster.taint_rules)
     if not count or release.enabled(_GATE):
         return ()

@@ -1,4 +1,4 @@
-"""Taints, tolerations and DeviceTaintRules (KEP-5055; dra-semantics 1.9, 1.11)."""
+"""Taints, tolerations and DeviceTaintRules (KEP-5055; docs/semantics.md 1.9, 1.11)."""
 
 from __future__ import annotations
 

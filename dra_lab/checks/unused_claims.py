@@ -38,7 +38,7 @@ _IDLE = {
 def check_unused(cluster: Cluster) -> Iterator[Finding]:
     """Yield claims that hold devices for nobody: reserved for no pod, or only for pods that are not there.
 
-    An allocated claim holds its devices whether or not a pod uses it (dra-semantics 3.14, rules 89 and 90). Pods that
+    An allocated claim holds its devices whether or not a pod uses it (docs/semantics.md 3.14.5, 3.14.6). Pods that
     are gone are only told where pods of the claim's namespace were read; one of the same name and another UID is not
     the pod that it was reserved for. Admin access holds nothing. Pods and claims are lists of two moments: what ended
     in between is told until it is read again.

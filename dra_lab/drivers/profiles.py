@@ -75,7 +75,7 @@ class Offer:
     """An entry of the palette: how to ask for one sort of a driver's devices.
 
     `selectors` go into manifests and never fail at run time on a device of this driver, because one failure makes
-    kube-scheduler give up the whole pod (dra-semantics 4.2); `documented` is the shorter text of the driver's own
+    kube-scheduler give up the whole pod (docs/semantics.md 4.2); `documented` is the shorter text of the driver's own
     documentation, for people to read (empty where `selectors` already is that text). `capacity_key` is the
     key exactly as published, "" where whole devices are asked for; a shareable device is asked for with a count of
     `default_count` and `default_capacity` (a quantity) of that key. `when` and `shareable` say for which devices the

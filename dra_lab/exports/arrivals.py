@@ -211,7 +211,7 @@ def _hold(
 
 
 def _holds(allocations: Sequence[AllocationResult]) -> tuple[Hold, ...]:
-    """Return what a pod keeps from others; admin access keeps nothing (dra-semantics 3.14)."""
+    """Return what a pod keeps from others; admin access keeps nothing (docs/semantics.md 3.14)."""
     results = [result for allocation in allocations for result in allocation.devices.results if not result.admin_access]
     return tuple(
         (r.id, r.share_id is not None, {key: str(amount) for key, amount in r.consumed_capacity.items()})
@@ -231,7 +231,7 @@ def _placements(pod: PodKind, allocations: Sequence[AllocationResult]) -> list[P
 
 
 def _score(pod: PodKind, allocations: Sequence[AllocationResult]) -> int:
-    """Return the sum of (8 - index) over the requests with alternatives (since 1.35; dra-semantics 3.15 rule 93)."""
+    """Return the sum of (8 - index) over the requests with alternatives (since 1.35; docs/semantics.md 3.15.1)."""
     score = 0
     for claim, allocation in zip(pod.claims, allocations, strict=True):
         used = {result.request for result in allocation.devices.results}

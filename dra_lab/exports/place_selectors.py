@@ -93,7 +93,8 @@ def place_alternatives(
     """Yield a request and a text for each value that its planned devices have, the most frequent first.
 
     As alternatives they keep all devices of a request at one value and try the values in this order, without a
-    constraint: kube-scheduler 1.36 may find nothing behind a constraint where counters ran out (dra-semantics 3.10).
+    constraint: kube-scheduler 1.36 may find nothing behind a constraint where counters ran out
+    (docs/semantics.md 3.10).
     """
     there, chosen = _look(cluster, planned, nodes)
     for name, attribute, counted in _few_values(there, chosen):

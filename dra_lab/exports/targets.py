@@ -12,21 +12,21 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 
 API_VERSIONS = ("v1", "v1beta2", "v1beta1")
-"""Versions of `resource.k8s.io` that claims are written in; 1.34 to 1.37 know all three (dra-semantics 1.1)."""
+"""Versions of `resource.k8s.io` that claims are written in; 1.34 to 1.37 know all three (docs/semantics.md 1.1)."""
 
 KINDS = {"template": "ResourceClaimTemplate", "claim": "ResourceClaim"}
 MEANING = {
     "template": "every pod gets devices of its own, held as long as the pod lives",
     "claim": "all pods that name it share the same devices, and so the node, until the claim is deleted",
 }
-"""What pods get of a template and of a claim (dra-semantics 1.14, 1.15)."""
+"""What pods get of a template and of a claim (docs/semantics.md 1.14, 1.15)."""
 
 KIND_HELP = "; ".join(f"{kind}: {meaning}" for kind, meaning in MEANING.items())
 """The difference in one sentence, wherever one chooses."""
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 MOST_CONSUMERS = 256
-"""Most entries of `status.reservedFor`: pods that share a claim (dra-semantics 1.14)."""
+"""Most entries of `status.reservedFor`: pods that share a claim (docs/semantics.md 1.14)."""
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,8 @@ def _is_served(cluster: Cluster, known: PluginResource) -> bool:
 def _shared_requests(share: Share) -> Asked:
     """Return the requests of a share; more than two devices one by one, so that each is another one.
 
-    Up to 1.36.2 kube-scheduler compares a distinctAttribute with the last device of a request only (dra-semantics 3.9).
+    Up to 1.36.2 kube-scheduler compares a distinctAttribute with the last device of a request only
+    (docs/semantics.md 3.9).
     """
     alone = share.count > _COMPARED
     known = replace(share.known, capacity_requests=share.capacity, resources=share.resources)

@@ -15,7 +15,7 @@ class PluginRequest:
     """One extended resource of one container.
 
     `path` leads to the container; `once` says that it is an ordinary init container, whose devices may be those of the
-    containers that run after it (dra-semantics 1.16, rule 19).
+    containers that run after it (docs/semantics.md 1.16.3).
     """
 
     path: str

@@ -50,7 +50,7 @@ def answer_tied(
     """Return what the planner says to workloads that share claims: whether all their pods fit on one node.
 
     The allocation of a claim with devices of a node ties all its pods to that node (`allocation.nodeSelector`,
-    dra-semantics 3.12, rule 77). Where its devices may be seen from several nodes, that they do not all fit on one
+    docs/semantics.md 3.12.3). Where its devices may be seen from several nodes, that they do not all fit on one
     proves nothing. Raises Cancelled once `cancel` is set.
     """
     end = time.monotonic() + seconds

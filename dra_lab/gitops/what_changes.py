@@ -37,14 +37,14 @@ Asked = Sequence[tuple[PluginRequest, PluginResource]]
 
 
 def what_changes(pod: PodTemplate, asked: Asked) -> tuple[Finding, ...]:
-    """Return, as notes, what changes for a workload whose devices are claimed from now on (dra-semantics 1.15)."""
+    """Return, as notes, what changes for a workload whose devices are claimed from now on (docs/semantics.md 1.15)."""
     return tuple(_changes(pod, asked))
 
 
 def what_changes_by_name(
     pod: PodTemplate, requests: Sequence[PluginRequest], release: KubernetesRelease
 ) -> tuple[Finding, ...]:
-    """Return what changes for a workload that keeps its resource names (KEP-5004, dra-semantics 1.16)."""
+    """Return what changes for a workload that keeps its resource names (KEP-5004, docs/semantics.md 1.16)."""
     return tuple(_changes_by_name(pod, requests, release))
 
 

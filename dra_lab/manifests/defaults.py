@@ -1,4 +1,4 @@
-"""What the API server fills in before it looks at the rest (dra-semantics 1.11, 1.9; `v1/defaults.go`)."""
+"""What the API server fills in before it looks at the rest (docs/semantics.md 1.11, 1.9; `v1/defaults.go`)."""
 
 from __future__ import annotations
 

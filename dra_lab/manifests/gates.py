@@ -1,4 +1,4 @@
-"""Fields of features that are switched off: the API server drops them without a word (dra-semantics 1.20).
+"""Fields of features that are switched off: the API server drops them without a word (docs/semantics.md 1.20).
 
 The rule is that of a new object; an object that is stored already keeps what it uses (registry strategies of 1.36).
 """

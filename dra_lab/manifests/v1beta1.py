@@ -1,4 +1,4 @@
-"""`resource.k8s.io/v1beta1` documents to v1 and back, dict to dict (dra-semantics 1.17, `v1beta1/conversion.go`).
+"""`resource.k8s.io/v1beta1` documents to v1 and back, dict to dict (docs/semantics.md 1.17, `v1beta1/conversion.go`).
 
 Two things differ from v1: an exact request stands flat in `requests[]` instead of under `exactly`, and what a device is
 stands under `basic`. In a slice, an empty `nodeName` and `allNodes: false` mean unset. All else is the same.

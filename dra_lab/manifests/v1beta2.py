@@ -1,4 +1,4 @@
-"""`resource.k8s.io/v1beta2` documents to v1 and back: the structure is the same (dra-semantics 1.1)."""
+"""`resource.k8s.io/v1beta2` documents to v1 and back: the structure is the same (docs/semantics.md 1.1)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,10 @@ KIND_VERSIONS: Mapping[str, tuple[str, ...]] = {
     "ResourceClaimTemplate": _ALL,
     "DeviceTaintRule": ("v1", "v1beta2", "v1alpha3"),
 }
-"""The versions in which a kind of `resource.k8s.io` is read (dra-semantics 1.1); v1alpha3 in its form since 1.35."""
+"""The versions in which a kind of `resource.k8s.io` is read; v1alpha3 in its form since 1.35.
+
+Rule: docs/semantics.md 1.1.
+"""
 
 
 def text_of(value: object) -> str:

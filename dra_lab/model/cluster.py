@@ -28,7 +28,7 @@ from dra_lab.model.workloads import Pod
 
 @dataclass(frozen=True)
 class AllocatedDevices:
-    """The devices that claims hold (dra-semantics 3.14): what the scheduler subtracts before it looks.
+    """The devices that claims hold (docs/semantics.md 3.14): what the scheduler subtracts before it looks.
 
     `exclusive` maps a device to the claim (`namespace/name`) that holds it alone; `shares` maps a shareable device to
     the claims that hold a share; `consumed` sums, per device and capacity key, what the shares took. `contested` says
@@ -347,7 +347,7 @@ def _relabelled(before: tuple[Node, ...], after: tuple[Node, ...]) -> set[str]:
 
 
 def allocated_devices(claims: tuple[ResourceClaim, ...]) -> AllocatedDevices:
-    """Sum up what claims hold through `status.allocation` (dra-semantics 3.14, rules 85 to 88)."""
+    """Sum up what claims hold through `status.allocation` (docs/semantics.md 3.14.1 to 3.14.4)."""
     exclusive: dict[DeviceID, str] = {}
     shares: dict[DeviceID, list[str]] = defaultdict(list)
     consumed: dict[DeviceID, dict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))

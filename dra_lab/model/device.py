@@ -23,7 +23,7 @@ AttributeValue = int | bool | str | tuple[int, ...] | tuple[bool, ...] | tuple[s
 
 
 class DeviceAttribute(Value, frozen=True):
-    """`devices[].attributes[*]`: exactly one member is set (dra-semantics 1.6)."""
+    """`devices[].attributes[*]`: exactly one member is set (docs/semantics.md 1.6)."""
 
     int_: int | None = field(default=None, name="int")
     bool_: bool | None = field(default=None, name="bool")
@@ -140,7 +140,7 @@ class Device(Value, frozen=True):
         """Return the attribute of a full name as constraints see it, or None.
 
         The exact key wins; else the bare key, if the domain is the driver's (case-sensitive). Rule: `lookupAttribute`
-        of the structured allocator (dra-semantics 3.9, rule 50).
+        of the structured allocator (docs/semantics.md 3.9.3).
         """
         found = self.attributes.get(name)
         if found is None:

@@ -66,12 +66,12 @@ class Pool:
 def gather_pools(
     cluster: Cluster, node_name: str, *, partitionable_devices: bool = True, counters_everywhere: bool = True
 ) -> tuple[Pool, ...]:
-    """Return the pools that a node sees, in the allocator's order (dra-semantics 3.2 G1 to G9 and 3.3, for 1.36).
+    """Return the pools that a node sees, in the allocator's order (docs/semantics.md 3.2.1 to 3.2.9, 3.3, for 1.36).
 
     Sorted by (driver, pool name) in byte order, pools with binding conditions after all others; slices inside a pool
     by object name, devices in list order. `partitionable_devices` is the gate DRAPartitionableDevices; with
-    `counters_everywhere` every node sees every slice with shared counters, which ends with 1.37 (G3). Remembered as
-    long as the cluster's slices and nodes stay.
+    `counters_everywhere` every node sees every slice with shared counters, which ends with 1.37
+    (docs/semantics.md 3.2.3). Remembered as long as the cluster's slices and nodes stay.
     """
     gates = (partitionable_devices, counters_everywhere) if cluster.partitioned else ()
     known = _known(cluster, gates)
@@ -93,7 +93,8 @@ def nodes_seeing(cluster: Cluster, change: Change) -> frozenset[str] | None:
     """Return the nodes that may see other devices, pools or places since a change that ended in this cluster.
 
     Those that came, went or were labelled anew; those of every slice of the pools that changed (a pool is complete or
-    not by all its slices, G6 to G9). None stands for all nodes: `allNodes`, or counters that every node is told of.
+    not by all its slices, docs/semantics.md 3.2.6 to 3.2.9). None stands for all nodes: `allNodes`, or counters that
+    every node is told of.
     """
     return change.find("nodes", lambda: _seeing(cluster, change))
 
@@ -206,9 +207,9 @@ def devices_on(pools: tuple[Pool, ...]) -> Iterator[PoolDevice]:
 def _counters_elsewhere(cluster: Cluster, node: Node, seen: Sequence[ResourceSlice]) -> list[ResourceSlice]:
     """Return the counters of other nodes that make a difference here.
 
-    In 1.36 a slice with shared counters is seen by every node, whatever its nodeName (dra-semantics 3.2 G3). A complete
-    and valid pool of counters alone has no device to offer and changes nothing on a node that sees nothing else of the
-    pool: with 5,000 such pools, all of them on every node would be 25 million.
+    In 1.36 a slice with shared counters is seen by every node, whatever its nodeName (docs/semantics.md 3.2.3). A
+    complete and valid pool of counters alone has no device to offer and changes nothing on a node that sees nothing
+    else of the pool: with 5,000 such pools, all of them on every node would be 25 million.
     """
     if not cluster.counter_slices:
         return []
@@ -308,7 +309,7 @@ def _build(
 
 
 def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSlice]) -> str:
-    """Return why the allocator calls a complete pool invalid, or "" (dra-semantics 3.2, rule 9).
+    """Return why the allocator calls a complete pool invalid, or "" (docs/semantics.md 3.2.12).
 
     `slices` are those that the node sees, `published` all of the generation, whose counters count pool-wide.
     """

@@ -1,4 +1,4 @@
-"""Kubernetes releases and their DRA feature gates (defaults of 1.34 to 1.37; dra-semantics 1.2, kube_features.go)."""
+"""Kubernetes releases and their DRA feature gates (defaults of 1.34 to 1.37; docs/semantics.md 1.2)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _COMES_WITH: dict[str, str] = {
     "DRAOptionalNodeOperations": "1.37",
     "DRAPartitionableDevicesType": "1.37",
 }
-"""The first release that has a gate, where that is not 1.34 (dra-semantics 1.2)."""
+"""The first release that has a gate, where that is not 1.34 (docs/semantics.md 1.2)."""
 LIST_ATTRIBUTES = "DRAListTypeAttributes"
 """The gate of list-typed attributes (KEP-5491): the API server keeps a list only where it is on."""
 
@@ -103,7 +103,7 @@ class KubernetesRelease:
     def matches_lists(self) -> bool:
         """Say whether constraints compare list-typed attributes by common values.
 
-        They do with the gate from 1.37 on: the scheduler of 1.36 never passes the gate on (dra-semantics 3.9 M8).
+        They do with the gate from 1.37 on: the scheduler of 1.36 never passes the gate on (docs/semantics.md 3.9.12).
         """
         return self.enabled(LIST_ATTRIBUTES) and self.is_at_least("1.37")
 

@@ -30,7 +30,7 @@ DRAWING_VERSION = "dra-lab/v1"
 """`apiVersion` of a drawing's file."""
 
 MAX_DEVICES = 32
-"""Most devices a claim can be allocated (`status.allocation.devices.results`, dra-semantics 2.2)."""
+"""Most devices a claim can be allocated (`status.allocation.devices.results`, docs/semantics.md 2.2)."""
 
 
 class How(StrEnum):
@@ -79,7 +79,7 @@ LINK_KINDS: Mapping[How, LinkKind] = {
 def constrained(constraint: DeviceConstraint) -> tuple[How, str]:
     """Return the kind of link that a constraint of a claim demands, and the attribute that it names.
 
-    With both attributes it is `matchAttribute` alone, as kube-scheduler reads it (dra-semantics 1.13).
+    With both attributes it is `matchAttribute` alone, as kube-scheduler reads it (docs/semantics.md 1.13).
     """
     if constraint.match_attribute is not None:
         return How.TOGETHER, constraint.match_attribute

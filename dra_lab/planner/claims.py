@@ -14,7 +14,7 @@ def exact_sketch(spec: ResourceClaimSpec, name: str) -> ClaimSketch:
 
     Every `constraints[]` becomes a must-link at the attribute that it names, never at a level: an empty text is a value
     like any other there. A constraint without requests ties all; with both attributes it is matchAttribute alone.
-    Names are taken as they are. Rules: dra-semantics 1.13, 3.9. Raises nothing; for people there is
+    Names are taken as they are. Rules: docs/semantics.md 1.13, 3.9. Raises nothing; for people there is
     `authoring.read_back.sketch_of`.
     """
     devices = spec.devices

@@ -44,7 +44,7 @@ def add_counts(model: Model) -> None:
             for number in groups:
                 size = problem.groups[number].size
                 upper = model.take[ask, number]
-                # More devices of a kind than a claim can hold: the ask is out (dra-semantics 3.6, rule 33).
+                # More devices of a kind than a claim can hold: the ask is out (docs/semantics.md 3.6.7).
                 model.require(upper == size * chosen if size <= MAX_DEVICES else chosen <= 0, "all", str(ask))
         else:
             taken = total(model.take[ask, number] for number in groups)
@@ -55,7 +55,8 @@ def add_exclusive_devices(model: Model) -> None:
     """`allowMultipleAllocations` unset: a device is taken once, over all claims of a pod.
 
     `adminAccess` looks away from what earlier claims of the pod took, never from its own claim, and later claims do not
-    look away from it (dra-semantics 3.5, C1). What it took holds up no other pod: such results allocate nothing (3.14).
+    look away from it (docs/semantics.md 3.5.1). What it took holds up no other pod: such results allocate nothing
+    (docs/semantics.md 3.14).
     """
     problem = model.problem
     for number, group in enumerate(problem.groups):
@@ -76,7 +77,10 @@ def add_exclusive_devices(model: Model) -> None:
 
 
 def add_shared_capacity(model: Model) -> None:
-    """`capacity.requests` on a shareable device: what the requests take stays within what is left (3.11, rule 64)."""
+    """`capacity.requests` on a shareable device: what the requests take stays within what is left.
+
+    Rule: docs/semantics.md 3.11.1.
+    """
     for number, group in enumerate(model.problem.groups):
         if not group.shareable or len(model.takes(number)) < 2:
             continue
@@ -95,7 +99,8 @@ def add_shared_capacity(model: Model) -> None:
 def takers_at_once(problem: AllocationProblem, number: int) -> list[tuple[int, ...]]:
     """Return the asks whose shares of a device have to find room beside one another.
 
-    What `adminAccess` takes allocates nothing (3.14): of several pods each has room for it beside what all keep.
+    What `adminAccess` takes allocates nothing (docs/semantics.md 3.14): of several pods each has room for it beside
+    what all keep.
     """
     asks = problem.groups[number].asks
     admin = [ask for ask in asks if problem.asks[ask].admin_access]
@@ -106,9 +111,10 @@ def takers_at_once(problem: AllocationProblem, number: int) -> list[tuple[int, .
 
 
 def add_shared_counters(model: Model) -> None:
-    """`consumesCounters` and `sharedCounters`: what the devices taken draw stays within what is left (3.10, rule 55).
+    """`consumesCounters` and `sharedCounters`: what the devices taken draw stays within what is left.
 
-    A shareable device pays once, however many requests share it (rule 60); admin access pays too (rule 61).
+    Rule: docs/semantics.md 3.10.1. A shareable device pays once, however many requests share it
+    (docs/semantics.md 3.10.6); admin access pays too (docs/semantics.md 3.10.7).
     """
     for counter, left in model.problem.counters:
         groups = [(n, group) for n, group in enumerate(model.problem.groups) if model.takes(n)]
@@ -132,10 +138,11 @@ def add_device_limit(model: Model) -> None:
 
 
 def add_node_selectors(model: Model) -> None:
-    """`nodeSelector` of several terms: only after a device of the claim that ties it to the node (dra-semantics 3.12).
+    """`nodeSelector` of several terms: only after a device of the claim that ties it to the node.
 
-    kube-scheduler goes through a claim's devices, writes `allocation.nodeSelector` from the first that ties it to the
-    node, and gives up the pod at one of several terms before that. Where such devices are, each is a group of its own.
+    Rule: docs/semantics.md 3.12. kube-scheduler goes through a claim's devices, writes `allocation.nodeSelector` from
+    the first that ties it to the node, and gives up the pod at one of several terms before that. Where such devices
+    are, each is a group of its own.
     """
     problem = model.problem
     for (ask, number), variable in model.take.items():

@@ -1,4 +1,4 @@
-"""Shared counters of partitionable devices: who draws on what, and what is left (dra-semantics 3.10)."""
+"""Shared counters of partitionable devices: who draws on what, and what is left (docs/semantics.md 3.10)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def consumption(device: Device, position: int) -> Draws:
 
 
 def left_of(cluster: Cluster, pools: Sequence[Pool], held: AllocatedDevices) -> dict[Counter, int]:
-    """Return what is left of every counter of some pools, in 1/NANO (rules 55 to 57)."""
+    """Return what is left of every counter of some pools, in 1/NANO (docs/semantics.md 3.10.1 to 3.10.3)."""
     return {
         (position, *counter): amount
         for position, pool in enumerate(pools)
@@ -68,7 +68,7 @@ def counter_books(
     """Return the counters of a node's pools with what is held; `shared` are shareable devices that have paid already.
 
     `claims` is the number of claims that draw on them at once. A pool of which any counter is over-committed bars all
-    its devices that have to pay (rule 58).
+    its devices that have to pay (docs/semantics.md 3.10.4).
     """
     counted = counted_pools(pools)
     if not counted:

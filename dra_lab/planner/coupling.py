@@ -63,7 +63,7 @@ def _looked_at(scan: Scan) -> Iterator[str]:
 def coupled_pools(scan: Scan) -> Mapping[tuple[str, str], tuple[str, ...]]:
     """Return (driver, pool) whose shared counters devices of more than one node draw on, with these nodes, sorted.
 
-    Counters belong to a pool, wherever its devices are (dra-semantics 3.10, rule 55): what one node's partition draws
+    Counters belong to a pool, wherever its devices are (docs/semantics.md 3.10.1): what one node's partition draws
     is gone for the partitions of the others, though no device is seen twice.
     """
     seen: dict[tuple[str, str], list[str]] = defaultdict(list)

@@ -27,7 +27,7 @@ def is_hidden(gates: Gates, device: Device) -> bool:
 def device_use(gates: Gates, ask: Ask, device: Device) -> Amounts | None:
     """Return what `capacity.requests` take of a device by key, by its `requestPolicy`; None where it cannot serve them.
 
-    A dedicated device is asked too, as a filter (dra-semantics 3.11, rules 64 to 66).
+    A dedicated device is asked too, as a filter (docs/semantics.md 3.11.1 to 3.11.4).
     """
     if not (gates.consumable_capacity and (ask.capacity or device.capacity)):
         return {}
@@ -36,7 +36,10 @@ def device_use(gates: Gates, ask: Ask, device: Device) -> Amounts | None:
 
 
 def is_tolerated(cluster: Cluster, release: KubernetesRelease, ask: Ask, item: PoolDevice) -> bool:
-    """Say whether `tolerations` of a request stand all `taints[]` of a device and of DeviceTaintRules (3.8)."""
+    """Say whether `tolerations` of a request stand all `taints[]` of a device and of DeviceTaintRules.
+
+    Rule: docs/semantics.md 3.8.
+    """
     # An empty key or effect matches all, Exists any value, Equal (or "") the same value
     taints = cluster.taints_of(item.id, item.device, rules=release.enabled("DRADeviceTaintRules"))
     return all(

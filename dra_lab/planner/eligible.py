@@ -26,8 +26,9 @@ class AskEligibility:
     """One ask on one node.
 
     `stages` maps every device that was looked at to the first test that it fails (FREE: none); `uses` holds what the
-    ask would take of each shareable device; `listed` are the devices of an ask for All (dra-semantics 3.6), `errors`
-    those on which a selector fails at run time, with the message; `blocked` says why the ask cannot be served here.
+    ask would take of each shareable device; `listed` are the devices of an ask for All (docs/semantics.md 3.6),
+    `errors` those on which a selector fails at run time, with the message; `blocked` says why the ask cannot be served
+    here.
     """
 
     ask: Ask
@@ -102,7 +103,10 @@ class Rules:
 
     @property
     def lists(self) -> bool:
-        """Say whether list-typed attributes count in links: the gate, as meant, also where 1.36 forgets it (3.9 M8)."""
+        """Say whether list-typed attributes count in links: the gate, as meant, also where 1.36 forgets it.
+
+        Rule: docs/semantics.md 3.9.12.
+        """
         return self.release.enabled(LIST_ATTRIBUTES)
 
     @cached_property
@@ -144,8 +148,9 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
 def _all_or_none(found: tuple[AskEligibility, ...], pools: Sequence[Pool]) -> tuple[AskEligibility, ...]:
     """Block every alternative to an ask for all devices that cannot be told: a broken pool, a failing selector.
 
-    kube-scheduler then gives up the pod before any search, also for an alternative that it would never reach (3.4 S7
-    and S8, rule 35). The other requests can be served by themselves, and are not what is in the way.
+    kube-scheduler then gives up the pod before any search, also for an alternative that it would never reach
+    (docs/semantics.md 3.4.7, 3.4.8, 3.6.9). The other requests can be served by themselves, and are not what is in the
+    way.
     """
     every = [part for part in found if part.ask.all_devices and part.blocked]
     if not every:
@@ -242,14 +247,18 @@ def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state:
 
 
 def _listed(rules: Rules, ask: Ask, state: _State, stages: Mapping[DeviceID, Stage]) -> tuple[DeviceID, ...]:
-    """Return what `allocationMode` All takes: what matches, less (to 1.36) what lacks capacity now (rule 31)."""
+    """Return what `allocationMode` All takes: what matches, less (to 1.36) what lacks capacity now.
+
+    Rule: docs/semantics.md 3.6.5.
+    """
     newer = not rules.gates.defects
     found = []
     for item in state.devices:
         if stages[item.id] < Stage.TAINT:
             continue
         use = device_use(rules.gates, ask, item.device)
-        # The list knows nothing of exclusive use: such a device stays in it and makes the request fail (rule 27).
+        # The list knows nothing of exclusive use: such a device stays in it and makes the request fail
+        # (docs/semantics.md 3.6.1).
         left = {key: parse_quantity(c.value) for key, c in item.device.capacity.items()} if newer else {}
         left = left or dict(state.remaining.get(item.id, {}))
         if use is not None and all(amount <= left[key] for key, amount in use.items() if key in left):
@@ -258,7 +267,10 @@ def _listed(rules: Rules, ask: Ask, state: _State, stages: Mapping[DeviceID, Sta
 
 
 def _gate(rules: Rules, ask: Ask) -> str:
-    """Return why a gate that is off refuses `capacity`, `adminAccess` or `firstAvailable` (3.4), or ""."""
+    """Return why a gate that is off refuses `capacity`, `adminAccess` or `firstAvailable`, or "".
+
+    Rule: docs/semantics.md 3.4.
+    """
     if ask.capacity and not rules.release.enabled("DRAConsumableCapacity"):
         return f"it asks for capacity, which Kubernetes {rules.release} does not serve (DRAConsumableCapacity is off)"
     exactly = rules.sketch.request(ask.request).exactly

@@ -30,9 +30,9 @@ EXTENDED = "extended-resources"
 def class_of_resource(cluster: Cluster, name: str) -> DeviceClass | None:
     """Return the DeviceClass that serves an extended resource, None where none does.
 
-    A name of `IMPLICIT` names its class (dra-semantics 1.10, rule 19), which may be a documented one that the cluster
+    A name of `IMPLICIT` names its class (docs/semantics.md 1.10.3), which may be a documented one that the cluster
     lacks. For any other name only classes of the cluster count: without them, a device plugin serves it. Of several
-    classes with one `spec.extendedResourceName` the newest counts, then the first by name (rule 18).
+    classes with one `spec.extendedResourceName` the newest counts, then the first by name (docs/semantics.md 1.10.2).
     """
     if name.startswith(IMPLICIT):
         return with_documented_classes(cluster).class_by_name.get(name.removeprefix(IMPLICIT))
@@ -46,8 +46,8 @@ def extended_claim(pod: Pod, cluster: Cluster, release: KubernetesRelease) -> Re
     One request `container-I-request-N` for each container and resource, resources sorted by name, with the class and
     the amount as count; containers are numbered with the init containers first. Sidecars (init containers that restart
     always) count in full; of the others only what is more than the pod takes later is asked for, once, the largest
-    (dra-semantics 1.16). Without the gate DRAExtendedResource there is none. Raises InputError for an amount that is
-    no whole number.
+    (docs/semantics.md 1.16). Without the gate DRAExtendedResource there is none. Raises InputError for an amount that
+    is no whole number.
     """
     if not release.enabled("DRAExtendedResource"):
         return None
@@ -106,7 +106,8 @@ def _whole(name: str, amount: str | float) -> int:
 def served_by_plugin(pod: Pod, cluster: Cluster) -> frozenset[str]:
     """Return the nodes on which a device plugin serves a resource of the pod that a class would serve elsewhere.
 
-    A node whose `status.allocatable` has more than nothing of the name takes the device plugin's path (rule 17).
+    A node whose `status.allocatable` has more than nothing of the name takes the device plugin's path
+    (docs/semantics.md 1.16.1).
     """
     containers = (*pod.spec.init_containers, *pod.spec.containers)
     names = {name for container in containers for name in _of_container(container, cluster)}

@@ -178,7 +178,10 @@ class _Tables:
         return tuple(sorted(used))
 
     def _has_left(self, ask: Ask, device: Device, taken: Mapping[str, Fraction]) -> bool:
-        """Say whether a device that has the capacity has it beside the shares that others hold (3.11, rules 66, 71)."""
+        """Say whether a device that has the capacity has it beside the shares that others hold.
+
+        Rules: docs/semantics.md 3.11.4, 3.11.9.
+        """
         if not self._rules.gates.consumable_capacity:
             return False
         use = device_use(self._rules.gates, ask, device) or {}

@@ -100,7 +100,7 @@ class Together(LinkRows):
             for value in values:
                 if value not in used:
                     used[value] = model.integer("used", f"{name} at {value[1]}", 1)
-            # Any value of a list may be the common one (M7).
+            # Any value of a list may be the common one (docs/semantics.md 3.9.11).
             model.require(variable <= variable.upBound * total(used[value] for value in values), "together", name)
         if len(used) > 1:
             model.require(total(used.values()) <= 1 + (len(used) - 1) * broken, "together", name)

@@ -9,7 +9,7 @@ from dra_lab.model.sketch import How, Link
 from dra_lab.topology.locality import Locality, level_number, level_value, shared_value
 
 PlaceValue = tuple[str, str | int]
-"""A value at a place with its type, because 1, True and "1" are three values (dra-semantics 3.9 M4)."""
+"""A value at a place with its type, because 1, True and "1" are three values (docs/semantics.md 3.9.8)."""
 
 Values = tuple[PlaceValue, ...]
 """All values of a device at a place, sorted; () where it has none."""
@@ -26,8 +26,9 @@ def typed(value: str | int | None) -> PlaceValue | None:
 def place_values(locality: Locality, link: Link, device: Device, *, lists: bool) -> Values:
     """Return the values of a device at a link's place.
 
-    `lists` is the gate DRAListTypeAttributes: a list then has all its values (3.9 M7, D4). Without it, a list equals
-    nothing, and `distinctAttribute` takes it for equal to every other list (M6).
+    `lists` is the gate DRAListTypeAttributes: a list then has all its values (docs/semantics.md 3.9.11, 3.9.17).
+    Without it, a list equals nothing, and `distinctAttribute` takes it for equal to every other list
+    (docs/semantics.md 3.9.10, 3.9.23).
     """
     if link.is_level:
         return _at_level(locality, link, device, lists=lists)
@@ -54,9 +55,10 @@ def _at_level(locality: Locality, link: Link, device: Device, *, lists: bool) ->
 
 
 def _empty_root(locality: Locality, link: Link, device: Device) -> Values:
-    """Return an empty text that is published as PCIe root, where a constraint demands one root: equal to itself (M3).
+    """Return an empty text that is published as PCIe root, where a constraint demands one root: equal to itself.
 
-    It is no place that anybody knows; kube-scheduler takes it for one, and the demand is kube-scheduler's.
+    Rule: docs/semantics.md 3.9.7. It is no place that anybody knows; kube-scheduler takes it for one, and the demand is
+    kube-scheduler's.
     """
     if not (link.must and link.how is How.TOGETHER and link.where == "pcieRoot"):
         return ()

@@ -111,7 +111,7 @@ def unknown_root_findings(scan: Scan, node_name: str, placements: Sequence[Place
 
 
 def binding_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
-    """Yield a note for chosen devices with `bindingConditions` (dra-semantics 3.12, rule 76)."""
+    """Yield a note for chosen devices with `bindingConditions` (docs/semantics.md 3.12.2)."""
     devices = scan.devices(node_name)
     bound = [device for device in dict.fromkeys(p.device for p in placements) if devices[device].binding_conditions]
     if bound:

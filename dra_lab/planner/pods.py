@@ -56,7 +56,7 @@ class PodClaims:
         return join_sketches(self.claims, "pod")
 
     def allowed(self, cluster: Cluster) -> frozenset[str] | None:
-        """Return the nodes on which the pod may run, None for all (`allocation.nodeSelector`, dra-semantics 3.1)."""
+        """Return the nodes on which the pod may run, None for all (docs/semantics.md 3.1.3)."""
         selectors = [c.status.allocation.node_selector for c in self.allocated if c.status.allocation]
         ties = [selector for selector in selectors if selector is not None]
         if not ties and self.nodes is None:

@@ -117,7 +117,7 @@ def build_problem(
     """Reduce one node to its problem; `drop` names links that are left out (to explain a misfit).
 
     A device without a value at the place of a must-link cannot serve the asks that the link covers; an ask for All that
-    lists such a device cannot be served at all (dra-semantics 3.6).
+    lists such a device cannot be served at all (docs/semantics.md 3.6).
     """
     links = tuple(link for link in sketch.links if link.name not in drop)
     all_asks = tuple(part.ask for part in eligible.asks)

@@ -161,7 +161,7 @@ class Remembered:
         """Return the states of the nodes on which the same is in use as at the latest whole look.
 
         Every node that sees a pool in which anything changed counts as changed; pools of one name are taken as one, as
-        they may share counters (dra-semantics rule 62).
+        they may share counters (docs/semantics.md 3.10.8).
         """
         differing = self.held.differing(held) if self.states else set()
         if not differing:

@@ -29,7 +29,7 @@ from dra_lab.scheduler.result import allocation_result
 from dra_lab.topology.locality import localities
 
 INTENDED = "1.37"
-"""The release whose rules are the intended ones: the known defects of 1.36.2 are gone (dra-semantics 5.3)."""
+"""The release whose rules are the intended ones: the known defects of 1.36.2 are gone (docs/semantics.md 5.2)."""
 
 _GATES_OF_1_36 = {"DRADeviceTaintRules": False, "DRAFractionalCapacityRange": False, LIST_ATTRIBUTES: False}
 _FEWEST_RANKS = ("alternatives",)
@@ -92,7 +92,7 @@ def allocations(
 ) -> tuple[AllocationResult, ...]:
     """Return what a solution writes into `status.allocation` of every claim.
 
-    Raises AttemptAborted for a device whose node selector has more than one term (dra-semantics 3.12).
+    Raises AttemptAborted for a device whose node selector has more than one term (docs/semantics.md 3.12).
     """
     gates = rules.gates
     pools = pools_of(rules.cluster, found.node, gates)

@@ -91,7 +91,10 @@ class Others:
 
     @property
     def endless(self) -> bool:
-        """Say whether a replica may take nothing away: shares of devices without capacity have no end (rule 68)."""
+        """Say whether a replica may take nothing away: shares of devices without capacity have no end.
+
+        Rule: docs/semantics.md 3.11.6.
+        """
         return self.before[1] >= _NO_LIMIT
 
     @cached_property
@@ -158,7 +161,7 @@ class Others:
 def _meaning_all_of(before: NodeEligibility, after: NodeEligibility) -> NodeEligibility:
     """Return what is eligible `after` something was taken, requests for all devices meaning those of `before`.
 
-    To 1.36 such a request means what has capacity at that moment (dra-semantics 3.6, rule 31): by itself it would ask
+    To 1.36 such a request means what has capacity at that moment (docs/semantics.md 3.6.5): by itself it would ask
     for less the more is taken, and a plan would seem to make room for others.
     """
     parts = []
@@ -253,7 +256,7 @@ def _cost(problem: AllocationProblem, ask: int) -> int:
     """Return how many replicas a device that serves an ask can cost at most.
 
     An unshared device serves one replica. Of a shared one, those make room for an amount that take the least of it; who
-    takes nothing of a capacity is in nobody's way (rule 64).
+    takes nothing of a capacity is in nobody's way (docs/semantics.md 3.11.1).
     """
     found = 0
     for group in (group for group in problem.groups if ask in group.asks):

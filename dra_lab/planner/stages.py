@@ -24,7 +24,8 @@ class Stage(IntEnum):
 class Tie(IntEnum):
     """What ties a claim that takes a device to nodes: the node itself, one selector or none, a selector of many terms.
 
-    kube-scheduler gives up the pod when it meets a device with many terms before one that ties to the node (3.12).
+    kube-scheduler gives up the pod when it meets a device with many terms before one that ties to the node
+    (docs/semantics.md 3.12).
     """
 
     SELECTOR = 0
@@ -33,7 +34,10 @@ class Tie(IntEnum):
 
 
 def tie_of(item: PoolDevice) -> Tie:
-    """Return what ties a claim that takes a device to nodes: `nodeName`, `bindsToNode`, `nodeSelector` (rule 77)."""
+    """Return what ties a claim that takes a device to nodes: `nodeName`, `bindsToNode`, `nodeSelector`.
+
+    Rule: docs/semantics.md 3.12.3.
+    """
     own = item.device if item.slice.spec.per_device_node_selection else item.slice.spec
     if own.node_name is not None or item.device.binds_to_node:
         return Tie.NODE
@@ -47,7 +51,7 @@ def why_not_all(
     errors: Sequence[tuple[DeviceID, str, str]],
     pools: Sequence[Pool],
 ) -> str:
-    """Return why an ask with `allocationMode` All cannot be served (dra-semantics 3.6), "" where nothing is known.
+    """Return why an ask with `allocationMode` All cannot be served (docs/semantics.md 3.6), "" where nothing is known.
 
     `listed` are the devices that All means, `errors` those on which a selector fails.
     """

@@ -70,15 +70,16 @@ class Model:
         for variable in mine:
             self.require(variable <= seen, "seen", str(number))
         self.require(seen <= total(mine), "seen", str(number))
-        # Shares pay with the first of them, a device that is not shareable each time it is taken (rules 60, 61).
+        # Shares pay with the first of them, a device that is not shareable each time it is taken
+        # (docs/semantics.md 3.10.6, 3.10.7).
         self.paid[number] = seen if self.problem.groups[number].shareable else total(mine)
 
     @cached_property
     def payers(self) -> list[dict[int, Expression]]:
         """Return who pays shared counters at once: how often each group is paid, for each that has to find room.
 
-        What `adminAccess` takes allocates nothing (dra-semantics 3.14): of several pods each pays for that beside what
-        all take to keep, and no other pod does.
+        What `adminAccess` takes allocates nothing (docs/semantics.md 3.14): of several pods each pays for that beside
+        what all take to keep, and no other pod does.
         """
         problem = self.problem
         admin = {ask for ask in self.chosen if problem.asks[ask].admin_access}

@@ -55,7 +55,7 @@ class NodeView:
     cluster: Cluster
 
     def lookup(self, index: int, name: str) -> DeviceAttribute | None:
-        """Return the attribute of a full name of a candidate, or None (rule 50)."""
+        """Return the attribute of a full name of a candidate, or None (docs/semantics.md 3.9.3)."""
         candidate = self.candidates[index]
         return candidate.device.lookup(name, candidate.driver)
 
@@ -76,7 +76,10 @@ def pools_of(cluster: Cluster, node_name: str, gates: Gates) -> tuple[Pool, ...]
 
 
 def held_devices(cluster: Cluster, gates: Gates, *, ignore: bool = False) -> AllocatedDevices:
-    """Return what claims hold, nothing with `ignore`; with the capacity gate off shares are exclusive (rule 72)."""
+    """Return what claims hold, nothing with `ignore`; with the capacity gate off shares are exclusive.
+
+    Rule: docs/semantics.md 3.11.10.
+    """
     if ignore:
         return AllocatedDevices()
     held = cluster.allocated

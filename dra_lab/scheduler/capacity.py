@@ -1,4 +1,4 @@
-"""Capacity requests and consumable capacity (KEP-5075; dra-semantics 3.11): what a request takes of a device."""
+"""Capacity requests and consumable capacity (KEP-5075; docs/semantics.md 3.11): what a request takes of a device."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ def capacity_use(
 ) -> Amounts | None:
     """Return what a request takes of every capacity of a device, or None when the device cannot serve it.
 
-    `requests` are the amounts asked for; keys are compared literally, a key that the device lacks rules it out (rules
-    64, 65). `fractional` is the gate DRAFractionalCapacityRange; 1.37 (without `defects`) refuses negative requests.
+    `requests` are the amounts asked for; keys are compared literally, a key that the device lacks rules it out
+    (docs/semantics.md 3.11.1, 3.11.3). `fractional` is the gate DRAFractionalCapacityRange; 1.37 (without `defects`)
+    refuses negative requests.
     """
     if any(key not in device.capacity for key in requests):
         return None

@@ -1,4 +1,4 @@
-"""matchAttribute and distinctAttribute, with the memory that the allocator keeps of them (dra-semantics 3.9)."""
+"""matchAttribute and distinctAttribute, with the memory that the allocator keeps of them (docs/semantics.md 3.9)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def build_constraint(
 
 
 def covers_request(constraint: DeviceConstraint, request: str, subrequest: str) -> bool:
-    """Say whether a constraint applies to a request or to one of its alternatives (rule 48)."""
+    """Say whether a constraint applies to a request or to one of its alternatives (docs/semantics.md 3.9.1)."""
     names = constraint.requests
     return not names or request in names or (bool(subrequest) and f"{request}/{subrequest}" in names)
 
@@ -87,7 +87,10 @@ def _key(attribute: DeviceAttribute | None) -> Key | None:
 
 
 class _Match:
-    """All devices have the attribute with the same type and value; a list is accepted as the first device only (M6)."""
+    """All devices have the attribute with the same type and value; a list is accepted as the first device only.
+
+    Rule: docs/semantics.md 3.9.10.
+    """
 
     __slots__ = ("_count", "_value", "attribute", "keys")
 
@@ -119,7 +122,7 @@ class _Match:
 
 
 class _MatchList:
-    """The values of all devices have an element in common; a scalar is a list of one (M7)."""
+    """The values of all devices have an element in common; a scalar is a list of one (docs/semantics.md 3.9.11)."""
 
     __slots__ = ("_count", "_defects", "_saved", "_type", "_values", "attribute", "keys")
 
@@ -165,7 +168,7 @@ class _Distinct:
     """No two devices share a value.
 
     Up to 1.36 the memory holds one value a request, the most recent one, and loses it when a device of the request is
-    taken back (D5); from 1.37 all devices are compared.
+    taken back (docs/semantics.md 3.9.18); from 1.37 all devices are compared.
     """
 
     __slots__ = ("_count", "_defects", "_latest", "_lists", "_seen", "attribute", "keys")

@@ -1,4 +1,4 @@
-"""Shared counters of partitionable devices (KEP-4815; dra-semantics 3.10)."""
+"""Shared counters of partitionable devices (KEP-4815; docs/semantics.md 3.10)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Counters:
     """What is left of the shared counters of every pool, and what this attempt has booked; amounts in 1/NANO.
 
     `defects` (1.36) keys the books by the pool's name alone, so that two drivers with equal pool names share them; the
-    caller decides whether to give back what a rejected candidate booked (rule 62).
+    caller decides whether to give back what a rejected candidate booked (docs/semantics.md 3.10.8).
     """
 
     def __init__(self, view: NodeView, *, defects: bool) -> None:
@@ -31,7 +31,10 @@ class Counters:
         self._uses: dict[int, list[tuple[_Counter, int]]] = {}
 
     def book(self, candidate: Candidate) -> bool:
-        """Book what a device consumes, or say no when a counter would be overdrawn or one of its pool is (rule 58)."""
+        """Book what a device consumes, or say no when a counter would be overdrawn or one of its pool is.
+
+        Rule: docs/semantics.md 3.10.4.
+        """
         left = self._books(candidate)
         uses = self._consumption(candidate)
         for counter, amount in uses:
@@ -68,9 +71,10 @@ class Counters:
 
 
 def counters_left(cluster: Cluster, pool: Pool, held: AllocatedDevices) -> dict[_Counter, int]:
-    """Return what is left of a pool's counters, by (set, counter); below zero when over-committed (rules 55 to 57).
+    """Return what is left of a pool's counters, by (set, counter); below zero when over-committed.
 
-    Held devices count wherever they are published, also in slices that are not for this node: counters are pool-wide.
+    Rules: docs/semantics.md 3.10.1 to 3.10.3. Held devices count wherever they are published, also in slices that are
+    not for this node: counters are pool-wide.
     """
     left = {
         (counter_set.name, name): nano(counter.value)

@@ -65,7 +65,7 @@ def first_fit(
     """Return what kube-scheduler takes for the unallocated claims of one pod on a node, in the claims' order.
 
     The search is the structured allocator's: pools by (driver, name), slices by name, devices in list order, lazy CEL,
-    full backtracking (dra-semantics 3). `time_limit` is in seconds of our own time, `search_limit` in seconds that
+    full backtracking (docs/semantics.md 3). `time_limit` is in seconds of our own time, `search_limit` in seconds that
     kube-scheduler needs (`Verdict.seconds`); at a limit the verdict is STOPPED, never NONE.
     `ignore_allocated` asks what would be taken if nothing were in use. `trace` is the number of rejections to keep.
     Raises InputError for an unknown node, QuantityError for a broken amount, UnsupportedFeature for rules of alpha

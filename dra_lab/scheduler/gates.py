@@ -16,10 +16,11 @@ class Gates:
 
     `list_attributes` says whether constraints compare lists, `list_selectors` whether selectors see them.
     `skip_groups` passes over devices with compatibilityGroups, as 1.37 does while the gate of these is off.
-    `defects` is True up to 1.36: counters leak while backtracking and are keyed by pool name alone (rule 62),
-    `distinctAttribute` remembers one device a request (3.9 D5), list intersections are not restored (rule 54),
-    All drops devices without remaining capacity (rule 31) and keeps what it noted of one that turns out full,
-    configurations are repeated (rule 99); rules of dra-semantics 3, see also 5.3.
+    `defects` is True up to 1.36: counters leak while backtracking and are keyed by pool name alone
+    (docs/semantics.md 3.10.8), `distinctAttribute` remembers one device a request (docs/semantics.md 3.9.18), list
+    intersections are not restored (docs/semantics.md 3.9.22), All drops devices without remaining capacity
+    (docs/semantics.md 3.6.5) and keeps what it noted of one that turns out full, configurations are repeated
+    (docs/semantics.md 3.16.3); see docs/semantics.md 3, 5.2.
     """
 
     prioritized_list: bool
@@ -39,8 +40,8 @@ class Gates:
 def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None) -> Gates:
     """Return the gates that a release's scheduler hands to its allocator.
 
-    Up to 1.36 the scheduler never passes DRAListTypeAttributes on (dra-semantics 3.9 M8); `list_attributes` overrides
-    this for verdicts of the allocator alone.
+    Up to 1.36 the scheduler never passes DRAListTypeAttributes on (docs/semantics.md 3.9.12); `list_attributes`
+    overrides this for verdicts of the allocator alone.
     """
     defects = RELEASES.index(release.version) <= RELEASES.index(RECORDED_RELEASE)
     lists = release.matches_lists if list_attributes is None else list_attributes

@@ -1,4 +1,7 @@
-"""Which candidates a request accepts, whatever else is taken: class, selectors, node, capacity (C2 to C6, C10)."""
+"""Which candidates a request accepts, whatever else is taken: class, selectors, node, capacity.
+
+Rules: docs/semantics.md 3.5.2 to 3.5.6, 3.5.10.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ COMPLEX = 5
 
 
 class Judge:
-    """Judges every candidate once for every need, and only when the search comes to it (rules 24, 25)."""
+    """Judges every candidate once for every need, and only when the search comes to it.
+
+    Rules: docs/semantics.md 3.5.17, 3.5.18.
+    """
 
     def __init__(self, view: NodeView, gates: Gates, trace: Trace) -> None:
         """Judge the candidates of one node."""
@@ -31,14 +37,17 @@ class Judge:
         self._trace = trace
 
     def judge(self, need: Need, index: int) -> int:
-        """Return the verdict on a candidate. Raises AttemptAborted when a selector fails on it (rule 23)."""
+        """Return the verdict on a candidate. Raises AttemptAborted when a selector fails on it.
+
+        Rules: docs/semantics.md 3.5.3, 3.5.4.
+        """
         verdict = need.verdicts[index]
         if not verdict:
             verdict = need.verdicts[index] = self._judge(need, self._candidates[index])
         return verdict
 
     def list_all(self, need: Need) -> None:
-        """Fix the devices that allocationMode All takes (rules 27, 31, 35).
+        """Fix the devices that allocationMode All takes (docs/semantics.md 3.6.1, 3.6.5, 3.6.9).
 
         Raises AttemptAborted for a pool that is incomplete or invalid, whatever its driver, and for failing selectors.
         """

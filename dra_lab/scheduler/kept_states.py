@@ -91,7 +91,10 @@ def _carried(cluster: Cluster, key: tuple[str, str], gates: Gates) -> Kept[Any] 
 
 
 def _nodes_of(known: dict[str, set[str]], cluster: Cluster, gates: Gates, pools: set[str]) -> set[str]:
-    """Return the nodes that see a pool of these names; pools of one name may share their books (rule 62)."""
+    """Return the nodes that see a pool of these names; pools of one name may share their books.
+
+    Rule: docs/semantics.md 3.10.8.
+    """
     if not known:
         found: dict[str, set[str]] = {}
         for name in cluster.node_names:

@@ -13,7 +13,7 @@ _COST_EVERY = 10_000_000
 
 
 class AttemptAborted(DraLabError):
-    """kube-scheduler gives up the whole attempt of the pod (dra-semantics 3.13); caught at this room's door."""
+    """kube-scheduler gives up the whole attempt of the pod (docs/semantics.md 3.13); caught at this room's door."""
 
 
 class SearchStopped(DraLabError):

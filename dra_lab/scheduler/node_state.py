@@ -188,7 +188,7 @@ class NodeStates:
         if not pool.counter_sets:
             return head
         left = counters_left(self._cluster, pool, self._held)
-        # up to 1.36 pools of one name share their books (rule 62)
+        # up to 1.36 pools of one name share their books (docs/semantics.md 3.10.8)
         namesake = next(number for number, other in enumerate(pools) if other.name == pool.name)
         return (head, namesake, tuple(sorted(left.items())))
 

@@ -1,4 +1,7 @@
-"""Placing one candidate for a request, and taking it back: the tests that depend on what is taken (C7 to C12)."""
+"""Placing one candidate for a request, and taking it back: the tests that depend on what is taken.
+
+Rules: docs/semantics.md 3.5.7 to 3.5.12.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ class Books:
         self.results: tuple[list[Taken], ...] = tuple([] for _ in range(claims))
 
     def in_use(self, need: Need, index: int) -> bool:
-        """Say whether a candidate is taken: by anybody, or for admin access by the same claim in this attempt (C1)."""
+        """Say whether a candidate is taken: by anybody, or for admin access by the same claim in this attempt.
+
+        Rule: docs/semantics.md 3.5.1.
+        """
         if need.admin_access:
             return bool(self.taken_by[index] >> need.claim & 1)
         candidate = self.candidates[index]
@@ -59,7 +65,7 @@ class Books:
     def place(self, need: Need, index: int, verdict: int) -> bool:
         """Place a judged candidate, or say that it cannot be placed now.
 
-        Raises AttemptAborted where a constraint turns down a device of an All request (rule 29).
+        Raises AttemptAborted where a constraint turns down a device of an All request (docs/semantics.md 3.6.3).
         """
         candidate = self.candidates[index]
         if verdict == COMPLEX and not self._place_complex(need, candidate):
@@ -139,11 +145,11 @@ class Books:
             constraint.remove(need.request, candidate.index)
 
     def _pays(self, candidate: Candidate) -> bool:
-        # a shareable device pays its counters once, with its first share (rule 60)
+        # a shareable device pays its counters once, with its first share (docs/semantics.md 3.10.6)
         return not (candidate.shareable and (candidate.shared or self._shares[candidate.index]))
 
     def _undo_counters(self, candidate: Candidate) -> None:
-        # up to 1.36 what a rejected or undone candidate booked stays booked (rule 62)
+        # up to 1.36 what a rejected or undone candidate booked stays booked (docs/semantics.md 3.10.8)
         if not candidate.counted or not self._pays(candidate):
             return
         if self._gates.defects:

@@ -1,4 +1,4 @@
-"""The set-up of an attempt: what every request needs, checked before any search (dra-semantics 3.4, S1 to S9)."""
+"""The set-up of an attempt: what every request needs, checked before any search (docs/semantics.md 3.4.1 to 3.4.9)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ class ClaimNeeds:
 def claim_needs(index: int, claim: ResourceClaim, view: NodeView, gates: Gates) -> ClaimNeeds:
     """Return what a claim needs on a node, its requests checked and its selectors compiled.
 
-    Raises AttemptAborted where the allocator gives up (S1 to S6) and CelCompileError for a selector.
+    Raises AttemptAborted where the allocator gives up (docs/semantics.md 3.4.1 to 3.4.6) and CelCompileError for a
+    selector.
     """
     requests = []
     for request in claim.spec.devices.requests:
@@ -92,7 +93,7 @@ def claim_needs(index: int, claim: ResourceClaim, view: NodeView, gates: Gates) 
 
 
 def check_size(needs: ClaimNeeds) -> None:
-    """Raise AttemptAborted when even the smallest alternatives exceed 32 devices (S9)."""
+    """Raise AttemptAborted when even the smallest alternatives exceed 32 devices (docs/semantics.md 3.4.9)."""
     least = sum(min(need.count for need in request) for request in needs.requests)
     if least > MAX_DEVICES:
         raise AttemptAborted(

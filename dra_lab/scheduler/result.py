@@ -1,4 +1,4 @@
-"""What the allocator writes into `status.allocation` (dra-semantics 3.12 rule 77, 3.16)."""
+"""What the allocator writes into `status.allocation` (docs/semantics.md 3.12.3, 3.16)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,10 @@ def _toleration(toleration: DeviceToleration) -> dict[str, object]:
 
 
 def _config(needs: ClaimNeeds, picked: Sequence[Need], gates: Gates) -> tuple[dict[str, object], ...]:
-    """Class configurations once a class in order of first use, then those of the claim that apply (rules 98, 99)."""
+    """Class configurations once a class in order of first use, then those of the claim that apply.
+
+    Rules: docs/semantics.md 3.16.2, 3.16.3.
+    """
     entries: list[dict[str, object]] = []
     by_class: dict[str, list[Need]] = {}
     for need in picked:
@@ -100,7 +103,10 @@ def _entry(
 
 
 def _node_selector(needs: ClaimNeeds, taken: Sequence[Taken], node: str) -> NodeSelector | None:
-    """Restrict the claim to the node for any node-local device, else AND all requirements of the devices (rule 77)."""
+    """Restrict the claim to the node for any node-local device, else AND all requirements of the devices.
+
+    Rule: docs/semantics.md 3.12.3.
+    """
     fields: dict[NodeSelectorRequirement, NodeSelectorRequirement] = {}
     labels: dict[NodeSelectorRequirement, NodeSelectorRequirement] = {}
     for part in taken:

@@ -1,4 +1,4 @@
-"""The depth-first search for devices; the first complete assignment wins (dra-semantics 3.5 to 3.7)."""
+"""The depth-first search for devices; the first complete assignment wins (docs/semantics.md 3.5 to 3.7)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ REMEMBER_AFTER = 2_000
 
 @dataclass(slots=True, eq=False)
 class _ClaimFrame:
-    """Begins a claim after the first; an overflow inside counts as "no" for the claim before it (rule 41)."""
+    """Begins a claim after the first; an overflow inside counts as "no" for the claim before it.
+
+    Rule: docs/semantics.md 3.7.6.
+    """
 
 
 @dataclass(slots=True, eq=False)

@@ -1,7 +1,7 @@
 """How long kube-scheduler needs to search one node, estimated from what it looks at.
 
 The filter of kube-scheduler stops after 10 s on one node, and from 1.36 this ends the pod's whole attempt
-(dra-semantics 3.13). The time of a candidate depends on the claim, so a number of candidates is no limit.
+(docs/semantics.md 3.13). The time of a candidate depends on the claim, so a number of candidates is no limit.
 
 The costs below are an upper envelope of measured times of the Go allocator of 1.36.2, in nanoseconds. The sources are:
 

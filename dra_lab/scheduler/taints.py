@@ -1,4 +1,4 @@
-"""Taints and tolerations of devices (KEP-5055; dra-semantics 3.8)."""
+"""Taints and tolerations of devices (KEP-5055; docs/semantics.md 3.8)."""
 
 from __future__ import annotations
 

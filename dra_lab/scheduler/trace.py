@@ -9,7 +9,7 @@ from dra_lab.model.names import DeviceID
 
 
 class Check(StrEnum):
-    """The tests that a candidate goes through, in the allocator's order (dra-semantics 3.5, C1 to C12)."""
+    """The tests that a candidate goes through, in the allocator's order (docs/semantics.md 3.5.1 to 3.5.12)."""
 
     IN_USE = "in-use"
     GATE = "gate"

@@ -115,7 +115,7 @@ def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
 def skipped_devices(cluster: Cluster, node_name: str) -> tuple[SkippedDevice, ...]:
     """Return the devices of a node's own slices whose pool kube-scheduler skips because it is incomplete or invalid.
 
-    Only the pool's newest generation; a device that is published twice is there once. Rule: dra-semantics 3.2.
+    Only the pool's newest generation; a device that is published twice is there once. Rule: docs/semantics.md 3.2.
     """
     return _skipped(cluster, node_name, gather_pools(cluster, node_name))
 
@@ -212,7 +212,7 @@ def _seen(cluster: Cluster, node_name: str) -> list[PoolDevice | SkippedDevice]:
     pools = gather_pools(cluster, node_name)
     seen: list[PoolDevice | SkippedDevice] = list(devices_on(pools))
     if cluster.counter_slices:
-        # From 1.37 counters of other nodes are not seen, and no longer hide a pool (dra-semantics 3.2 G3).
+        # From 1.37 counters of other nodes are not seen, and no longer hide a pool (docs/semantics.md 3.2.3).
         seen.extend(devices_on(gather_pools(cluster, node_name, counters_everywhere=False)))
     if not all(pool.complete and not pool.invalid for pool in pools):
         seen.extend(_skipped(cluster, node_name, pools))

@@ -72,7 +72,7 @@ def test_requests_without_links_stay_as_drawn_with_their_defaults_written_out():
 
 
 def test_all_has_no_count():
-    """The API server refuses a count beside All (dra-semantics 1.11)."""
+    """The API server refuses a count beside All (docs/semantics.md 1.11)."""
     exactly = compiled(request("gpu", GPU, 0, everything=True)).spec.devices.requests[0].exactly
     assert (exactly.allocation_mode, exactly.count) == ("All", 0)
 
@@ -104,7 +104,7 @@ def test_counts_that_do_not_divide_are_told_with_the_nearest_that_do():
 
 
 def test_apart_is_numbered_up_to_1_36_because_only_the_last_device_of_a_request_is_compared():
-    """dra-semantics D5; from 1.37 all devices of a request are compared, and the count can stay."""
+    """docs/semantics.md 3.9.18; from 1.37 all devices of a request are compared, and the count can stay."""
     apart = link("gpu", where="numaNode", how=How.APART)
     assert constraints(compiled(request("gpu", GPU, 2), links=[apart])) == [(f"distinct {NUMA}", "gpu-0", "gpu-1")]
     assert constraints(compiled(request("gpu", GPU, 2), links=[apart], release=R137)) == [(f"distinct {NUMA}", "gpu")]
@@ -209,7 +209,7 @@ def test_a_must_on_a_drawn_alternative_names_all_that_it_became():
 
 
 def test_more_preferences_than_alternatives_allow_are_given_up_with_a_finding():
-    """A request has eight alternatives at most (dra-semantics 2.2)."""
+    """A request has eight alternatives at most (docs/semantics.md 2.2)."""
     links = [link("gpu", "nic", must=False, name=f"l{n}", where=("pcieRoot", "numaNode")[n % 2]) for n in range(9)]
     claim = compiled(request("gpu", GPU), request("nic", NIC), links=links)
     assert len(claim.spec.devices.requests[0].first_available) <= 8
@@ -232,7 +232,7 @@ def test_a_link_that_no_common_attribute_can_write_names_both_sides():
 
 
 def test_all_is_never_inside_a_preference():
-    """A constraint that All violates aborts the pod, also inside firstAvailable (dra-semantics 3.6, rule 29)."""
+    """A constraint that All violates aborts the pod, also inside firstAvailable (docs/semantics.md 3.6.3)."""
     everything = request("nic", NIC, 0, everything=True)
     claim = compiled(request("gpu", GPU), everything, links=[link("gpu", "nic", must=False)])
     assert constraints(claim) == []

@@ -57,7 +57,10 @@ def allocated(found, compiled, release=R136):
 
 
 def test_first_fit_takes_two_shares_of_one_device_for_two_requests():
-    """This is why: without the constraint kube-scheduler gives both parts the first device (3.11 rule 67)."""
+    """This is why: without the constraint kube-scheduler gives both parts the first device.
+
+    Rule: docs/semantics.md 3.11.5.
+    """
     found = on_nodes([shared("a"), shared("b")])
     compiled = written(found)
     assert distinct(compiled) == []
@@ -95,7 +98,10 @@ def test_more_than_half_of_every_device_needs_nothing(cores):
 
 
 def test_a_must_that_tells_them_apart_is_enough():
-    """The drawn constraint refuses one device to two parts: its value is not different from itself (3.9 D6)."""
+    """The drawn constraint refuses one device to two parts: its value is not different from itself.
+
+    Rule: docs/semantics.md 3.9.19.
+    """
     must = Link(name="l", requests=("c",), where=NUMA, how=How.APART)
     compiled = written(on_nodes([shared("a", 0), shared("b", 1)]), link=must)
     assert distinct(compiled) == [NUMA]

@@ -50,7 +50,7 @@ def test_distinct_attribute_becomes_apart():
 
 
 def test_with_both_attributes_only_the_first_counts():
-    """The allocator applies matchAttribute alone (dra-semantics 1.13)."""
+    """The allocator applies matchAttribute alone (docs/semantics.md 1.13)."""
     constraint = DeviceConstraint(requests=("a",), match_attribute=TAG, distinct_attribute=ROOT)
     (link,) = sketch_of(spec(request("a"), constraints=[constraint]), "claim").links
     assert link.how is How.TOGETHER

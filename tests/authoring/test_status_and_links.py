@@ -96,7 +96,7 @@ def test_a_level_is_written_with_another_common_name_where_that_covers_more_devi
 
 
 def test_names_with_values_of_different_types_are_no_choice():
-    """Int 1 and string "1" never match (dra-semantics 3.9, M4)."""
+    """Int 1 and string "1" never match (docs/semantics.md 3.9.8)."""
     other = device("a", {ROOT: 5})
     assert chosen(two_kinds(other), "pcieRoot").name == ""
 
@@ -106,7 +106,7 @@ def test_devices_that_lack_the_attribute_are_counted():
 
 
 def test_a_list_counts_only_with_its_gate_and_never_before_1_37():
-    """The scheduler of 1.36 never passes the gate on (dra-semantics 3.9, M8)."""
+    """The scheduler of 1.36 never passes the gate on (docs/semantics.md 3.9.12)."""
     listed = device("a", {})
     listed = type(listed)(name="a", attributes={ROOT: DeviceAttribute(strings=("pci0000:00",))})
     on = two_kinds(listed)

@@ -48,7 +48,7 @@ def matching(release="1.36", devices=(), **gates):
     ],
 )
 def test_a_device_stops_at_the_first_selector_that_refuses_or_fails(selectors, driver, stage):
-    """Class selectors guard those of the request, and an earlier one guards a later one (dra-semantics 4.2)."""
+    """Class selectors guard those of the request, and an earlier one guards a later one (docs/semantics.md 4.2)."""
     match = matching().match(ask(*selectors), driver, DEVICE)
     assert match.stage == stage
     assert bool(match) is (stage == "match")

@@ -19,7 +19,7 @@ OLDEST = [
 
 @pytest.mark.parametrize(("rule", "expression", "release"), OLDEST, ids=[case[0] for case in OLDEST])
 def test_the_oldest_release_that_takes_a_selector(rule, expression, release):
-    """dra-semantics 4.3 with rule 18: a new selector is checked in the environment of the release before."""
+    """docs/semantics.md 4.3.1: a new selector is checked in the environment of the release before."""
     assert needs_release(expression) == release, rule
 
 

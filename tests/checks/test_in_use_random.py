@@ -1,6 +1,7 @@
 """What is in use, on random worlds: audit, unused claims and health against a second reading of the rules.
 
-The second reading is written from dra-semantics 3.14, KEP-4680 and the API's documentation, in sets and plain loops.
+The second reading is written from docs/semantics.md 3.14, KEP-4680 and the API's documentation, in sets and plain
+loops.
 """
 
 from __future__ import annotations

@@ -48,7 +48,10 @@ def test_each_pod_goes_where_it_is_served_worst_or_has_the_best_score(worst):
 
 
 def test_the_score_of_a_claim_is_its_own():
-    """Two claims of a pod may name requests alike; each counts the alternative that it has (rule 93)."""
+    """Two claims of a pod may name requests alike; each counts the alternative that it has.
+
+    Rule: docs/semantics.md 3.15.1.
+    """
 
     def way(name, kind):
         test = DeviceSelector(cel=CELDeviceSelector(expression=f'device.attributes["gpu.nvidia.com"].sort == "{kind}"'))

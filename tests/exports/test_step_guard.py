@@ -203,7 +203,10 @@ def test_devices_that_serve_several_requests_have_a_bound_of_their_own():
 
 
 def test_pools_that_another_release_gathers_otherwise_have_no_bound():
-    """In 1.36 this pool of two nodes is incomplete and offers nothing; in 1.37 each node sees a whole one (G3)."""
+    """In 1.36 this pool of two nodes is incomplete and offers nothing; in 1.37 each node sees a whole one.
+
+    Rule: docs/semantics.md 3.2.3.
+    """
     pools = (in_one_pool(counted(part(f"{node}-gpu", memory=1), memory=8), node) for node in ("n1", "n2"))
     on = cluster(*(piece for pool in pools for piece in pool), classes=CLASSES)
     sketch = ClaimSketch(name="c", requests=(request("one", GPU, 1),))

@@ -78,7 +78,7 @@ def test_several_shares_of_a_container_are_of_different_devices(tmp_path):
 
 
 def test_more_than_two_shares_are_requests_of_their_own(tmp_path):
-    """kube-scheduler 1.36 compares a device with the last one of a request only (dra-semantics 3.9, D5)."""
+    """kube-scheduler 1.36 compares a device with the last one of a request only (docs/semantics.md 3.9.18)."""
     devices = _claim(_migrated(tmp_path, _pod({**SHARE, "nvidia.com/gpu": 3})))
     assert [request["exactly"]["count"] for request in devices["requests"]] == [1, 1, 1]
     assert devices["constraints"][0]["requests"] == [request["name"] for request in devices["requests"]]

@@ -1,4 +1,4 @@
-"""In 1.36 every node sees the counters of all others (dra-semantics 3.2 G3); only what they change there is kept."""
+"""In 1.36 every node sees the counters of all others (docs/semantics.md 3.2.3); only what they change there is kept."""
 
 import pytest
 from msgspec.structs import replace

@@ -27,7 +27,10 @@ def one_or_all(*texts: str) -> DeviceRequest:
 
 
 def test_a_pool_that_is_not_whole_keeps_the_pod_away():
-    """The devices of all are listed before any search: the alternative before it is never tried (3.4 S7)."""
+    """The devices of all are listed before any search: the alternative before it is never tried.
+
+    Rule: docs/semantics.md 3.4.7.
+    """
     slices = [a_slice(GPU, gpu(0), node=name) for name in ("n1", "n2")]
     cluster = node(*slices, a_slice("other.example", gpu(0), count=2))
     plan = planned(cluster, one_or_all())
@@ -46,7 +49,7 @@ def test_only_the_request_for_all_is_named():
 
 
 def test_a_selector_that_fails_keeps_the_pod_away():
-    """It is evaluated on every device when the list is made (3.4 S8)."""
+    """It is evaluated on every device when the list is made (docs/semantics.md 3.4.8)."""
     assert not planned(node(a_slice(GPU, gpu(0))), one_or_all(FAILS)).fits
 
 

@@ -119,7 +119,10 @@ def left(found: Device, *, amount: int, taken: int) -> dict[str, int]:
 )
 @pytest.mark.parametrize("shareable", [True, None])
 def test_capacity_that_others_hold_is_in_use_and_what_never_was_there_is_missing(amount, counts, shareable):
-    """Of 8 cores another claim has 5: 3 are left; whether it is still shared does not matter (3.11, rule 71)."""
+    """Of 8 cores another claim has 5: 3 are left; whether it is still shared does not matter.
+
+    Rule: docs/semantics.md 3.11.9.
+    """
     capacity = {"cores": DeviceCapacity(value=8)}
     found = Device(name="d", capacity=capacity, allow_multiple_allocations=shareable)
     assert left(found, amount=amount, taken=5) == counts

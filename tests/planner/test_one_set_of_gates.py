@@ -80,7 +80,7 @@ def test_planner_and_first_fit_assume_the_same_gates(release, sketch):
     """Where devices publish lists, kube-scheduler allocates exactly when the planner says that the claim fits."""
     plan = make_plan(CPUS, sketch, release=release)
     planned, allocated = outcome(plan)
-    # the scheduler of 1.36 forgets the gate in constraints (dra-semantics 3.9 M8), and the plan says so
+    # the scheduler of 1.36 forgets the gate in constraints (docs/semantics.md 3.9.12), and the plan says so
     forgotten = any(finding.rule == "first-fit-fails" for finding in plan.findings) and release.version == "1.36"
     assert planned == (allocated or forgotten)
 

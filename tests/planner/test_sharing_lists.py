@@ -41,20 +41,20 @@ def linked(found: Cluster, count: int, how: How, release: KubernetesRelease = LI
 
 
 def test_lists_need_one_common_value():
-    """Lists stay together when one value is in all of them; pair by pair is not enough (3.9 M7)."""
+    """Lists stay together when one value is in all of them; pair by pair is not enough (docs/semantics.md 3.9.11)."""
     assert linked(tagged(("a", "b"), ("b", "c"), "b"), 3, How.TOGETHER).fits
     assert not linked(tagged(("a", "b"), ("b", "c"), ("c", "a")), 3, How.TOGETHER).fits
     assert linked(tagged(("a", "b"), ("b", "c"), ("c", "a")), 2, How.TOGETHER).fits
 
 
 def test_lists_apart_share_no_value():
-    """Lists are apart when no two of them have a value in common (3.9 D4)."""
+    """Lists are apart when no two of them have a value in common (docs/semantics.md 3.9.17)."""
     assert linked(tagged(("a", "b"), ("c",), "d"), 3, How.APART).fits
     assert not linked(tagged(("a", "b"), ("b", "c")), 2, How.APART).fits
 
 
 def test_text_and_version_differ():
-    """A text and a version that read alike are two values (3.9 M4)."""
+    """A text and a version that read alike are two values (docs/semantics.md 3.9.8)."""
     own = [DeviceAttribute(string="1.0.0"), DeviceAttribute(version="1.0.0")]
     found = node(a_slice(GPU, *(Device(name=f"g{n}", attributes={TAG: a}) for n, a in enumerate(own))))
     assert not linked(found, 2, How.TOGETHER).fits
@@ -62,7 +62,10 @@ def test_text_and_version_differ():
 
 
 def test_list_without_the_gate():
-    """Without the gate a list equals nothing: one device alone keeps the link, two never do (3.9 M6)."""
+    """Without the gate a list equals nothing: one device alone keeps the link, two never do.
+
+    Rule: docs/semantics.md 3.9.10.
+    """
     found = tagged(("a",), ("a",))
     found = changed(found, classes=tuple(replace(c, spec=replace(c.spec, selectors=())) for c in found.classes))
     off = KubernetesRelease("1.36", {"DRAListTypeAttributes": False})
@@ -72,7 +75,10 @@ def test_list_without_the_gate():
 
 
 def test_lists_where_kube_scheduler_forgets_them():
-    """1.36 accepts lists and does not compare them (3.9 M8): the plan fits and says that kube-scheduler fails."""
+    """1.36 accepts lists and does not compare them: the plan fits and says that kube-scheduler fails.
+
+    Rule: docs/semantics.md 3.9.12.
+    """
     plan = linked(tagged(("a", "b"), ("b",)), 2, How.TOGETHER, KubernetesRelease("1.36", dict(LISTS.gates)))
     assert plan.fits
     assert plan.first_fit is not None
@@ -84,7 +90,10 @@ def test_lists_where_kube_scheduler_forgets_them():
 
 
 def test_admin_access_takes_what_is_held():
-    """A request with adminAccess may take a device in use, and no device twice in one claim (3.5 C1)."""
+    """A request with adminAccess may take a device in use, and no device twice in one claim.
+
+    Rule: docs/semantics.md 3.5.1.
+    """
     found = node(a_slice(GPU, Device(name="a")), claims=(held(DeviceID(GPU, "n1", "a")),))
     assert not planned(found, ask("x")).fits
     assert names(planned(found, ask("x", admin_access=True))) == ["a"]
@@ -92,7 +101,7 @@ def test_admin_access_takes_what_is_held():
 
 
 def test_all_with_admin_access():
-    """All with adminAccess takes devices in use as well (rule 32)."""
+    """All with adminAccess takes devices in use as well (docs/semantics.md 3.6.6)."""
     found = node(a_slice(GPU, Device(name="a"), Device(name="b")), claims=(held(DeviceID(GPU, "n1", "a")),))
     exactly = ExactDeviceRequest(device_class_name=GPU, allocation_mode=ALL)
     assert not planned(found, DeviceRequest(name="x", exactly=exactly)).fits

@@ -109,7 +109,10 @@ def test_device_whose_shares_are_held_has_paid():
 
 
 def test_overdrawn_counter_bars_the_pool():
-    """One counter below zero bars all devices of the pool that draw on counters, and no others (rule 58)."""
+    """One counter below zero bars all devices of the pool that draw on counters, and no others.
+
+    Rule: docs/semantics.md 3.10.4.
+    """
     devices = (part("held", fast=2), part("a", slow=1), part("plain"))
     claim = held(DeviceID(GPU, "n1", "held"))
     found = node(*counted(*devices, fast=1, slow=4), claims=(claim,))
@@ -118,13 +121,13 @@ def test_overdrawn_counter_bars_the_pool():
 
 
 def test_devices_that_are_gone_draw_nothing():
-    """A held device that is no longer published has no counters (rule 56)."""
+    """A held device that is no longer published has no counters (docs/semantics.md 3.10.2)."""
     claim = held(DeviceID(GPU, "n1", "gone"))
     assert planned(node(*counted(part("a", memory=5), memory=5), claims=(claim,)), ask("x")).fits
 
 
 def test_pools_of_two_drivers_are_apart():
-    """Two drivers with pools of one name have counters of their own (rule 62)."""
+    """Two drivers with pools of one name have counters of their own (docs/semantics.md 3.10.8)."""
     slices = (*counted(part("a", memory=5), memory=5), *counted(part("b", memory=5), driver=NIC, memory=5))
     assert planned(node(*slices), ask("x"), ask("y", NIC)).fits
 
@@ -182,7 +185,10 @@ def test_rounded_shares_add_up():
 
 
 def test_policy_of_a_dedicated_device_is_a_filter():
-    """On a device that is not shared the policy only decides whether it can serve the request (rule 66)."""
+    """On a device that is not shared the policy only decides whether it can serve the request.
+
+    Rule: docs/semantics.md 3.11.4.
+    """
     found = ruled(CapacityRequestPolicy(default=4, valid_values=(4,)), shareable=False)
     assert planned(found, ask("x", CPU, capacity=amounts(cores=3))).fits
     assert not planned(found, ask("x", CPU, capacity=amounts(cores=5))).fits

@@ -102,7 +102,7 @@ def test_strict_schema(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_slice_limits(name: str) -> None:
-    """Slices keep the API server's limits on devices, counter sets and node selection (dra-semantics 2.1)."""
+    """Slices keep the API server's limits on devices, counter sets and node selection (docs/semantics.md 2.1)."""
     for item in read(name, "resourceslices.yaml"):
         spec = item["spec"]
         found = spec.get("devices", ())

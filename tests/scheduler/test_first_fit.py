@@ -46,7 +46,7 @@ def pool(name: str, *devices, driver: str = GPUS, count: int = 1) -> ResourceSli
 
 
 def test_pools_are_tried_in_byte_order_of_their_names():
-    """Pool p10 comes before pool p2 (dra-semantics 8, case 28)."""
+    """Pool p10 comes before pool p2 (docs/semantics.md 3.3.6)."""
     verdict = run([pool("p2", device("second")), pool("p10", device("first"))], a_claim(request("r")))
     assert taken(verdict) == [("r", "first")]
 
@@ -59,13 +59,16 @@ def test_the_first_solution_is_taken_after_backtracking():
 
 
 def test_a_selector_that_fails_behind_the_device_taken_is_never_evaluated():
-    """Selectors are evaluated lazily: success although the second device lacks the attribute (case 6)."""
+    """Selectors are evaluated lazily: success although the second device lacks the attribute.
+
+    Rule: docs/semantics.md 3.5.18.
+    """
     slices = [a_slice(GPUS, device("gpu-0", {"x": 1}), device("gpu-1"))]
     assert taken(run(slices, a_claim(request("r", "gpu", 1, f'device.attributes["{GPUS}"].x == 1'))))
 
 
 def test_a_selector_that_fails_on_a_candidate_gives_up_the_pod():
-    """A CEL error on an evaluated device is an error and not a "no" (dra-semantics 3.5, C3)."""
+    """A CEL error on an evaluated device is an error and not a "no" (docs/semantics.md 3.5.3)."""
     slices = [a_slice(GPUS, device("gpu-0"), device("gpu-1", {"x": 1}))]
     verdict = run(slices, a_claim(request("r", "gpu", 1, f'device.attributes["{GPUS}"].x == 1')))
     assert verdict.status is FirstFitStatus.ERROR
@@ -73,7 +76,7 @@ def test_a_selector_that_fails_on_a_candidate_gives_up_the_pod():
 
 
 def test_a_device_in_use_is_not_evaluated():
-    """The in-use test comes before the selectors (case 7)."""
+    """The in-use test comes before the selectors (docs/semantics.md 3.5.1)."""
     slices = [a_slice(GPUS, device("gpu-0"), device("gpu-1", {"x": 1}))]
     claim = a_claim(request("r", "gpu", 1, f'device.attributes["{GPUS}"].x == 1'))
     assert taken(run(slices, claim, held=[holding(f"{GPUS}/n1/gpu-0")])) == [("r", "gpu-1")]
@@ -88,7 +91,7 @@ def test_ignore_allocated_sees_an_idle_node():
 
 
 def test_admin_access_takes_a_device_in_use():
-    """Admin access looks only at what the same claim took in this attempt (case 34)."""
+    """Admin access looks only at what the same claim took in this attempt (docs/semantics.md 3.5.1)."""
     claim = a_claim(request("r", admin_access=True))
     verdict = run([gpus("a")], claim, held=[holding(f"{GPUS}/n1/gpu-0")])
     assert taken(verdict) == [("r", "gpu-0")]
@@ -110,31 +113,31 @@ def test_all_takes_every_matching_device():
 
 
 def test_all_of_nothing_does_not_fit():
-    """All with no matching device is a "no" (case 20)."""
+    """All with no matching device is a "no" (docs/semantics.md 3.6.4)."""
     assert run([gpus("a")], a_claim(request("r", "nic", everything=True))).status is FirstFitStatus.NONE
 
 
 def test_all_gives_up_the_pod_for_an_incomplete_pool_of_another_driver():
-    """The completeness of every pool is checked before selectors (case 21)."""
+    """The completeness of every pool is checked before selectors (docs/semantics.md 3.6.9)."""
     verdict = run([gpus("a"), a_slice("dra.net", nic("nic-0"), count=2)], a_claim(request("r", everything=True)))
     assert verdict.status is FirstFitStatus.ERROR
     assert "dra.net/n1" in verdict.message
 
 
 def test_all_gives_up_the_pod_when_a_constraint_is_violated():
-    """Even with an alternative that would fit (case 22)."""
+    """Even with an alternative that would fit (docs/semantics.md 3.6.3)."""
     either = one_of("r", alternative("all", everything=True), alternative("one", count=1))
     verdict = run([gpus("a", "b")], a_claim(either, constraints=[match("r")]))
     assert verdict.status is FirstFitStatus.ERROR
 
 
 def test_a_count_skips_an_incomplete_pool():
-    """ExactCount sees no devices of an incomplete pool (case 23)."""
+    """ExactCount sees no devices of an incomplete pool (docs/semantics.md 3.2.15)."""
     assert run([a_slice(GPUS, gpu(0), count=2)], a_claim(request("r"))).status is FirstFitStatus.NONE
 
 
 def test_an_invalid_pool_is_named_when_nothing_fits():
-    """A device name that is there twice makes the pool invalid (case 26)."""
+    """A device name that is there twice makes the pool invalid (docs/semantics.md 3.2.12)."""
     verdict = run([a_slice(GPUS, gpu(0), gpu(0))], a_claim(request("r")))
     assert verdict.status is FirstFitStatus.NONE
     assert "invalid resource pools" in verdict.message
@@ -142,14 +145,14 @@ def test_an_invalid_pool_is_named_when_nothing_fits():
 
 @pytest.mark.parametrize(("first", "second", "fits"), [(1, 1, True), (1, "1", False), (1, 2, False)])
 def test_match_compares_type_and_value(first, second, fits):
-    """An int and a string never match (case 12)."""
+    """An int and a string never match (docs/semantics.md 3.9.8)."""
     slices = [a_slice(GPUS, device("gpu-0", {NUMA: first}), device("gpu-1", {NUMA: second}))]
     verdict = run(slices, a_claim(request("r", count=2), constraints=[match("r", on=NUMA)]))
     assert (verdict.status is FirstFitStatus.ALLOCATED) is fits
 
 
 def test_match_refuses_a_single_device_without_the_attribute():
-    """A missing attribute never matches, even alone (case 13)."""
+    """A missing attribute never matches, even alone (docs/semantics.md 3.9.5)."""
     assert run([gpus("")], a_claim(request("r"), constraints=[match("r")])).status is FirstFitStatus.NONE
 
 
@@ -161,7 +164,7 @@ def test_a_bare_key_belongs_to_the_domain_of_its_driver():
 
 
 def test_distinct_remembers_the_latest_device_only_up_to_1_36():
-    """Values 1, 2, 1 pass in 1.36 (a defect, D5) and not in 1.37 (case 15)."""
+    """Values 1, 2, 1 pass in 1.36 (a defect) and not in 1.37 (docs/semantics.md 3.9.18)."""
     slices = [a_slice(GPUS, *(device(f"gpu-{index}", {NUMA: numa}) for index, numa in enumerate((1, 2, 1))))]
     claim = a_claim(request("r", count=3), constraints=[DeviceConstraint(distinct_attribute=NUMA)])
     assert run(slices, claim).status is FirstFitStatus.ALLOCATED
@@ -175,7 +178,10 @@ def test_only_the_recorded_release_is_recorded():
 
 
 def test_list_attributes_reach_the_allocator_only_from_1_37():
-    """With the gate on, 1.36 still refuses the second list (M8); 1.37 intersects (M7)."""
+    """With the gate on, 1.36 still refuses the second list; 1.37 intersects.
+
+    Rules: docs/semantics.md 3.9.12, 3.9.11.
+    """
     lists = [DeviceAttribute(ints=(0, 1)), DeviceAttribute(ints=(1, 2))]
     parts = [Device(name=f"gpu-{index}", attributes={NUMA: a}) for index, a in enumerate(lists)]
     claim = a_claim(request("r", "any", 2), constraints=[match("r", on=NUMA)])
@@ -186,19 +192,22 @@ def test_list_attributes_reach_the_allocator_only_from_1_37():
 
 
 def test_a_later_alternative_leaves_devices_to_a_later_request():
-    """Two GPUs, alternatives of two and one, and another request of one: the second alternative (case 31)."""
+    """Two GPUs, alternatives of two and one, and another request of one: the second alternative.
+
+    Rule: docs/semantics.md 3.7.1.
+    """
     either = one_of("a", alternative("two", count=2), alternative("one", count=1))
     assert taken(run([gpus("a", "b")], a_claim(either, request("b")))) == [("a/one", "gpu-0"), ("b", "gpu-1")]
 
 
 def test_an_alternative_above_32_devices_is_passed_over():
-    """Alternatives of 500 and 1 give the second (case 32)."""
+    """Alternatives of 500 and 1 give the second (docs/semantics.md 3.7.6)."""
     either = one_of("a", alternative("x", count=500), alternative("y", count=1))
     assert taken(run([gpus("a")], a_claim(either))) == [("a/y", "gpu-0")]
 
 
 def test_more_than_32_devices_give_up_the_pod():
-    """The API server accepts count 33, the scheduler does not (case 3)."""
+    """The API server accepts count 33, the scheduler does not (docs/semantics.md 3.4.9)."""
     verdict = run([gpus("a")], a_claim(request("r", count=33)))
     assert verdict.status is FirstFitStatus.ERROR
     assert "32" in verdict.message
@@ -215,7 +224,7 @@ def test_a_preference_written_as_alternatives_tries_every_aligned_pair_first():
 
 @pytest.mark.parametrize(("effect", "fits"), [("NoSchedule", False), ("NoExecute", False), ("None", True)])
 def test_a_taint_keeps_claims_away(effect, fits):
-    """NoSchedule and NoExecute block, other effects do not (dra-semantics 1.9)."""
+    """NoSchedule and NoExecute block, other effects do not (docs/semantics.md 1.9)."""
     slices = [a_slice(GPUS, device("gpu-0", taints=(DeviceTaint(key="k", effect=effect),)))]
     assert (run(slices, a_claim(request("r"))).allocations is not None) is fits
 
@@ -285,7 +294,7 @@ def test_depth_of_the_search_is_not_limited_by_python():
 
 
 def test_binding_conditions_come_last():
-    """A pool with a device that has binding conditions is tried after all others (case 29)."""
+    """A pool with a device that has binding conditions is tried after all others (docs/semantics.md 3.3.2)."""
     conditions = {"binding_conditions": ("ready",), "binding_failure_conditions": ("failed",)}
     slices = [pool("a", device("late", **conditions)), pool("b", device("early"))]
     assert taken(run(slices, a_claim(request("r")))) == [("r", "early")]

@@ -48,7 +48,7 @@ def shareable(name: str = "gpu-0", value: str = "10", policy: CapacityRequestPol
 
 
 def test_the_first_user_without_a_request_takes_all_of_a_capacity_without_policy():
-    """The second claim gets nothing (dra-semantics 8, case 36)."""
+    """The second claim gets nothing (docs/semantics.md 3.11.7)."""
     verdict = run([a_slice(GPUS, shareable())], a_claim(request("r"), name="a"), a_claim(request("r"), name="b"))
     assert verdict.status is FirstFitStatus.NONE
 
@@ -73,7 +73,10 @@ def test_what_other_shares_consume_is_subtracted():
 
 @pytest.mark.parametrize(("asked", "use"), [("3", 3), ("4", 5), ("6", None), ("500m", 1)])
 def test_a_range_rounds_up_and_refuses(asked, use):
-    """Minimum 1, step 2, maximum 5: 3 stays, 4 becomes 5, 6 is refused, less becomes the minimum (case 37)."""
+    """Minimum 1, step 2, maximum 5: 3 stays, 4 becomes 5, 6 is refused, less becomes the minimum.
+
+    Rule: docs/semantics.md 3.11.2.
+    """
     found = capacity_use(shareable(policy=RANGE), {"memory": asked})
     assert (found and found["memory"] / NANO) == use
 
@@ -86,13 +89,16 @@ def test_valid_values_round_up_to_the_next_one():
 
 
 def test_a_capacity_key_is_compared_literally():
-    """`driver/memory` does not find a bare `memory`; the device is skipped and nothing fails (rule 65)."""
+    """`driver/memory` does not find a bare `memory`; the device is skipped and nothing fails.
+
+    Rule: docs/semantics.md 3.11.3.
+    """
     verdict = run([a_slice(GPUS, shareable())], a_claim(request("r", capacity={f"{GPUS}/memory": "1"})))
     assert verdict.status is FirstFitStatus.NONE
 
 
 def test_a_capacity_request_filters_dedicated_devices():
-    """A device with less than is asked for is passed over (rule 66)."""
+    """A device with less than is asked for is passed over (docs/semantics.md 3.11.4)."""
     small, large = (
         device(name, capacity={"memory": DeviceCapacity(value=value)}) for name, value in (("a", "40Gi"), ("b", "80Gi"))
     )
@@ -101,13 +107,13 @@ def test_a_capacity_request_filters_dedicated_devices():
 
 
 def test_an_exclusive_holder_keeps_a_device_that_became_shareable():
-    """A result without shareID is exclusive (rule 71)."""
+    """A result without shareID is exclusive (docs/semantics.md 3.11.9)."""
     verdict = run([a_slice(GPUS, shareable())], a_claim(request("r")), held=[holding(f"{GPUS}/n1/gpu-0")])
     assert verdict.status is FirstFitStatus.NONE
 
 
 def test_all_drops_devices_without_enough_left_up_to_1_36():
-    """1.36 takes the others; 1.37 says that not all can be had (rule 31)."""
+    """1.36 takes the others; 1.37 says that not all can be had (docs/semantics.md 3.6.5)."""
     slices = [a_slice(GPUS, shareable("full"), shareable("free"))]
     held = [holding(f"{GPUS}/n1/full", share_id="s", consumed_capacity={"memory": "8"})]
     claim = a_claim(request("r", everything=True, capacity={"memory": "4"}))
@@ -147,7 +153,10 @@ def test_held_partitions_consume_counters():
 
 
 def test_counters_of_a_rejected_candidate_stay_booked_up_to_1_36():
-    """A tainted partition books its counters before the taint rejects it; 1.37 gives them back (rule 62)."""
+    """A tainted partition books its counters before the taint rejects it; 1.37 gives them back.
+
+    Rule: docs/semantics.md 3.10.8.
+    """
     taint = (DeviceTaint(key="k", effect="NoSchedule"),)
     slices = card(counted("p0", "4", taints=taint), counted("p1", "4"))
     claim = a_claim(request("r"))
@@ -156,7 +165,10 @@ def test_counters_of_a_rejected_candidate_stay_booked_up_to_1_36():
 
 
 def test_devices_without_counters_ignore_an_overdrawn_pool():
-    """An over-committed counter rejects every partition of the pool, and only those (rules 58, 59)."""
+    """An over-committed counter rejects every partition of the pool, and only those.
+
+    Rules: docs/semantics.md 3.10.4, 3.10.5.
+    """
     slices = card(counted("p0", "4"), counted("p1", "1"), device("plain"), have="3")
     verdict = run(slices, a_claim(request("r")), held=[holding(f"{GPUS}/n1/p0")])
     assert taken(verdict) == [("r", "plain")]
@@ -189,7 +201,7 @@ def opaque(*requests: str) -> DeviceClaimConfiguration:
 
 @pytest.mark.parametrize(("release", "requests"), [(NOW, [["a", "b"], ["a", "b"]]), (NEXT, [None])])
 def test_a_configuration_for_two_requests_is_repeated_up_to_1_36(release, requests):
-    """1.36 appends it once a request; 1.37 once, without names where it covers all (rule 99)."""
+    """1.36 appends it once a request; 1.37 once, without names where it covers all (docs/semantics.md 3.16.3)."""
     claim = a_claim(request("a"), request("b"), config=[opaque("a", "b")])
     allocations = run([a_slice(GPUS, device("gpu-0"), device("gpu-1"))], claim, release=release).allocations
     assert allocations is not None
@@ -212,7 +224,10 @@ NODE = Node(metadata=ObjectMeta(name="n1", labels={"zone": "a"}))
 
 
 def test_the_result_is_bound_to_the_nodes_of_its_devices():
-    """A selector slice and an allNodes slice give the selector; a device of the node gives the node (case 39)."""
+    """A selector slice and an allNodes slice give the selector; a device of the node gives the node.
+
+    Rule: docs/semantics.md 3.12.3.
+    """
     fabric = [network_slice("p", "a"), network_slice("q")]
     two = run(fabric, a_claim(request("r", "any", 2)), nodes=[NODE]).allocations
     local = run([*fabric, a_slice(GPUS, device("gpu-0"))], a_claim(request("r", "any", 3)), nodes=[NODE]).allocations
@@ -225,6 +240,6 @@ def test_the_result_is_bound_to_the_nodes_of_its_devices():
 
 
 def test_a_node_selector_with_two_terms_gives_up_the_pod():
-    """The result can hold one term only (dra-semantics 3.13)."""
+    """The result can hold one term only (docs/semantics.md 3.12.3)."""
     verdict = run([network_slice("p", "a", "b")], a_claim(request("r", "any")), nodes=[NODE])
     assert verdict.status is FirstFitStatus.ERROR

@@ -32,7 +32,7 @@ class Counted:
         """Return a state with what is left of the counters on a node, less the devices that these keep away.
 
         One that takes more than is left does not fit, and none of a pool of which a counter is overdrawn does
-        (dra-semantics rule 58).
+        (docs/semantics.md 3.10.4).
         """
         left = left_of(scan.cluster, scan.views.view(name).counted, scan.rules.allocated)
         overdrawn = {position for (position, _, _), amount in left.items() if amount < 0}
