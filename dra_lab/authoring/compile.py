@@ -62,7 +62,7 @@ def compile_claim(
     links numbered requests with one constraint a group (and one that keeps the parts of a count on different devices
     where these can be shared); what the release or the drivers cannot say is left out and
     told by a Finding. Without `links` only counts and selectors are written. Raises SketchError for a drawing that is
-    inconsistent in itself. Rules: design 4, docs/semantics.md 1.11, 1.13, 1.21, 3.7, 3.9.
+    inconsistent in itself. Rules: docs/semantics.md 1.11, 1.13, 1.21, 3.7, 3.9.
     """
     check_sketch(sketch)
     expansion = expand(sketch, cluster, release)

@@ -184,7 +184,7 @@ def _nearest(count: int, groups: int) -> str:
 
 
 def _unpreferable(sketch: ClaimSketch, link: Link, choice: AttributeChoice) -> Iterator[Finding]:
-    """Yield why a preference cannot become alternatives though a must could be written (design 4)."""
+    """Yield why a preference cannot become alternatives though a must could be written."""
     order = [request.name for request in sketch.requests]
     head = min(link.requests, key=lambda end: order.index(split_request(end)[0]))
     if any(ask.admin_access for end in link.requests for ask in _asks_of(sketch, end)):

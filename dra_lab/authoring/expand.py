@@ -45,7 +45,7 @@ def expand(sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease | N
     NUMA node for it now says truly that it cannot be had. A request that no k helps stays as it is. What is in use
     does not matter here, so that the drawing means the same on a busy and on an idle cluster. Why the parts cannot
     land on one device: together they are larger than any. `release` decides which devices match; without it, the
-    cluster's own. Source: design 4, docs/semantics.md 3.11.3, 3.11.5.
+    cluster's own. Rules: docs/semantics.md 3.11.3, 3.11.5.
     """
     release = cluster.target_release(release)
     names = Names(request.name for request in sketch.requests)

@@ -55,7 +55,7 @@ def build_ladder(request: DeviceRequest, piece: Piece, softs: Iterable[Soft]) ->
     """Return a request with a rung for every set of preferences that it can keep, best first.
 
     For one preference the alternatives are `aligned` (or `apart`) and `any`. Tried by kube-scheduler in list order:
-    every device is tried for `aligned` with every partner before `any` is taken (design 4, docs/semantics.md 3.7.1).
+    every device is tried for `aligned` with every partner before `any` is taken (docs/semantics.md 3.7.1).
     Drawn alternatives stay the more important order. Where more than MOST_ALTERNATIVES were needed, preferences are
     given up one after the other from the last; where that is still too many, the last are left out with a Finding.
     """

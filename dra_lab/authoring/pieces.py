@@ -80,7 +80,7 @@ def cut(sketch: ClaimSketch, links: Iterable[Written], release: KubernetesReleas
     Requests stay as drawn where no link needs a cut. A pairwise link cuts at its groups; `distinctAttribute` up to
     1.36 compares one device of a request only, so its requests have a count of 1 there (docs/semantics.md 3.9.18); the
     partners of a preference have a count of 1, because after the fallback a constraint still binds them among
-    themselves (design 4). Groups of pairwise links are written one after the other, so that kube-scheduler finds out
+    themselves. Groups of pairwise links are written one after the other, so that kube-scheduler finds out
     early that a device has no partner: for 8 must-pairs on a node that is short of one NIC its search is 14 times
     shorter than with all GPUs first. Everything else keeps the order of the drawing.
     """

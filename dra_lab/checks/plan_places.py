@@ -77,7 +77,7 @@ def _most_groups(
 
 
 def goals_told(held: HeldPlan) -> Iterator[Finding]:
-    """The goals as design 5 defines them."""
+    """The goals of a plan are what its devices give."""
     if not held.plan.goals:
         return
     values = goal_values(held)

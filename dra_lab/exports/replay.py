@@ -72,7 +72,7 @@ def replay_findings(
     """Return what a compiled drawing would do to a pod while kube-scheduler looks for a node.
 
     From 1.36 a node on which the search takes 10 s aborts the whole attempt, and so does an error on any node, so
-    every node state is searched, also those where the claim does not fit (design 4). `time_limit` in seconds bounds
+    every node state is searched, also those where the claim does not fit. `time_limit` in seconds bounds
     all searches together; a Finding says how many states were not looked at. Raises Cancelled when `cancel` is set.
     """
     found = search_states(sketch, cluster, release, time_limit=time_limit, cancel=cancel)

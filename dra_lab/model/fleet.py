@@ -21,7 +21,7 @@ FLEET_GOALS: Mapping[str, str] = {
     **{name: words.of_fleet for name, words in GOAL_WORDS.items() if words.of_fleet},
     NODES: "nodes used",
 }
-"""The goals of a fleet, most important first, all minimised (design 5); each is a sum over the placed replicas."""
+"""The goals of a fleet, most important first, all minimised; each is a sum over the placed replicas."""
 
 
 @dataclass(frozen=True, slots=True, init=False)

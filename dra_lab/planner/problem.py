@@ -219,7 +219,7 @@ def _group(eligible: NodeEligibility, key: tuple[object, ...], devices: list[Dev
 def pairwise_share(counts: Sequence[int]) -> tuple[int, tuple[int, ...]] | None:
     """Return (groups, devices of each request in a group) of a pairwise link, None where the counts do not divide.
 
-    The smallest count is the number of groups; every other count must be a whole multiple of it (design 4).
+    The smallest count is the number of groups; every other count must be a whole multiple of it.
     """
     groups = min(counts)
     if groups < 1 or any(count % groups for count in counts):

@@ -20,7 +20,7 @@ DISTANCES: Mapping[str, str] = MappingProxyType(
 )
 """The distances from near to far, and what each says.
 
-They correspond to the letters of `nvidia-smi topo -m` (drivers-and-hardware B.1): one switch or root to PIX, PXB or
+They correspond to the letters of `nvidia-smi topo -m`: one switch or root to PIX, PXB or
 PHB, one NUMA node to NODE, everything farther to SYS.
 """
 

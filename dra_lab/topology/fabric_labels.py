@@ -113,7 +113,7 @@ _KNOWN = (
     FabricLabel("node.coreweave.cloud/rack", "rack", "CoreWeave", unique=False),
     FabricLabel("ds.coreweave.com/nvlink.domain", "nvlinkDomain", "CoreWeave"),
 )
-"""Sources: drivers-and-hardware D.4; the documentation of each writer (Topograph v1.0.0, CoreWeave "InfiniBand Labels",
+"""Sources: the documentation of each writer (Topograph v1.0.0, CoreWeave "InfiniBand Labels",
 oracle-quickstart/oci-hpc-oke "Node Labels")."""
 
 LABELS: Mapping[str, FabricLabel] = MappingProxyType({label.name: label for label in _KNOWN if not label.attribute})

@@ -91,7 +91,7 @@ def test_pairwise_is_numbered_requests_and_one_constraint_a_group_written_group_
 
 @pytest.mark.parametrize(("gpus", "nics"), [(4, 2), (2, 4)])
 def test_the_larger_side_of_a_pairwise_link_keeps_its_share_as_a_count(gpus, nics):
-    """2:1 on p4d, 1:4 on p5: a group is one of the smaller side and k of the larger (design 4)."""
+    """2:1 on p4d, 1:4 on p5: a group is one of the smaller side and k of the larger."""
     claim = compiled(request("gpu", GPU, gpus), request("nic", NIC, nics), links=[link("gpu", "nic", how=How.PAIRWISE)])
     assert counts(claim) == {"gpu-0": gpus // 2, "nic-0": nics // 2, "gpu-1": gpus // 2, "nic-1": nics // 2}
 
@@ -117,7 +117,7 @@ def test_apart_is_refused_before_1_36():
 
 
 def test_a_preference_is_alternatives_of_the_first_request_with_one_constraint_a_partner():
-    """The shape that was tried on the real scheduler (design 4): partners numbered, count 1, one constraint each."""
+    """The shape that was tried on the real scheduler: partners numbered, count 1, one constraint each."""
     claim = compiled(request("gpu", GPU), request("nic", NIC, 2), links=[link("gpu", "nic", must=False)])
     assert counts(claim) == {"gpu": {"aligned": 1, "any": 1}, "nic-0": 1, "nic-1": 1}
     assert constraints(claim) == [(ROOT, "gpu/aligned", "nic-0"), (ROOT, "gpu/aligned", "nic-1")]
@@ -148,7 +148,7 @@ def test_a_preference_to_be_apart_is_a_chain_in_which_each_differs_from_every_la
 
 
 def test_three_links_on_one_request_compose():
-    """GPU pairwise NIC at the root, NIC together CPU at the NUMA node, GPUs together (the shape of design 4)."""
+    """GPU pairwise NIC at the root, NIC together CPU at the NUMA node, GPUs together."""
     links = [
         link("gpu", "nic", how=How.PAIRWISE, name="pairs"),
         link("nic", "cpu", where="numaNode", name="near"),
@@ -193,7 +193,7 @@ def test_two_preferences_of_one_request_are_four_rungs_best_first():
 
 
 def test_drawn_alternatives_stay_the_more_important_order():
-    """Goal 2, the alternatives' ranks, comes before goal 3, preferred links (design 5)."""
+    """Goal 2, the alternatives' ranks, comes before goal 3, preferred links."""
     either = one_of("gpu", alternative("big", GPU, 1), alternative("small", GPU, 1))
     claim = compiled(either, request("nic", NIC), links=[link("gpu", "nic", must=False)])
     assert list(counts(claim)["gpu"]) == ["big-aligned", "big", "small-aligned", "small"]
@@ -217,7 +217,7 @@ def test_more_preferences_than_alternatives_allow_are_given_up_with_a_finding():
 
 
 def test_a_preference_whose_partners_may_lack_the_attribute_is_left_out():
-    """After the fallback the constraint still binds the partner, and a missing attribute never matches (design 4)."""
+    """After the fallback the constraint still binds the partner, and a missing attribute never matches."""
     on = cluster(a_slice(GPU, gpu(0, "pci0000:00")), a_slice("dra.net", nic("a", "pci0000:00"), nic("b")))
     claim = compiled(request("gpu", GPU), request("nic", NIC), links=[link("gpu", "nic", must=False)], on=on)
     assert (constraints(claim), rules(claim)) == ([], {"link-not-writable"})

@@ -1,4 +1,4 @@
-"""Five selectors over 90,000 devices, compiled and memoised from nothing each time; target 0.7 s (design 10)."""
+"""Five selectors over 90,000 devices, compiled and memoised from nothing each time; target 0.7 s."""
 
 from __future__ import annotations
 

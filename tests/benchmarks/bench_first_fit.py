@@ -1,4 +1,4 @@
-"""First fit of a claim on 5,000 nodes with 8 GPUs and 8 NICs; target 50 ms with known states, 1 s cold (design 10)."""
+"""First fit of a claim on 5,000 nodes with 8 GPUs and 8 NICs; target 50 ms with known states, 1 s cold."""
 
 from __future__ import annotations
 

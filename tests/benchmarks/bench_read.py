@@ -1,4 +1,4 @@
-"""Reading 5,000 nodes, 15,000 slices and 90,000 devices from JSON; target 1.5 s and 600 MB (design 10)."""
+"""Reading 5,000 nodes, 15,000 slices and 90,000 devices from JSON; target 1.5 s and 600 MB."""
 
 from __future__ import annotations
 

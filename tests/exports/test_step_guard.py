@@ -102,7 +102,7 @@ def test_nothing_is_written_of_which_no_search_is_known_to_be_short():
 
 
 def test_the_limit_is_a_time_of_kube_scheduler():
-    """Six pairs on a node that is one NIC short take it more than 10 s, and five 2.3 s (design 4)."""
+    """Six pairs on a node that is one NIC short take it more than 10 s, and five 2.3 s."""
     on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(5)))
     found = guard_steps([pairs(6)], on, R136)
     assert admitted_nodes(on, found.affinity) == {"full"}

@@ -212,7 +212,7 @@ def test_a_defect_in_one_part_is_told_and_the_rest_stays(session, monkeypatch):
 
 
 def test_counts_that_make_no_pairs_are_told_at_the_link_and_never_changed(session):
-    """The link is marked with the nearest counts that work (design 4)."""
+    """The link is marked with the nearest counts that work."""
     canvas = ClaimCanvas(session)
     three = {"name": "nic", "exactly": {"deviceClassName": "dranet", "count": 3}}
     from_browser(canvas, sketch={"requests": [GPU, three], "links": [LINK]})

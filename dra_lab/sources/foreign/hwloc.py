@@ -38,7 +38,7 @@ _OTHER_MEMORY = ("GPUMemory", "SPM", "NVM", "CXL-DRAM", "CXL-NVM")
 # the same beside DRAM; where the CPUs have no other memory (Xeon Max in HBM-only mode) it is the main one
 _NEAR_MEMORY = ("HBM", "MCDRAM")
 
-# ConnectX-7 functions of HGX B200 that manage NVSwitch and are no network (drivers-and-hardware 0, item 6)
+# ConnectX-7 functions of HGX B200 that manage NVSwitch and are no network
 _MANAGEMENT = ("15b3:0087",)
 
 
