@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.fleet import NODES, UNPLACED, Replica
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable
@@ -158,7 +158,8 @@ def _ones(counts: Counts) -> Iterator[tuple[Counts, int]]:
 class Answer:
     """The best plan known and what is proven of it; `goals` covers all of them, in order.
 
-    `not_examined` is the number of nodes that were not examined before time was over.
+    `not_examined` is the number of nodes that were not examined before time was over. `first` is a plan that was made
+    pod by pod, without values of goals in `goals`.
     """
 
     goals: tuple[GoalBound, ...] = ()
@@ -168,6 +169,7 @@ class Answer:
     least: Mastered | None = None
     least_racked: Racked = field(default_factory=Racked)
     not_examined: int = 0
+    first: tuple[Replica, ...] = ()
 
     @property
     def proven(self) -> bool:

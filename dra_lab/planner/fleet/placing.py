@@ -17,6 +17,7 @@ from dra_lab.planner.fleet.giving import Given, share_out
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.joined import MARK
+from dra_lab.planner.outcome import agreed
 from dra_lab.planner.placement_values import Scale, value_placements
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.states.copies import Part
@@ -251,3 +252,13 @@ def proven_goals(answer: Answer, counted: Mapping[str, GoalValue]) -> tuple[Goal
             )
         goals.append(replace(counted[goal.goal], bound=goal.bound, proven=goal.proven))
     return tuple(goals)
+
+
+def open_goals(answer: Answer, counted: Mapping[str, GoalValue]) -> tuple[GoalValue, ...]:
+    """Return the goals of a plan that was not made from an answer; what it proves of the first goal holds for any."""
+    first = answer.goals[0].bound if answer.goals else None
+    bounds = [first or 0, *(0 for _ in range(len(counted) - 1))]
+    return tuple(
+        replace(goal, bound=agreed(bound, goal.value), proven=goal.value <= bound)
+        for goal, bound in zip(counted.values(), bounds, strict=True)
+    )

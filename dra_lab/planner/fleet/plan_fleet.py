@@ -145,16 +145,22 @@ def _not_examined(number: int, nodes: int) -> Iterator[Finding]:
 
 def _planned(work: Work, plan: FleetPlan) -> FleetPlan:
     # The solver takes half a second to import; only who plans waits for it.
-    from dra_lab.planner.fleet.placing import goals_of, proven_goals, replicas_of
+    from dra_lab.planner.fleet.placing import goals_of, open_goals, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search
 
     answer, stands, states = search(replace(work, limits=_before_placing(work)))
     findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.fleet.scan.rules.nodes)))
     plan = replace(plan, states=states, not_examined=answer.not_examined, findings=findings)
+    replicas = () if answer.chosen is None else replicas_of(work.fleet, stands, work.order)
+    enough = sum(work.fleet.demand) if work.all_placed else len(replicas) + 1
+    if len(answer.first) >= enough:
+        counted = goals_of(work.fleet, answer.first, work.order, len({replica.node for replica in answer.first}))
+        goals = open_goals(answer, counted)
+        work.clock.lap("placing")
+        return replace(plan, status=PlanStatus.FEASIBLE, replicas=answer.first, goals=goals)
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)
-    replicas = replicas_of(work.fleet, stands, work.order)
     counted = goals_of(work.fleet, replicas, work.order, len({replica.node for replica in replicas}))
     goals = proven_goals(answer, counted)
     work.clock.lap("placing")

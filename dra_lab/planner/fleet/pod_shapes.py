@@ -27,6 +27,9 @@ MOST_LATTICE = 1_000
 """Shapes of a pod, and numbers of units that a part of a pod can have, up to which pods are planned as shapes."""
 
 
+_KINDS = (How.TOGETHER, How.PAIRWISE)
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """Devices that a pod takes at one place.
@@ -174,7 +177,7 @@ class _Maker:
         if any(self.kinds.of(ask) is None for ask in self.chosen) or not self._is_few():
             return []
         covered = {link: self._covered(link) for link in kept}
-        if any(not self.links[link] or problem.links[link].how is How.APART for link in kept):
+        if any(not self.links[link] or problem.links[link].how not in _KINDS for link in kept):
             return None
         if any(problem.links[link].how is How.PAIRWISE and not problem.links[link].must for link in kept):
             return None  # what it loses is counted by the pair
@@ -256,8 +259,8 @@ class _Maker:
                 takes.append((ask, at, each))
                 if on_root:
                     root[at] += each
-                elif self.kinds.key[at] and each > 1:
-                    return None
+                elif self.kinds.key[at] and self.problem.asks[ask].count > 1:
+                    return None  # shared devices of one request are different ones
                 else:
                     pool[at] += self.amounts[at].get(ask, 0) if self.kinds.key[at] else each
             if any(root) == any(pool):

@@ -24,12 +24,13 @@ from dra_lab.model.fleet import FleetPlan, Replica
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus, Placement, PlanStatus
 from dra_lab.model.quantity import QuantityText, format_quantity
+from dra_lab.model.sketch import asks
 from dra_lab.planner.fleet.placing import goals_of, scale_on
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.joined import MARK
-from dra_lab.planner.placement_values import value_placements
+from dra_lab.planner.placement_values import broken_links, value_placements
 from dra_lab.planner.progress import Limits
-from dra_lab.scheduler.first_fit import Verdict, first_fit
+from dra_lab.scheduler.first_fit import first_fit
 
 SECONDS = 3.0
 """How long first fit is tried at most; nodes that are left then are not compared."""
@@ -99,7 +100,7 @@ def _compiled(fleet: Fleet, pod: Pod) -> tuple[CompiledClaim, ...]:
 
 def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
     """Try the pods of one node; say whether it was done to the end."""
-    part = _with_held(trial.fleet, part_of_cluster(trial.fleet.scan.cluster, {node: None}))
+    part = with_held(trial.fleet, part_of_cluster(trial.fleet.scan.cluster, {node: None}))
     held: list[ResourceClaim] = []
     found: list[Replica] = []
     for replica in replicas:
@@ -123,14 +124,18 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
             trial.stopped += 1
             return False
         if verdict.allocations is not None:
-            found.append(_replica(trial, pod, replica, verdict))
-            for claim, allocation in zip(claims, verdict.allocations, strict=True):
-                held.append(changed(claim, status=changed(claim.status, allocation=allocation)))
+            allocated = [
+                changed(claim, status=changed(claim.status, allocation=allocation))
+                for claim, allocation in zip(claims, verdict.allocations, strict=True)
+            ]
+            compiled = trial.claims[replica.workload]
+            found.append(placed_replica(trial.fleet, trial.order, pod, compiled, replica, allocated)[0])
+            held.extend(allocated)
     trial.replicas.extend(found)
     return True
 
 
-def _with_held(fleet: Fleet, part: Cluster) -> Cluster:
+def with_held(fleet: Fleet, part: Cluster) -> Cluster:
     """Return the part with what the plan was told to be in use."""
     held = fleet.scan.rules.held
     if held is None:
@@ -155,19 +160,35 @@ def _with_held(fleet: Fleet, part: Cluster) -> Cluster:
     return replace(part, claims=(ResourceClaim(metadata=ObjectMeta(name="held"), status=status),))
 
 
-def _replica(trial: _Trial, pod: Pod, planned: Replica, verdict: Verdict) -> Replica:
+def placed_replica(
+    fleet: Fleet,
+    order: Sequence[str],
+    pod: Pod,
+    compiled: Sequence[CompiledClaim],
+    planned: Replica,
+    claims: Sequence[ResourceClaim],
+) -> tuple[Replica, tuple[str, ...]]:
+    """Return a replica with the devices that its claims were allocated, and the required links that these break."""
     inner: list[Placement] = []
     outer: list[Placement] = []
-    compiled = trial.claims[planned.workload]
-    for at, allocation in enumerate(verdict.allocations or ()):
+    known = {ask.reference for request in pod.sketch.requests for ask in asks(request)}
+    for at, claim in enumerate(claims):
         name = pod.workload.claims[at].name if pod.several else ""
-        for result in allocation.devices.results:
+        assert claim.status.allocation is not None, "only allocated claims are placed"
+        for result in claim.status.allocation.devices.results:
             drawn = compiled[at].origin.get(result.request, result.request)
             consumed = {key: str(amount) for key, amount in result.consumed_capacity.items()}
             outer.append(Placement(pod.drawn(at, drawn), result.id, result.request, consumed, name))
-            inner.append(Placement(f"{name}{MARK}{drawn}" if name else drawn, result.id, consumed=consumed))
-    goals = value_placements(scale_on(trial.fleet, pod, planned.node), inner, trial.order)
-    return Replica(planned.workload, planned.number, planned.node, tuple(outer), goals)
+            # The parts of a request that is split are requests of the expanded drawing.
+            expanded = next((one for one in (drawn, result.request) if _named(name, one) in known), drawn)
+            inner.append(Placement(_named(name, expanded), result.id, consumed=consumed))
+    scale = scale_on(fleet, pod, planned.node)
+    goals = value_placements(scale, inner, order)
+    return Replica(planned.workload, planned.number, planned.node, tuple(outer), goals), broken_links(scale, inner)
+
+
+def _named(claim: str, reference: str) -> str:
+    return f"{claim}{MARK}{reference}" if claim else reference
 
 
 def _findings(compared: int, nodes: int) -> list[Finding]:

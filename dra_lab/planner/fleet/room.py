@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dra_lab.planner.fleet.tree_table import TreeTable
 
 _GOALS = ("roots",)
+_TELL_EVERY = 500
 
 MOST = MOST_COUNTED
 """More pods than this are not told apart on one node."""
@@ -95,7 +96,9 @@ def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], solver: str, limits
     for table in trees:
         copies[id(table.numbers)] += len(table.site.members)
     found: dict[int, tuple[int, int]] = {}
-    for table in sorted(trees, key=lambda table: -copies[id(table.numbers)]):
+    for at, table in enumerate(sorted(trees, key=lambda table: -copies[id(table.numbers)])):
+        if at % _TELL_EVERY == 0:
+            limits.tell("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
         if id(table.numbers) not in found:
             found[id(table.numbers)] = table.numbers.count(solver, limits)
     alike: dict[tuple[int, int], list[str]] = {}

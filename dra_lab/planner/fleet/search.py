@@ -15,6 +15,7 @@ from dra_lab.planner.fleet.in_turn import FEW_ORDERS, MOST_ORDERS, fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
 from dra_lab.planner.fleet.lookers import lookers_of
 from dra_lab.planner.fleet.master import GoalBound
+from dra_lab.planner.fleet.one_by_one import one_by_one
 from dra_lab.planner.fleet.pack import Packed, device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.plan_fleet import Work
@@ -49,6 +50,12 @@ _LISTED = 20_000
 _FILL = 0.5
 """The share of the time that is left after which the walk over one kind of hardware ends."""
 
+_POOR = 0.9
+"""A plan that places less than this share of what its bound allows is compared with one made pod by pod."""
+
+_FIRST = 0.6
+"""The share of the time after which there is a plan to be improved."""
+
 _TELL_EVERY = 10
 
 
@@ -62,9 +69,9 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
 
 
 def _search(work: Work) -> tuple[Answer, list[Stand], int]:
-    trees = tree_tables(work.fleet, device_goals(work.order), work.solver, work.limits.part(_FILL))
+    trees = tree_tables(work.fleet, device_goals(work.order), work.solver, work.limits)
     if trees is not None:
-        list_all(trees, work.limits.part(_FILL))
+        list_all(trees, work.limits)
         whole = work.fleet.scan.complete
         closed = whole and all(table.closed for table in trees)
         work.clock.lap("patterns")
@@ -85,21 +92,22 @@ def _search(work: Work) -> tuple[Answer, list[Stand], int]:
 
 def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer and who stands where; None where the sets of shared devices that matter are too many."""
+    early = replace(work, limits=work.limits.part(_FIRST))
     tables: list[AnyTable] = []
     narrow: list[Site] = []
     large, skipped = _is_large(work, sites), False
     for group in _by_layout(sites):
-        wide = _wide(work, group, len(sites)) if large else None
-        if large and work.limits.reached and wide is None:
+        wide = _wide(early, group, len(sites)) if large else None
+        if large and early.limits.reached and wide is None:
             skipped = True
         elif wide is None:
             narrow.extend(group)
         else:
             tables.extend(wide)
-    asked, exact, crowds = tables_for(work.fleet, narrow, work.order, work.solver, work.limits.part(_FILL))
+    asked, exact, crowds = tables_for(work.fleet, narrow, work.order, work.solver, early.limits)
     looked_at = sum(len(table.site.all_nodes) for table in asked) + sum(len(crowd.nodes) for crowd in crowds)
     skipped = skipped or looked_at < sum(len(site.all_nodes) for site in narrow)
-    _fill(work, exact)
+    _fill(early, exact)
     work.clock.lap("patterns")
     whole = work.fleet.scan.complete and not skipped
     closed = not tables and whole and all(table.closed for table in exact)
@@ -118,13 +126,15 @@ def _over(
     if work.limits.deadline is None and sum(crowd.variables for crowd in crowds) > MANY_VARIABLES:
         work = replace(work, limits=replace(work.limits, deadline=time.monotonic() + SECONDS))
     began = time.monotonic()
-    known = _answer(work, tables, crowds, closed=closed)
+    known = _answer(replace(work, limits=work.limits.part(_FIRST)), tables, crowds, closed=closed)
     work.clock.lap("master")
     if known is None:
         return None
     answer, stands = known
+    first = one_by_one(work.fleet, work.order, work.limits) if _is_poor(work, answer) else ()
     if not closed and whole:
         answer, stands = _improved(work, tables, crowds, (answer, stands), states, time.monotonic() - began)
+    answer.first = first
     if not whole:
         # Last: nodes that were not looked at may hold more than all others.
         answer = _unproven(answer)
@@ -132,6 +142,16 @@ def _over(
         nodes.update(node for crowd in crowds for node in crowd.nodes)
         answer.not_examined = len(work.fleet.scan.rules.nodes) - len(nodes)
     return answer, stands
+
+
+def _is_poor(work: Work, answer: Answer) -> bool:
+    """Say whether, with a time limit, a plan places less than a share of what its bound allows."""
+    if work.limits.deadline is None or answer.infeasible:
+        return False
+    wanted = sum(work.fleet.demand)
+    unplaced = answer.goals[0].value if answer.chosen is not None else wanted
+    bound = (answer.goals[0].bound or 0) if answer.goals else 0
+    return wanted - unplaced < _POOR * (wanted - bound)
 
 
 def _is_large(work: Work, sites: Sequence[Site]) -> bool:

@@ -19,6 +19,9 @@ from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState
 
 SCARCITY = "scarcity"
 
+GOALS_OF_TREES = frozenset(("alternatives", "preferences", "numa", "unpaired", "roots"))
+"""The goals of devices that are counted on trees."""
+
 Values = tuple[int, ...]
 """Goals of devices, most important first."""
 

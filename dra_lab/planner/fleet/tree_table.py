@@ -14,7 +14,7 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, plain_site
 from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.tree_every import Every, TooMany
-from dra_lab.planner.fleet.tree_fill import SCARCITY, Fill
+from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill
 from dra_lab.planner.fleet.tree_numbers import Numbers, Where, units_inside
 from dra_lab.planner.fleet.tree_states import FleetTree, TreeState, tree_of
 from dra_lab.planner.progress import Limits
@@ -26,7 +26,7 @@ MOST_VECTORS = 2_000
 MOST_STEPS = 50_000
 """Places and numbers that are looked at to list every number on one tree."""
 
-_LISTED = 0.4
+_LISTED = 0.5
 """The share of the time in which every number is listed at most."""
 
 _PRICE = 1_000_000
@@ -115,7 +115,7 @@ def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, limits: Limit
 
     After the time is over, pods are only counted.
     """
-    tree = tree_of(fleet)
+    tree = tree_of(fleet) if set(order) <= GOALS_OF_TREES else None
     if tree is None:
         return None
     alike: dict[NodeState, list[str]] = {}
