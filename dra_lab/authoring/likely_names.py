@@ -96,7 +96,10 @@ def likely_attribute(name: str, cluster: Cluster) -> str:
 
 def _misspelt(name: str, cluster: Cluster) -> LikelyClass | None:
     classes = [known.name for known in with_documented_classes(cluster).classes]
-    ranked = sorted(((SequenceMatcher(None, name, known).ratio(), known) for known in classes), reverse=True)[:2]
+    pairs = ((SequenceMatcher(None, name, known), known) for known in classes)
+    # Names of very different length are never alike; letter by letter, one of a megabyte takes seconds.
+    near = ((pair.ratio(), known) for pair, known in pairs if pair.real_quick_ratio() >= _ALIKE - _CLEARLY)
+    ranked = sorted(near, reverse=True)[:2]
     if not ranked or ranked[0][0] < _ALIKE or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < _CLEARLY):
         return None
     known = ranked[0][1]
