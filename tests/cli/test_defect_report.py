@@ -15,9 +15,10 @@ from dra_lab import __version__
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def failed(tmp_path):
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory):
     """A command that needs the package `kubernetes`, where that is installed in a broken way."""
+    tmp_path = tmp_path_factory.mktemp("failed")
     broken = tmp_path / "broken" / "kubernetes"
     broken.mkdir(parents=True)
     (broken / "__init__.py").write_text("raise RuntimeError('half installed')\n")
