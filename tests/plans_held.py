@@ -36,6 +36,12 @@ class Handed:
     asked: dict[str, object]
     plan: object
 
+    def repeats(self, other: Handed) -> bool:
+        """Say whether this is the same answer to the same question: a command that is run again, as JSON say."""
+        if self.question != other.question or self.question == "solve_node":
+            return False
+        return replace(self.plan, seconds=0.0) == replace(other.plan, seconds=0.0) and self.asked == other.asked
+
 
 class Seams(MetaPathFinder):
     """Changes modules of dra_lab right after they are imported, for the first time and by whomever."""
@@ -99,10 +105,13 @@ class Collector:
         with self._lock:
             waiting, checked, lines = list(self.pending.values()), dict(self.seen), self.broken
             self.forget()
+        done: list[Handed] = []
         for handed in waiting:
             cluster = checked.get(id(handed.plan), (None, None))[1]
             self.held += 1
-            lines += [] if cluster is not None and cluster is handed.asked["cluster"] else broken(handed)
+            known = cluster is not None and cluster is handed.asked["cluster"]
+            lines += [] if known or any(map(handed.repeats, done)) else broken(handed)
+            done.append(handed)
         return lines
 
     def hold_now(self, handed: Handed) -> None:

@@ -6,10 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import plans_held
 import pytest
 from plans_held import FOLDER, from_processes
+
+from dra_lab import load_cluster, make_plan, read_sketch
 
 HERE = Path(__file__).parent
 
@@ -122,3 +126,15 @@ def test_the_kernel_of_a_notebook_holds_its_plans(elsewhere):
     assert reply["content"]["status"] == "ok"
     _, lines = from_processes(elsewhere)
     assert any("plan-taken-twice" in line for line in lines)
+
+
+def test_an_answer_that_is_given_again_is_held_once(monkeypatch):
+    """The same plan for the same question is held once; for another cluster it is held anew."""
+    cluster, sketch = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs")
+    plan, held = make_plan(cluster, sketch), []
+    monkeypatch.setattr(plans_held, "broken", lambda handed: held.append(handed.asked["cluster"].name) or [])
+    collector = plans_held.Collector()
+    for on in (cluster, load_cluster("sample:eks-p4d"), replace(cluster, name="other")):
+        again = replace(plan, seconds=plan.seconds + 1.0)
+        collector.take(plans_held.Handed("make_plan", {"cluster": on, "claims": sketch}, again))
+    assert (collector.hold(), held, collector.held) == ([], [cluster.name, "other"], 3)
