@@ -26,6 +26,13 @@ from dra_lab.topology.locality import localities
 
 pytestmark = pytest.mark.plans_held_at_once
 
+
+@pytest.fixture(autouse=True, scope="module")
+def _nothing_set_aside(_set_aside):
+    """Take back what the tests set aside: here it is seen what a session does so."""
+    gc.unfreeze()
+
+
 _IMPORT = """
 import gc, weakref
 class Held: pass
