@@ -41,7 +41,8 @@ KINDS = ((4, 4, 32), (2, 2, 16), (1, 1, 8))
 """GPUs, NICs and CPUs of the three kinds of claims."""
 
 
-def _device(name: str, driver: str, numa: int, root: int) -> Device:
+def device_at(name: str, driver: str, numa: int, root: int) -> Device:
+    """Return a GPU or NIC on a PCIe root."""
     own = {"type": DeviceAttribute(string="gpu")} if driver == GPU else {"dra.net/rdma": DeviceAttribute(bool_=True)}
     places = {ROOT: DeviceAttribute(string=f"pci0000:{16 * (root + 1):02x}"), NUMA: DeviceAttribute(int_=numa)}
     if driver == NIC:
@@ -54,8 +55,8 @@ def _hardware(numas: int, roots: int, nics: int, cpus: int) -> dict[str, tuple[D
     gpu_roots = [n * roots // 8 for n in range(8)]
     nic_roots = [n * roots // 8 for n in range(8)] + [n % roots for n in range(nics - 8)]
     return {
-        GPU: tuple(_device(f"gpu-{n}", GPU, numa_of[root], root) for n, root in enumerate(gpu_roots)),
-        NIC: tuple(_device(f"nic-{n}", NIC, numa_of[root], root) for n, root in enumerate(nic_roots)),
+        GPU: tuple(device_at(f"gpu-{n}", GPU, numa_of[root], root) for n, root in enumerate(gpu_roots)),
+        NIC: tuple(device_at(f"nic-{n}", NIC, numa_of[root], root) for n, root in enumerate(nic_roots)),
         CPU: tuple(
             Device(
                 name=f"cpudevnuma{numa:03d}",
@@ -68,13 +69,15 @@ def _hardware(numas: int, roots: int, nics: int, cpus: int) -> dict[str, tuple[D
     }
 
 
-def _slice(node: str, driver: str, devices: tuple[Device, ...]) -> ResourceSlice:
+def slice_of(node: str, driver: str, devices: tuple[Device, ...]) -> ResourceSlice:
+    """Return the only slice of a driver on a node."""
     pool = ResourcePool(name=node, generation=1, resource_slice_count=1)
     spec = ResourceSliceSpec(driver=driver, pool=pool, node_name=node, devices=devices)
     return ResourceSlice(metadata=ObjectMeta(name=f"{node}-{driver}"), spec=spec)
 
 
-def _class(name: str, driver: str) -> DeviceClass:
+def class_of(name: str, driver: str) -> DeviceClass:
+    """Return the class of a driver."""
     selector = DeviceSelector(cel=CELDeviceSelector(expression=f"device.driver == '{driver}'"))
     return DeviceClass(metadata=ObjectMeta(name=name), spec=DeviceClassSpec(selectors=(selector,)))
 
@@ -117,10 +120,10 @@ def mixed_cluster(nodes: int, busy: float = 0.2, types: tuple[int, ...] = (0, 1,
     claims: list[ResourceClaim] = []
     for number in range(nodes):
         node, hardware = f"node-{number:05d}", kinds[number % len(kinds)]
-        slices.extend(_slice(node, driver, devices) for driver, devices in hardware.items())
+        slices.extend(slice_of(node, driver, devices) for driver, devices in hardware.items())
         if busy:
             claims.append(_holder(node, chance, busy, hardware))
-    classes = (_class("gpu.nvidia.com", GPU), _class("dranet", NIC), _class("dra.cpu", CPU))
+    classes = (class_of("gpu.nvidia.com", GPU), class_of("dranet", NIC), class_of("dra.cpu", CPU))
     return Cluster(slices=tuple(slices), classes=classes, claims=tuple(claims), name=f"mixed {nodes}")
 
 
@@ -131,9 +134,9 @@ def workloads(
     found = []
     for (gpus, nics, cpus), count in zip(kinds, replicas, strict=True):
         requests = (
-            _request("gpu", "gpu.nvidia.com", gpus),
-            _request("nic", "dranet", nics),
-            _request("cpu", "dra.cpu", 1, cpus),
+            request_of("gpu", "gpu.nvidia.com", gpus),
+            request_of("nic", "dranet", nics),
+            request_of("cpu", "dra.cpu", 1, cpus),
         )
         links = (Link(name="pairs", requests=("gpu", "nic"), how=How.PAIRWISE),) if must else ()
         name = f"{gpus}-gpu-{nics}-nic-{cpus}-cpu"
@@ -143,10 +146,11 @@ def workloads(
 
 def cpu_request(cpus: int) -> DeviceRequest:
     """Return a request for so many CPUs of one NUMA node."""
-    return _request("cpu", "dra.cpu", 1, cpus)
+    return request_of("cpu", "dra.cpu", 1, cpus)
 
 
-def _request(name: str, device_class: str, count: int, cpus: int = 0) -> DeviceRequest:
+def request_of(name: str, device_class: str, count: int, cpus: int = 0) -> DeviceRequest:
+    """Return a request for devices, or for one device with some CPUs."""
     capacity = CapacityRequirements(requests={"dra.cpu/cpu": cpus}) if cpus else None
     return DeviceRequest(
         name=name, exactly=ExactDeviceRequest(device_class_name=device_class, count=count, capacity=capacity)

@@ -1,0 +1,93 @@
+"""Nodes of which no two are wired alike: GPUs in order, NICs shuffled over the PCIe roots, a quarter of both in use."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+from dra_lab.model.allocation import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaimStatus,
+)
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.model.slices import ResourceSlice
+from tests.benchmarks.mixed_cluster import CPU, GPU, NIC, NUMA, class_of, device_at, request_of, slice_of
+
+BUSY, ANYWHERE, NUMAS, CORES = 0.25, 0.2, 2, 64
+"""The share of devices in use and of NICs on any root, NUMA nodes of a node, and CPUs of a NUMA node."""
+
+
+@cache
+def irregular_cluster(nodes: int, size: int, *, cpus: bool = False) -> Cluster:
+    """Return `nodes` nodes with `size` GPUs and `size` NICs, two of each per PCIe root on average."""
+    chance = random.Random(7)
+    slices: list[ResourceSlice] = []
+    claims: list[ResourceClaim] = []
+    roots = size // 2
+    for number in range(nodes):
+        node, order = f"node-{number:05d}", list(range(size))
+        chance.shuffle(order)
+        results = []
+        for driver in (GPU, NIC):
+            devices = []
+            for at in range(size):
+                near = order[at] // 2 * 2 + at % 2 if chance.random() >= ANYWHERE else chance.randrange(size)
+                root = (at if driver == GPU else near) // 2
+                devices.append(device_at(f"{driver[:3]}-{at}", driver, root * NUMAS // roots, root))
+                if chance.random() < BUSY:
+                    results.append(_result(driver, node, devices[-1].name))
+            slices.append(slice_of(node, driver, tuple(devices)))
+        if cpus:
+            slices.append(slice_of(node, CPU, tuple(_cores(numa) for numa in range(NUMAS))))
+            for numa in range(NUMAS):
+                if taken := chance.randint(0, CORES):
+                    share = f"00000000-0000-0000-0000-{numa:012d}"
+                    results.append(_result(CPU, node, f"cpudevnuma{numa:03d}", share, {"dra.cpu/cpu": taken}))
+        allocation = AllocationResult(devices=DeviceAllocationResult(results=tuple(results)))
+        metadata = ObjectMeta(name=f"busy-{node}", namespace="default")
+        claims.append(ResourceClaim(metadata=metadata, status=ResourceClaimStatus(allocation=allocation)))
+    classes = (class_of("gpu.nvidia.com", GPU), class_of("dranet", NIC), class_of("dra.cpu", CPU))
+    return Cluster(slices=tuple(slices), classes=classes, claims=tuple(claims), name=f"irregular {nodes} x {size}")
+
+
+def _result(driver: str, node: str, device: str, share: str | None = None, taken: dict[str, int] | None = None):
+    return DeviceRequestAllocationResult(
+        request="r", driver=driver, pool=node, device=device, share_id=share, consumed_capacity=taken or {}
+    )
+
+
+def _cores(numa: int) -> Device:
+    return Device(
+        name=f"cpudevnuma{numa:03d}",
+        attributes={NUMA: DeviceAttribute(int_=numa)},
+        capacity={"dra.cpu/cpu": DeviceCapacity(value=str(CORES))},
+        allow_multiple_allocations=True,
+    )
+
+
+def drawn_pairs(pairs: int, *, alone: int = 0, cpus: int = 0) -> ClaimSketch:
+    """Return a drawing of GPUs and NICs one to one on PCIe roots, with as many `alone`, and CPUs of one NUMA node."""
+    requests = [request_of("gpu", "gpu.nvidia.com", pairs), request_of("nic", "dranet", pairs)]
+    if alone:
+        requests += [request_of("gpus", "gpu.nvidia.com", alone), request_of("nics", "dranet", alone)]
+    if cpus:
+        requests.append(request_of("cpu", "dra.cpu", 1, cpus))
+    link = Link(name="pairs", requests=("gpu", "nic"), how=How.PAIRWISE)
+    return ClaimSketch(name="claim", requests=tuple(requests), links=(link,))
+
+
+def numbered_pairs(pairs: int) -> ClaimSketch:
+    """Return the same pairs as Kubernetes needs them in a template: numbered requests, a constraint for each pair."""
+    requests = [
+        request_of(f"{kind}-{at}", device_class, 1)
+        for at in range(pairs)
+        for kind, device_class in (("gpu", "gpu.nvidia.com"), ("nic", "dranet"))
+    ]
+    links = tuple(Link(name=f"pair-{at}", requests=(f"gpu-{at}", f"nic-{at}")) for at in range(pairs))
+    return ClaimSketch(name="claim", requests=tuple(requests), links=links)
