@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from dra_lab.planner.fleet.tree_table import TreeTable
 
 _GOALS = ("roots",)
+"""What pods are placed by where only their number is asked."""
+
 _TELL_EVERY = 500
 
 MOST = MOST_COUNTED
@@ -72,7 +74,7 @@ def room_of_claim(
     fleet = look_at(cluster, [replace(workload, replicas=MOST)], release, limits, held)
     trees = tree_tables(fleet, _GOALS, solver, limits)
     if trees is not None:
-        return _room_on_trees(fleet, trees, solver, limits)
+        return _room_on_trees(fleet, trees, limits)
     sites = sites_of(fleet)
     shared = [site for site in sites if site.nodes]
     together = tuple(site.all_nodes for site in shared)
@@ -90,7 +92,7 @@ def room_of_claim(
     return Room(workload.name, count, bound, ordered, together)
 
 
-def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], solver: str, limits: Limits) -> Room:
+def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], limits: Limits) -> Room:
     """Return how many pods of a fleet's one workload fit; of the trees with most copies first, if time is short."""
     copies = Counter[int]()
     for table in trees:
@@ -100,7 +102,7 @@ def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], solver: str, limits
         if at % _TELL_EVERY == 0:
             limits.tell("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
         if id(table.numbers) not in found:
-            found[id(table.numbers)] = table.numbers.count(solver, limits)
+            found[id(table.numbers)] = table.count(limits)
     alike: dict[tuple[int, int], list[str]] = {}
     for table in trees:
         alike.setdefault(found[id(table.numbers)], []).extend(table.site.members)

@@ -27,7 +27,7 @@ class TooMany(Exception):
 
 
 @dataclass
-class Every:
+class EveryNumber:
     """Exact tables of the trees of a fleet; trees that are left by pods are remembered like those of nodes.
 
     `steps` is how many places and numbers may still be looked at.

@@ -14,10 +14,9 @@ from operator import add, sub
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
-from dra_lab.planner.fleet.tree_every import Every
+from dra_lab.planner.fleet.tree_every import EveryNumber
 from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, devices_of_units, held_by, pools_of_units
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState
-from dra_lab.planner.progress import Limits
 
 Where = tuple[tuple[int, Vector, tuple[tuple[int, Vector], ...]], ...]
 """What a pod takes of a tree: (position of the NUMA node, units of its pools, (position of the root, units))."""
@@ -44,7 +43,7 @@ class Numbers:
     packed: dict[Counts, Packed] = field(default_factory=dict)
     chains: dict[Counts, tuple[Placed, ...]] = field(default_factory=dict)
     recipes: dict[Counts, Recipe] = field(default_factory=dict)
-    every: Every | None = None
+    every: EveryNumber | None = None
 
     def __post_init__(self) -> None:
         """Count how many pods the tree holds at most."""
@@ -172,26 +171,13 @@ class Numbers:
             self._least = {counts: lower for counts, lower in lowers if lower is not None}
         return self._least
 
-    def know(self, every: Every) -> None:
+    def know(self, every: EveryNumber) -> None:
         """Take over the exact values of every number. Raises TooMany."""
         rows = every.rows(self.state)
         self.found = {counts: values for counts, (values, _) in rows.items()}
         self._least = dict(self.found)
         self.packed = {counts: Packed(values, values) for counts, values in self.found.items()}
         self.every = every
-
-    def count(self, solver: str, limits: Limits) -> tuple[int, int]:
-        """Return how many pods of the one workload fit, and what no way exceeds."""
-        found, bound = max(counts[0] for counts in self.found), self.most[0]
-        if found < bound and not limits.reached:
-            from dra_lab.planner.fleet.state_model import StateModel
-
-            model = StateModel(self.fill, self.state, (bound,), at_most=True)
-            found, bound, recipe = model.most(found, solver, limits)
-            self.most = (bound,)
-            if recipe is not None:
-                self.found[found,], self.recipes[found,] = model.worth(recipe), recipe
-        return found, bound
 
     def learn(self, counts: Counts, found: Packed, recipe: Recipe | None) -> None:
         """Keep what was found out of some numbers, and where the pods lie if that is new."""

@@ -13,7 +13,7 @@ from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, plain_site
 from dra_lab.planner.fleet.state_model import StateModel
-from dra_lab.planner.fleet.tree_every import Every, TooMany
+from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill
 from dra_lab.planner.fleet.tree_numbers import Numbers, Where, units_inside
 from dra_lab.planner.fleet.tree_states import FleetTree, TreeState, tree_of
@@ -87,6 +87,18 @@ class TreeTable:
         numbers.learn(counts, found, recipe)
         return found
 
+    def count(self, limits: Limits) -> tuple[int, int]:
+        """Return how many pods of the one workload fit on a node, and what no way exceeds."""
+        numbers = self.numbers
+        found, bound = max(counts[0] for counts in numbers.found), numbers.most[0]
+        if found < bound and not limits.reached:
+            model = StateModel(numbers.fill, numbers.state, (bound,), at_most=True)
+            found, bound, recipe = model.most(found, self.solver, limits)
+            numbers.most = (bound,)
+            if recipe is not None:
+                numbers.found[found,], numbers.recipes[found,] = model.worth(recipe), recipe
+        return found, bound
+
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in the groups of the site's problem."""
         given = _Groups(self)
@@ -139,7 +151,7 @@ def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, limits: Limit
 def list_all(tables: Sequence[TreeTable], limits: Limits) -> None:
     """List every number of replicas on the trees that are small enough, the smallest first."""
     trees = {id(table.numbers): table.numbers for table in tables}
-    every = Every(tables[0].numbers.fill, tables[0].numbers.demand, limits.part(_LISTED))
+    every = EveryNumber(tables[0].numbers.fill, tables[0].numbers.demand, limits.part(_LISTED))
     try:
         for numbers in sorted(trees.values(), key=lambda numbers: numbers.size):
             every.steps = MOST_STEPS
