@@ -108,6 +108,9 @@ def _conclude(search: _Search, best: Solution | None) -> Choice:
             node, solution, ended = _to_the_end(search, [(search.pinned, solution)])
     elif winners:
         node, solution, ended = _to_the_end(search, sorted(winners, key=lambda row: (not row[1].proven, row[0])))
+    if not solution.taken:
+        # Values are known of a node, and no devices that have them: that is no plan.
+        node, ended = "", True
     fits = [(equal, _fit(found, best, name == node), found) for equal, name, found in search.solutions]
     # What is known of the node that is chosen is known of the nodes that are equal to it.
     whole = {id(found): solution for _, name, found in search.solutions if name == node}

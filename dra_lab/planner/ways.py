@@ -43,6 +43,9 @@ class Ways:
     def placed(self, name: str) -> Taken | None:
         """Return devices of a node that have its best values; None where the ways do not tell."""
         if name not in self.chosen:
+            # Its values are remembered from an earlier look: one node is looked at again, also when time is over.
+            _look(self, 0, [name], Limits())
+        if name not in self.chosen:
             return None
         columns, column, group_of = self.chosen[name]
         held = self.scan.rules.allocated.exclusive

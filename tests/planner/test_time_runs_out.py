@@ -106,3 +106,23 @@ def test_more_time_is_never_less_of_an_answer_in_the_end(answers):
     for whole, _, plans in answers:
         assert plans[-1].fits
         assert plans[-1].goal("alternatives") == whole.goal("alternatives")
+
+
+def test_remembered_values_come_with_devices(monkeypatch):
+    """A question that is asked again, with less time, is answered with devices wherever it is called feasible."""
+    monkeypatch.setattr("dra_lab.planner.ways.FEW", 0)
+    answered = 0
+    for seed in range(12):
+        cluster, sketch = question(f"again {seed}")
+        if not make_plan(cluster, sketch, release=RELEASE).fits:
+            continue
+        for limit in (*range(5, 120, 10), *range(120, 400, 70)):
+            ticks = count()
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(time, "monotonic", lambda ticks=ticks: next(ticks))
+                plan = make_plan(cluster, sketch, release=RELEASE, time_limit=limit)
+            if plan.fits:
+                answered += 1
+                assert plan.placements, f"{seed} {limit}"
+                assert check_plan(cluster, plan, RELEASE) == (), f"{seed} {limit}"
+    assert answered > 20
