@@ -11,11 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from dra_lab.planner.eligible import Rules
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places import LIST
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.scan import Scan
 from dra_lab.planner.stages import Tie
+from dra_lab.planner.views import ClusterViews
 from dra_lab.topology.locality import localities
 
 _LEVELS = ("pcieRoot", "numaNode")
@@ -29,7 +30,8 @@ _Key = tuple[object, ...]
 class KnownDevices:
     """The groups that devices belong to, by what they publish and which asks match them."""
 
-    scan: Scan
+    rules: Rules
+    views: ClusterViews
     _groups: dict[_Key, int] = field(default_factory=dict)
     _templates: list[DeviceGroup] = field(default_factory=list)
     _fields: list[tuple[Any, ...]] = field(default_factory=list)
@@ -38,7 +40,7 @@ class KnownDevices:
 
     def __post_init__(self) -> None:
         """Note whether the rules look at each device by itself."""
-        rules = self.scan.rules
+        rules = self.rules
         links = rules.sketch.links
         alike = {(ask.device_class_name, ask.selectors): ask for ask in rules.asks}
         self._asks = tuple(alike.values())
@@ -51,7 +53,7 @@ class KnownDevices:
         """Return a node's hardware with nothing in use; None if it has to be looked at device by device."""
         if self._first is None or not self._is_simple(name):
             return None
-        view = self.scan.views.view(name)
+        view = self.views.view(name)
         numbers = [self._groups.get(key, _EACH_NODE) for key in self._keys(name)]
         if _EACH_NODE in numbers:
             return None
@@ -73,9 +75,9 @@ class KnownDevices:
         """Keep what was found out about the devices of a node."""
         if not self._is_simple(name) or layout.problem.counters:
             return
-        places = localities(self.scan.cluster, name)
+        places = localities(self.rules.cluster, name)
         for at, key in enumerate(self._keys(name)):
-            number, device = layout.group_of[at], self.scan.views.view(name).devices[at].id
+            number, device = layout.group_of[at], self.views.view(name).devices[at].id
             if number < 0:
                 self._groups[key] = _NOBODY
                 continue
@@ -93,11 +95,10 @@ class KnownDevices:
         self._first = layout.problem
 
     def _is_simple(self, name: str) -> bool:
-        return self._apart and not self.scan.views.view(name).counted and name not in self.scan.cluster.overlays
+        return self._apart and not self.views.view(name).counted and name not in self.rules.cluster.overlays
 
     def _keys(self, name: str) -> Iterable[_Key]:
-        views = self.scan.views
-        view = views.view(name)
-        stages = [views.stages(ask, name) for ask in self._asks]
+        view = self.views.view(name)
+        stages = [self.views.stages(ask, name) for ask in self._asks]
         values = [[item.device.lookup(where, item.driver) for item in view.devices] for where in self._wheres]
         return zip(view.numbers, *stages, *values, strict=True)

@@ -13,13 +13,14 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.counters import left_of
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
+from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.remembered import NodeState, Print, Remembered, recall, remember
 from dra_lab.planner.views import ClusterViews, Failure, shape_key, views_of
-from dra_lab.topology.locality import localities
+from dra_lab.topology.locality import kinds, localities
 
 if TYPE_CHECKING:
     from dra_lab.planner.solve import Solution
@@ -137,7 +138,7 @@ def scan_nodes(rules: Rules, limits: Limits, *, again: bool = True) -> Scan:
 
 
 def node_shapes(scan: Scan, limits: Limits) -> dict[tuple[int, ...], list[str]]:
-    """Group the nodes by what they are apart from what is in use; refuse what the planner does not know."""
+    """Group the nodes by what they are apart from what is in use."""
     rules = scan.rules
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     found = scan.views.shapes(rules.asks, wheres) if rules.only is None else None
@@ -145,8 +146,6 @@ def node_shapes(scan: Scan, limits: Limits) -> dict[tuple[int, ...], list[str]]:
         found = _look_at_shapes(scan, wheres, limits)
         if rules.only is None and sum(map(len, found.values())) == len(rules.nodes):
             scan.views.keep_shapes(rules.asks, wheres, found)
-    for nodes in found.values():
-        refuse_devices(rules, eligibility(replace(rules, idle=True), nodes[0]))
     return found
 
 
@@ -164,16 +163,16 @@ def _look_at_shapes(scan: Scan, wheres: Sequence[str], limits: Limits) -> dict[t
 
 def _asks_for_pairs(scan: Scan, shapes: Mapping[tuple[int, ...], list[str]]) -> bool:
     """Say whether the claim's requests match both GPUs and NICs somewhere; count the matching devices on the way."""
-    kinds: set[str] = set()
+    found: set[str] = set()
     for nodes in shapes.values():
-        places = localities(scan.cluster, nodes[0])
+        kind_of = kinds(scan.cluster, nodes[0])
         devices = scan.views.view(nodes[0]).devices
         for ask in scan.rules.asks:
             stages = scan.views.stages(ask, nodes[0])
             matching = [item for item, stage in zip(devices, stages, strict=True) if stage == "match"]
-            kinds.update(places[item.id].kind for item in matching)
+            found.update(kind_of[item.id] for item in matching)
             scan.matched[ask.reference] = scan.matched.get(ask.reference, 0) + len(matching) * len(nodes)
-    return {"gpu", "nic"} <= kinds
+    return {"gpu", "nic"} <= found
 
 
 class _Sorter:
@@ -189,6 +188,8 @@ class _Sorter:
         self._nodes: dict[tuple[Print, Print], list[str]] = {}
         self._unchanged = known.unchanged(scan.rules.allocated, scan.views, scan.rules.nodes)
         self._replicas = scan.rules.replicas
+        self._devices = KnownDevices(scan.rules, scan.views)
+        self._latest: tuple[str, Layout] = ("", Layout(AllocationProblem("", (), (), (), ()), ()))
         self._each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
 
     def add(self, shape: tuple[int, ...], name: str) -> None:
@@ -228,7 +229,7 @@ class _Sorter:
             remember(self.scan.cluster, self.scan.views, self.known)
 
     def _look(self, shape: tuple[int, ...], name: str) -> NodeState:
-        idle = self._print(("idle", shape), lambda: self.scan.problem(name, idle=True))
+        idle = self._print(("idle", shape), lambda: self._idle(name).problem)
         held = self.scan.rules.allocated
         alone, shared = self.scan.views.held_on(name, held)
         counted = self.scan.views.view(name).counted
@@ -266,10 +267,24 @@ class _Sorter:
             found = self.known.prints[layout, free] = self.known.print_of(value)
         return found
 
+    def _idle(self, name: str) -> Layout:
+        """Return a node's groups of equal devices as if nothing were in use; refuse what the planner does not know."""
+        if self._latest[0] != name:
+            layout = self._devices.layout(name)
+            if layout is None:
+                found = eligibility(replace(self.scan.rules, idle=True), name)
+                refuse_devices(self.scan.rules, found)
+                layout = layout_of(self.scan.build(found), [item.id for item in self.scan.views.view(name).devices])
+                self._devices.learn(name, layout)
+            self._latest = (name, layout)
+        return self._latest[1]
+
     def _layout(self, name: str) -> Layout:
         """Return a node's groups of equal devices as if no claim held a device alone."""
         held = self.scan.rules.allocated
         shares = AllocatedDevices({}, held.shares, held.consumed)
+        if not self.scan.views.held_on(name, held)[1]:
+            return self._idle(name)
         found = eligibility(replace(self.scan.rules, held=shares), name)
         return layout_of(self.scan.build(found), [item.id for item in self.scan.views.view(name).devices])
 

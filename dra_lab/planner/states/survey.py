@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.planner.eligible import Rules, eligibility
+from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node_classes import Layout, layout_of, thinned
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.progress import Limits
@@ -15,7 +16,6 @@ from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.counted import Counted, counted_layout
-from dra_lab.planner.states.known_devices import KnownDevices
 from dra_lab.planner.states.node_state import NodeState, common_unit, inspectors
 from dra_lab.planner.views import shape_key, views_of
 
@@ -65,7 +65,7 @@ def survey(rules: Rules, limits: Limits) -> Survey:
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     shapes: dict[tuple[int, ...], int] = {}
     counted: dict[int, Counted] = {}
-    seen, devices = Survey(scan), KnownDevices(scan)
+    seen, devices = Survey(scan), KnownDevices(rules, views)
     known: Left = {}
     for number, name in enumerate(rules.cluster.node_names):
         if limits.reached:
