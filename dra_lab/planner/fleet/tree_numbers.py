@@ -14,15 +14,22 @@ from operator import add, sub
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
-from dra_lab.planner.fleet.tree_every import EveryNumber
+from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, devices_of_units, held_by, pools_of_units
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState
+from dra_lab.planner.progress import Limits
 
 Where = tuple[tuple[int, Vector, tuple[tuple[int, Vector], ...]], ...]
 """What a pod takes of a tree: (position of the NUMA node, units of its pools, (position of the root, units))."""
 
 Recipe = tuple[tuple[int, int, Where], ...]
 """(workload, shape, places) of each pod on a tree, workload by workload."""
+
+MOST_PODS, _STEP = 200, 50
+"""Pods on one tree above which not every number is listed, and the numbers above that are."""
+
+_LOOK = 50
+"""Pods after which the clock is looked at."""
 
 ORDERS = 6
 """Orders of workloads in which a tree is filled at most."""
@@ -41,7 +48,7 @@ class Numbers:
     state: TreeState
     demand: Counts
     packed: dict[Counts, Packed] = field(default_factory=dict)
-    chains: dict[Counts, tuple[Placed, ...]] = field(default_factory=dict)
+    chains: dict[Counts, tuple[list[Placed], int]] = field(default_factory=dict)
     recipes: dict[Counts, Recipe] = field(default_factory=dict)
     every: EveryNumber | None = None
 
@@ -51,30 +58,38 @@ class Numbers:
         self._least: dict[Counts, Values] | None = None
         zero = (0,) * len(self.demand)
         self.found: dict[Counts, Values] = {zero: self.fill.zero}
-        self.chains[zero] = ()
+        self.chains[zero] = [], 0
         self.examined = False
 
-    def place(self) -> None:
-        """Fill the tree with pods, in several orders if there are several workloads."""
+    def place(self, limits: Limits) -> None:
+        """Fill the tree with pods, in several orders if there are several workloads, until a limit."""
         self.examined = True
         pods = [pod for pod, count in enumerate(self.most) if count]
         for fill in (self.fill, self.sparing):
             for order in islice(permutations(pods), ORDERS):
-                self._keep(fill.after_another(self.state, order, self.most))
+                self._keep(fill.after_another(self.state, order, self.most), limits)
             if len(pods) > 1:
-                self._keep(fill.in_turn(self.state, self.most))
+                self._keep(fill.in_turn(self.state, self.most), limits)
 
-    def _keep(self, placed: Iterable[Placed]) -> None:
-        counts, values, chain = [0] * len(self.demand), self.fill.zero, []
+    def _keep(self, placed: Iterable[Placed], limits: Limits) -> None:
+        counts, values = [0] * len(self.demand), self.fill.zero
+        chain: list[Placed] = []
         for one in placed:
+            if len(chain) % _LOOK == _LOOK - 1 and limits.reached:
+                break
             counts[one.pod] += 1
             # what the pod is worth without its scarcity, which comes first
             values = tuple(map(add, values, one.values[-len(values) :]))
             chain.append(one)
-            known = self.found.get(tuple(counts))
-            if known is None or values < known:
-                self.found[tuple(counts)] = values
-                self.chains[tuple(counts)] = tuple(chain)
+            if len(chain) <= MOST_PODS or len(chain) % _STEP == 0:
+                self._note(tuple(counts), values, chain)
+        self._note(tuple(counts), values, chain)
+
+    def _note(self, counts: Counts, values: Values, chain: list[Placed]) -> None:
+        known = self.found.get(counts)
+        if known is None or values < known:
+            self.found[counts] = values
+            self.chains[counts] = chain, len(chain)
 
     # ------------------------------------------------------------------ counting
 
@@ -173,6 +188,8 @@ class Numbers:
 
     def know(self, every: EveryNumber) -> None:
         """Take over the exact values of every number. Raises TooMany."""
+        if sum(self.most) > MOST_PODS:
+            raise TooMany
         rows = every.rows(self.state)
         self.found = {counts: values for counts, (values, _) in rows.items()}
         self._least = dict(self.found)
@@ -197,9 +214,12 @@ class Numbers:
         """Return the places of the pods of the best way found for some numbers."""
         found = self.recipes.get(counts)
         if found is None:
-            chain = self.chains.get(counts) if self.every is None else self.every.chain(self.state, counts)
-            assert chain is not None, "ways that the model found are written by it"
-            found = self.recipes[counts] = self._written(chain)
+            if self.every is None:
+                chain, length = self.chains[counts]
+                placed: Sequence[Placed] = chain[:length]
+            else:
+                placed = self.every.chain(self.state, counts)
+            found = self.recipes[counts] = self._written(placed)
         return found
 
     def _written(self, chain: Sequence[Placed]) -> Recipe:

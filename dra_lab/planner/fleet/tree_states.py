@@ -113,6 +113,8 @@ def _reachable(most: Vector, steps: Sequence[Vector]) -> Vector:
     if all(sum(step) == 1 for step in steps):
         able = tuple(map(max, zero, *steps)) if steps else zero
         return tuple(have if use else 0 for have, use in zip(most, able, strict=True))
+    if len(most) == 1 and all(step[0] % steps[0][0] == 0 for step in steps):
+        return (most[0] // steps[0][0] * steps[0][0],)
     seen, todo = {zero}, [zero]
     while todo and len(seen) <= _MOST_SUMS:
         at = todo.pop()

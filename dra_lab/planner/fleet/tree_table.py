@@ -142,7 +142,7 @@ def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, limits: Limit
     for found in sorted(copies, key=lambda found: (-copies[found], found)):
         known[found] = Numbers(fill, sparing, found, fleet.demand)
         if len(known) == 1 or not limits.reached:
-            known[found].place()
+            known[found].place(limits)
     return [
         TreeTable(plain_site(fleet, state, nodes), tree, known[trees[state]], solver) for state, nodes in alike.items()
     ]

@@ -79,6 +79,27 @@ def test_how_many_more_on_trees_is_brute_force():
     assert compared > FLEETS // 2, "too many were too large to try everything"
 
 
+def test_thousands_of_small_pods_fit_on_one_node():
+    """Pods of a tenth of a CPU are counted and placed like others: as many as the CPUs of the node are tenths."""
+    cores = [
+        Device(
+            name=f"cpu-{numa}",
+            attributes={NUMA: DeviceAttribute(int_=numa)},
+            capacity={"dra.cpu/cpu": DeviceCapacity(value=64)},
+            allow_multiple_allocations=True,
+        )
+        for numa in range(2)
+    ]
+    cluster = Cluster(slices=(published(CPU, "n0", cores),), classes=(device_class(CPU),), name="small pods")
+    capacity = CapacityRequirements(requests={"dra.cpu/cpu": "100m"})
+    request = DeviceRequest(name="cpu", exactly=ExactDeviceRequest(device_class_name=CPU, capacity=capacity))
+    workload = Workload("small", ClaimSketch(name="claim", requests=(request,)), 2_000)
+    room = how_many_more(cluster, workload, release=RELEASE)
+    plan = plan_fleet(cluster, [workload], release=RELEASE, first_fit=False)
+    assert (room.count, room.bound, len(plan.replicas)) == (1_280, 1_280, 1_280)
+    assert plan.proven
+
+
 def tree_cluster(rng: random.Random) -> Cluster:
     """Make one to three nodes of one or two NUMA nodes and up to three roots, with devices that are partly in use."""
     slices, claims = [], []
