@@ -54,7 +54,7 @@ _POOR = 0.9
 """A plan that places less than this share of what its bound allows is compared with one made pod by pod."""
 
 _FIRST = 0.6
-"""The share of the time after which there is a plan to be improved."""
+"""The share of the time after which nodes that share devices have a plan to be improved."""
 
 _TELL_EVERY = 10
 
@@ -92,7 +92,8 @@ def _search(work: Work) -> tuple[Answer, list[Stand], int]:
 
 def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer and who stands where; None where the sets of shared devices that matter are too many."""
-    early = replace(work, limits=work.limits.part(_FIRST))
+    shared = any(site.nodes for site in sites)
+    early = replace(work, limits=work.limits.part(_FIRST)) if shared else work
     tables: list[AnyTable] = []
     narrow: list[Site] = []
     large, skipped = _is_large(work, sites), False
@@ -104,7 +105,8 @@ def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] |
             narrow.extend(group)
         else:
             tables.extend(wide)
-    asked, exact, crowds = tables_for(work.fleet, narrow, work.order, work.solver, early.limits)
+    looking = early.limits if shared else work.limits.part(_FILL)
+    asked, exact, crowds = tables_for(work.fleet, narrow, work.order, work.solver, looking)
     looked_at = sum(len(table.site.all_nodes) for table in asked) + sum(len(crowd.nodes) for crowd in crowds)
     skipped = skipped or looked_at < sum(len(site.all_nodes) for site in narrow)
     _fill(early, exact)
@@ -126,7 +128,8 @@ def _over(
     if work.limits.deadline is None and sum(crowd.variables for crowd in crowds) > MANY_VARIABLES:
         work = replace(work, limits=replace(work.limits, deadline=time.monotonic() + SECONDS))
     began = time.monotonic()
-    known = _answer(replace(work, limits=work.limits.part(_FIRST)), tables, crowds, closed=closed)
+    early = replace(work, limits=work.limits.part(_FIRST)) if crowds else work
+    known = _answer(early, tables, crowds, closed=closed)
     work.clock.lap("master")
     if known is None:
         return None
