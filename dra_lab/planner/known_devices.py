@@ -78,12 +78,14 @@ class KnownDevices:
         places = localities(self.rules.cluster, name)
         for at, key in enumerate(self._keys(name)):
             number, device = layout.group_of[at], self.views.view(name).devices[at].id
+            numa = places[device].numa_node
+            own = numa is not None and not numa.derived
             if number < 0:
-                self._groups[key] = _NOBODY
+                # A required link may refuse a device whose place other devices tell on another node.
+                self._groups[key] = _NOBODY if own or "match" not in key else _EACH_NODE
                 continue
             group = layout.problem.groups[number]
-            numa = places[device].numa_node
-            own = numa is not None and not numa.derived and group.tie is not Tie.TERMS and not group.draws
+            own = own and group.tie is not Tie.TERMS and not group.draws
             if not own or any(kind == LIST for values in group.places for kind, _ in values):
                 self._groups[key] = _EACH_NODE
                 continue
