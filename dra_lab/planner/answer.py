@@ -12,8 +12,8 @@ from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, Suggestion
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.plan_findings import claim_findings
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import Scan
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Work:
     scan: Scan
     expansion: Expansion
     order: tuple[str, ...]
-    limits: Limits
+    budget: Budget
     solver: str
     choice: Choice
     exact: bool = False

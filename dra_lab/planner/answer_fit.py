@@ -143,9 +143,9 @@ def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
     """Return how many fewer replicas fit after some placements, None where that is not known or not counted."""
     from dra_lab.planner.replicas import Others, has_damage
 
-    if not has_damage(work.scan.sketch) or work.limits.reached:
+    if not has_damage(work.scan.sketch) or work.budget.reached:
         return None
-    others = Others(work.scan, work.choice.node, work.limits, work.solver, work.choice.counts)
+    others = Others(work.scan, work.choice.node, work.budget, work.solver, work.choice.counts)
     (least, most), after = others.before, others.after(placements)
     if (least, after[0]) != (most, after[1]):
         return None
@@ -155,14 +155,14 @@ def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
 
 
 def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | None:
-    if work.limits.cancelled:
+    if work.budget.cancelled:
         return None
-    left = work.limits.left
+    left = work.budget.left
     seconds = _FIRST_FIT_SECONDS if left is None else max(_LEAST_SECONDS, min(left, _FIRST_FIT_SECONDS))
-    work.limits.tell("first fit", "what kube-scheduler would take on this node")
+    work.budget.tell("first fit", "what kube-scheduler would take on this node")
     cluster, node, release = work.scan.cluster, work.choice.node, work.scan.release
     found = compare_first_fit(
-        cluster, node, compiled, release, scale, work.order, time_limit=seconds, cancel=work.limits.cancel
+        cluster, node, compiled, release, scale, work.order, time_limit=seconds, cancel=work.budget.cancel
     )
     if found is None or not found.placements or DAMAGE not in work.order:
         return found

@@ -24,7 +24,7 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
         return replace(plan, status=PlanStatus.STOPPED, findings=once(work.findings))
     compiled = compile_pod(work.scan.sketch, work.scan.cluster, work.scan.release)
     plan = replace(plan, status=PlanStatus.INFEASIBLE, findings=once((*work.findings, *compiled.findings)))
-    misfit = explain_misfit(work.scan, work.limits, solver=work.solver, pinned=pinned)
+    misfit = explain_misfit(work.scan, work.budget, solver=work.solver, pinned=pinned)
     shortfalls = misfit.shortfalls
     if early is not None:
         early(replace(plan, shortfalls=shortfalls))
@@ -33,7 +33,7 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     unknown = sum(name in asked for c in plan.node_classes if c.fits_idle is None for name in c.nodes)
     whole = work.several or work.exact
     drawn = work.scan.sketch if whole else work.sketch
-    question = Question(work.cluster, drawn, work.scan, work.limits, work.solver, pinned, idle, unknown, expanded=whole)
+    question = Question(work.cluster, drawn, work.scan, work.budget, work.solver, pinned, idle, unknown, expanded=whole)
     suggestions = work.suggestions()
     reasons = find_reasons(question, shortfalls, suggestions)
     reasons = replace(reasons, complete=reasons.complete and misfit.complete)

@@ -7,8 +7,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from dra_lab.model.plan import DAMAGE, NodeClass, NodeFit
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.patterns import Patterns
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.replicas import Count, Others, has_damage
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import Solution, is_feasible, solve_problem
@@ -40,7 +40,7 @@ class _Search:
     scan: Scan
     order: tuple[str, ...]
     whole: tuple[str, ...]
-    limits: Limits
+    budget: Budget
     solver: str
     pinned: str
     patterns: Patterns
@@ -50,7 +50,7 @@ class _Search:
     idle: dict[Hashable, bool | None] = field(default_factory=dict)
 
 
-def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: str, pinned: str = "") -> Choice:
+def choose_node(scan: Scan, order: tuple[str, ...], budget: Budget, *, solver: str, pinned: str = "") -> Choice:
     """Solve each class of equal nodes once and choose; nodes that are proven worse are not solved to the end.
 
     The goals up to `damage` decide which nodes are best; `damage` and what follows it chooses among these, as many of
@@ -58,9 +58,9 @@ def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: s
     """
     whole = order if has_damage(scan.sketch) else tuple(goal for goal in order if goal != DAMAGE)
     order = whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole
-    patterns = Patterns(scan, order, limits, solver)
-    ways = list_ways(scan, order, limits)
-    search = _Search(scan, order, whole, limits, solver, pinned, patterns, ways)
+    patterns = Patterns(scan, order, budget, solver)
+    ways = list_ways(scan, order, budget)
+    search = _Search(scan, order, whole, budget, solver, pinned, patterns, ways)
     if ways is None:
         patterns.prepare()
     best: Solution | None = None
@@ -74,12 +74,12 @@ def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: s
         found = patterns.known(equal, bar) if name != pinned else None
         if ways is not None and name != pinned:
             found = ways.known(equal)
-        if found is None and limits.reached:
+        if found is None and budget.reached:
             found = Solution()
         if found is None:
             least = patterns.rank(equal)
             # The goals are told for the first node; the others only have to show that they can keep up.
-            told = limits if best is None or name == pinned else replace(limits, report=None)
+            told = budget if best is None or name == pinned else replace(budget, report=None)
             key = (name, scan.exact.get(name), order, solver, bar, least)
             found = scan.solutions.get(key) if name in scan.exact else None
             if found is None:
@@ -91,7 +91,7 @@ def choose_node(scan: Scan, order: tuple[str, ...], limits: Limits, *, solver: s
             best = found
         patterns.learn_from(equal, name, found, best)
         if number % _TELL_EVERY == 0:
-            limits.tell("nodes", f"decided {number + 1} of {len(rows)} classes of equal nodes")
+            budget.tell("nodes", f"decided {number + 1} of {len(rows)} classes of equal nodes")
     return _conclude(search, best)
 
 
@@ -152,7 +152,7 @@ def _to_the_end(search: _Search, winners: list[tuple[str, Solution]]) -> tuple[s
     began = time.monotonic()
     for number, (name, known) in enumerate(winners):
         spent = number >= _MOST_DAMAGED or time.monotonic() - began > _DAMAGE_SECONDS
-        if best is not None and (spent or search.limits.reached):
+        if best is not None and (spent or search.budget.reached):
             return *best, False
         solved = _solve_whole(search, name, _shown(search, name, known), None if best is None else best[1])
         if best is None or (not solved.worse and solved.values < best[1].values):
@@ -169,21 +169,21 @@ def _solve_whole(search: _Search, name: str, known: Solution, best: Solution | N
     solved = solve_problem(
         search.scan.problem(name),
         search.whole,
-        _telling_the_rest(search) if best is None else replace(search.limits, report=None),
+        _telling_the_rest(search) if best is None else replace(search.budget, report=None),
         solver=search.solver,
         best=None if best is None else best.values,
         least=known.values,
-        others=Others(search.scan, name, search.limits, search.solver, search.counts),
+        others=Others(search.scan, name, search.budget, search.solver, search.counts),
     )
     return known if solved.taken is None and not known.copied else solved
 
 
-def _telling_the_rest(search: _Search) -> Limits:
-    """Return the limits with a report that leaves out the goals that were told before."""
-    report = search.limits.report
+def _telling_the_rest(search: _Search) -> Budget:
+    """Return the budget with a report that leaves out the goals that were told before."""
+    report = search.budget.report
     if report is None:
-        return search.limits
-    return replace(search.limits, report=lambda step: None if step.stage in search.order else report(step))
+        return search.budget
+    return replace(search.budget, report=lambda step: None if step.stage in search.order else report(step))
 
 
 def _least(solution: Solution) -> bool:
@@ -212,9 +212,9 @@ def _fits_idle(search: _Search, equal: EqualNodes, found: Solution) -> bool | No
     """Say whether the claim would fit with nothing in use; the same idle node is asked once."""
     if equal.idle == equal.now:
         return None if found.taken is None and not found.infeasible else found.taken is not None
-    if equal.idle not in search.idle and search.limits.reached:
+    if equal.idle not in search.idle and search.budget.reached:
         return None
     if equal.idle not in search.idle:
         problem = search.scan.problem(search.scan.idle_nodes[equal.idle], idle=True)
-        search.idle[equal.idle] = is_feasible(problem, search.limits, solver=search.solver)
+        search.idle[equal.idle] = is_feasible(problem, search.budget, solver=search.solver)
     return search.idle[equal.idle]

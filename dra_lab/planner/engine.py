@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from dra_lab.errors import SolverError
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.highs import Highs
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.outcome import Claim, Outcome, Rows, judged
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 
 _UNPRESOLVED = ["presolve off", "preprocess off"]
@@ -24,7 +24,7 @@ def minimise(
     lp: Any,
     expression: Expression,
     solver: str,
-    limits: Limits,
+    budget: Budget,
     on_improvement: Callable[[int, int | None], None] | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Outcome:
@@ -35,7 +35,7 @@ def minimise(
     """
     if solver not in SOLVERS:
         raise SolverError(f"solver {solver!r} is not known; use one of {', '.join(SOLVERS)}")
-    if limits.reached:
+    if budget.reached:
         return Outcome(None, None, stopped=True)
     lp.setObjective(pulp.LpAffineExpression(_not_empty(lp, expression)))
     rows, variables = Rows.of(lp), lp.variables()
@@ -43,12 +43,12 @@ def minimise(
         value = rows.value_of(rows.cost)
         return Outcome(value, value)
     began = time.perf_counter()
-    claim = SOLVERS[solver](lp, rows, limits, on_improvement, options)
+    claim = SOLVERS[solver](lp, rows, budget, on_improvement, options)
     outcome, values = judged(rows, claim)
-    if claim.presolved and (claim.optimal or claim.infeasible) and not limits.reached:
+    if claim.presolved and (claim.optimal or claim.infeasible) and not budget.reached:
         # Only a solve without presolve confirms it. It starts from what was found.
         known = rows if values is None else replace(rows, start=values)
-        outcome, second = judged(known, _highs(lp, known, limits))
+        outcome, second = judged(known, _highs(lp, known, budget))
         values = second if second is not None else values
         outcome = outcome if values is None else replace(outcome, value=rows.value_of(values))
     outcome = replace(outcome, seconds=time.perf_counter() - began)
@@ -78,33 +78,33 @@ def _status(outcome: Outcome) -> tuple[int, int]:
 def _highs(
     lp: Any,
     rows: Rows,
-    limits: Limits,
+    budget: Budget,
     on_improvement: Callable[[int, int | None], None] | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Claim:
     """Return what HiGHS says of a model."""
-    engine = Highs(rows, limits, on_improvement, options)
+    engine = Highs(rows, budget, on_improvement, options)
     lp.solve(engine)
     return engine.claim
 
 
-def _cbc(lp: Any, _rows: Rows, limits: Limits, *_: object) -> Claim:
+def _cbc(lp: Any, _rows: Rows, budget: Budget, *_: object) -> Claim:
     """Return what CBC says of a model; without its presolve, CBC 2.10 crashes on some models that have no solution."""
     try:
-        return _cbc_with(lp, limits, _UNPRESOLVED, presolved=False)
+        return _cbc_with(lp, budget, _UNPRESOLVED, presolved=False)
     except pulp.PulpSolverError:
         pass
     try:
-        return _cbc_with(lp, limits, [], presolved=True)
+        return _cbc_with(lp, budget, [], presolved=True)
     except pulp.PulpSolverError as error:
         raise SolverError(f"CBC failed ({error}); use the solver HiGHS") from error
 
 
-def _cbc_with(lp: Any, limits: Limits, options: list[str], *, presolved: bool) -> Claim:
+def _cbc_with(lp: Any, budget: Budget, options: list[str], *, presolved: bool) -> Claim:
     with warnings.catch_warnings():
         # PuLP 3 announces that 4 will not bring CBC along; the version is pinned.
         warnings.simplefilter("ignore")
-        lp.solve(pulp.PULP_CBC_CMD(msg=0, threads=1, timeLimit=limits.left, options=options))
+        lp.solve(pulp.PULP_CBC_CMD(msg=0, threads=1, timeLimit=budget.left, options=options))
     infeasible = lp.status == pulp.LpStatusInfeasible
     optimal = lp.sol_status == pulp.LpSolutionOptimal
     if infeasible or not (optimal or lp.sol_status == pulp.LpSolutionIntegerFeasible):

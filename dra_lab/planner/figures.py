@@ -15,10 +15,10 @@ from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.reasons import FunnelStep
 from dra_lab.model.sketch import Ask, covers
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.device_rules import device_use
 from dra_lab.planner.eligible import AskEligibility, NodeEligibility, Rules, eligibility
 from dra_lab.planner.places import place_values
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.stages import Stage
 from dra_lab.topology.locality import localities
@@ -63,7 +63,7 @@ class Figures:
         return tuple(ask.short for ask in self.asks)
 
 
-def figures(scan: Scan, nodes: Sequence[str], limits: Limits, *, looks: int = _LOOKS) -> tuple[Figures, ...]:
+def figures(scan: Scan, nodes: Sequence[str], budget: Budget, *, looks: int = _LOOKS) -> tuple[Figures, ...]:
     """Return the figures of nodes, those with the same ones together; of fewer nodes where time ended before.
 
     The scan's classes of equal nodes would not do: nodes are equal for a claim though more is free than it can take.
@@ -72,7 +72,7 @@ def figures(scan: Scan, nodes: Sequence[str], limits: Limits, *, looks: int = _L
     found: dict[tuple[AskFigures, ...], Figures] = {}
     tables = _Tables(scan)
     for node in nodes:
-        if limits.reached or tables.looks > looks:
+        if budget.reached or tables.looks > looks:
             break
         asks = tables.of(node)
         found.setdefault(asks, Figures(asks)).nodes.append(node)

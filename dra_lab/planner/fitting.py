@@ -11,9 +11,9 @@ from dra_lab.authoring.expand import expand
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules, eligibility
 from dra_lab.planner.problem import AllocationProblem, build_problem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_claim, refuse_devices
 from dra_lab.planner.scan import EqualNodes, Scan, node_shapes, scan_nodes
 from dra_lab.planner.solve import Solution, find_allocation
@@ -47,7 +47,7 @@ class Trial:
 
     cluster: Cluster
     release: KubernetesRelease
-    limits: Limits
+    budget: Budget
     solver: str = "HiGHS"
     node: str = ""
     expanded: bool = False
@@ -67,7 +67,7 @@ class Trial:
         refuse_devices(rules, eligibility(changed(rules, idle=True), node))
         found = eligibility(rules, node)
         problem = build_problem(rules.sketch, found, localities(self.cluster, node), paired=False)
-        solved = find_allocation(problem, self.limits, solver=self.solver)
+        solved = find_allocation(problem, self.budget, solver=self.solver)
         return True if solved.taken is not None else False if solved.infeasible else None
 
     def fits_somewhere(self, sketch: ClaimSketch) -> bool | None:
@@ -87,8 +87,8 @@ class Trial:
             found = self._of_many(rules)
             if found is not None:
                 return found
-        scan = scan_nodes(rules, self.limits, again=False)
-        known = _Known(scan, self.limits, self.solver)
+        scan = scan_nodes(rules, self.budget, again=False)
+        known = _Known(scan, self.budget, self.solver)
         nodes, undecided, example = 0, len(scan.unseen), ""
         for equal in scan.classes:
             fits = known.fits(equal)
@@ -103,8 +103,8 @@ class Trial:
     def _of_many(self, rules: Rules) -> Fitting | None:
         """Count nodes of which each kind is looked at once, with nothing in use; None where that does not tell."""
         scan = Scan(rules, views_of(self.cluster, self.release))
-        seen = node_shapes(scan, self.limits)
-        known = fitting_nodes(scan, seen, self.limits)
+        seen = node_shapes(scan, self.budget)
+        known = fitting_nodes(scan, seen, self.budget)
         if known is None:
             return Fitting(0, len(rules.nodes)) if self._is_hopeless(scan, seen) else None
         fit = sorted(name for name, fits in known.items() if fits)
@@ -115,15 +115,15 @@ class Trial:
         if any(ask.all_devices for ask in scan.rules.asks):
             return False  # for all devices, less may be asked where some are in use
         idle = (scan.problem(nodes[0], idle=True) for nodes in seen.values())
-        none = all(find_allocation(problem, self.limits, solver=self.solver).infeasible for problem in idle)
+        none = all(find_allocation(problem, self.budget, solver=self.solver).infeasible for problem in idle)
         return none and sum(map(len, seen.values())) == len(scan.rules.nodes)
 
 
 class _Known:
     """What one node's answer says about the others of the same hardware."""
 
-    def __init__(self, scan: Scan, limits: Limits, solver: str) -> None:
-        self.scan, self.limits, self.solver = scan, limits, solver
+    def __init__(self, scan: Scan, budget: Budget, solver: str) -> None:
+        self.scan, self.budget, self.solver = scan, budget, solver
         self.uses = Counter(equal.layout for equal in scan.classes if equal.layout >= 0)
         self.empty: dict[int, bool] = {}
         self.patterns: dict[int, set[Pattern]] = {}
@@ -143,7 +143,7 @@ class _Known:
         return True if solved.taken is not None else False if solved.infeasible else None
 
     def _solve(self, problem: AllocationProblem, layout: int) -> Solution:
-        solved = find_allocation(problem, self.limits, solver=self.solver)
+        solved = find_allocation(problem, self.budget, solver=self.solver)
         if solved.taken is not None and layout >= 0:
             groups = self.scan.layouts[layout].group_of
             devices = self.scan.views.view(problem.node).devices

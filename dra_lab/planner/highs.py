@@ -11,9 +11,9 @@ import highspy
 import numpy as np
 
 from dra_lab.errors import SolverError
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.outcome import Claim, Rows, integer_bound
-from dra_lab.planner.progress import Limits
 
 _GAP = 0.9
 _SCHEDULER = threading.Lock()
@@ -32,22 +32,22 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
     def __init__(
         self,
         rows: Rows,
-        limits: Limits,
+        budget: Budget,
         on_improvement: Callable[[int, int | None], None] | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
-        """Keep the model as arrays and its limits.
+        """Keep the model as arrays and its budget.
 
         Args:
             rows: The model that PuLP hands over, as arrays.
-            limits: When to stop.
+            budget: When to stop.
             on_improvement: Called as `on_improvement(best, bound)` from inside the solve.
             options: Options of HiGHS that replace ours.
         """
         super().__init__(mip=True, msg=False)
         self.rows = rows
         self.options = options or {}
-        self.limits = limits
+        self.budget = budget
         self.on_improvement = on_improvement
         self.claim = Claim()
 
@@ -82,11 +82,11 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
             "mip_heuristic_run_feasibility_jump": False,
         }
         options.update(self.options)
-        if self.limits.left is not None:
-            options["time_limit"] = self.limits.left
+        if self.budget.left is not None:
+            options["time_limit"] = self.budget.left
         for key, value in options.items():
             engine.setOptionValue(key, value)
-        if self.limits.cancel is not None or self.limits.deadline is not None:
+        if self.budget.cancel is not None or self.budget.deadline is not None:
             # HiGHS may overshoot its own time limit by far, so the clock is looked at from outside as well.
             engine.cbMipInterrupt.subscribe(self._interrupt)
             engine.cbSimplexInterrupt.subscribe(self._interrupt)
@@ -95,7 +95,7 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
         return engine
 
     def _interrupt(self, event: Any) -> None:
-        if self.limits.reached:
+        if self.budget.reached:
             event.interrupt()
 
     def _improved(self, event: Any) -> None:
@@ -103,13 +103,13 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
             self.on_improvement(round(event.data_out.mip_primal_bound), integer_bound(event.data_out.mip_dual_bound))
 
 
-def relaxed_bound(rows: Rows, limits: Limits) -> int | None:
+def relaxed_bound(rows: Rows, budget: Budget) -> int | None:
     """Return an integer that no solution of a model undercuts, by its linear relaxation; None if none was found."""
     engine: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for option, value in {"output_flag": False, "threads": 1, "presolve": "off", "solve_relaxation": True}.items():
         engine.setOptionValue(option, value)
-    if limits.left is not None:
-        engine.setOptionValue("time_limit", limits.left)
+    if budget.left is not None:
+        engine.setOptionValue("time_limit", budget.left)
     engine.passModel(_model(rows))
     _run(engine)
     solution = engine.getSolution()

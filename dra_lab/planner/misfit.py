@@ -11,12 +11,12 @@ from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.model.names import split_request
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Link
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.explain import explain_node, missing
 from dra_lab.planner.figures import figures
 from dra_lab.planner.node_case import NodeCase
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import is_feasible
 from dra_lab.planner.stages import Stage
@@ -43,12 +43,12 @@ class Misfit:
     complete: bool = True
 
 
-def explain_misfit(scan: Scan, limits: Limits, *, solver: str, pinned: str = "") -> Misfit:
+def explain_misfit(scan: Scan, budget: Budget, *, solver: str, pinned: str = "") -> Misfit:
     """Return why the claim fits on no node, told on the node that comes nearest, or on the pinned node.
 
-    Ends after SECONDS, or at the limits: the reasons then say of how many kinds of nodes they are the nearest.
+    Ends after SECONDS, or with the budget: the reasons then say of how many kinds of nodes they are the nearest.
     """
-    within = limits.until(time.monotonic() + SECONDS)
+    within = budget.until(time.monotonic() + SECONDS)
     classes = [c for c in scan.classes if not pinned or pinned in c.nodes]
     apart = None if pinned else _lacking_alike(scan, classes, within.part(0.5))
     classes = classes if apart is None else apart
@@ -77,13 +77,13 @@ def explain_misfit(scan: Scan, limits: Limits, *, solver: str, pinned: str = "")
 
 
 def _explained(
-    scan: Scan, nodes: Sequence[str], limits: Limits, solver: str
+    scan: Scan, nodes: Sequence[str], budget: Budget, solver: str
 ) -> Iterator[tuple[tuple[Shortfall, ...], str]]:
     """Yield nodes with their reasons, the first one whatever the time."""
     for number, name in enumerate(nodes[:_MOST_CLASSES], 1):
-        limits.tell("reasons", f"explained {number - 1} of {len(nodes)} kinds of nodes")
-        yield explain_node(_case(scan, name, limits, solver)), name
-        if limits.reached:
+        budget.tell("reasons", f"explained {number - 1} of {len(nodes)} kinds of nodes")
+        yield explain_node(_case(scan, name, budget, solver)), name
+        if budget.reached:
             break
 
 
@@ -91,9 +91,9 @@ def _is_open(found: Sequence[Shortfall]) -> bool:
     return any(shortfall.rule == "undecided" for shortfall in found)
 
 
-def _lacking_alike(scan: Scan, classes: Sequence[EqualNodes], limits: Limits) -> list[EqualNodes] | None:
+def _lacking_alike(scan: Scan, classes: Sequence[EqualNodes], budget: Budget) -> list[EqualNodes] | None:
     """Return the classes with nodes apart that lack something else, though equal for the claim; None: not found out."""
-    rows = figures(scan, scan.rules.nodes, limits, looks=_MOST_LOOKS)
+    rows = figures(scan, scan.rules.nodes, budget, looks=_MOST_LOOKS)
     kinds = {node: row.short for row in rows for node in row.nodes}
     if len(kinds) < len(scan.rules.nodes):
         return None
@@ -113,11 +113,11 @@ def _telling(scan: Scan, found: Sequence[Shortfall]) -> tuple[Shortfall, ...]:
     return tuple(s for s in found if s.rule != "link" or not bare & ends.get(s.subject, set()))
 
 
-def _case(scan: Scan, name: str, limits: Limits, solver: str) -> NodeCase:
+def _case(scan: Scan, name: str, budget: Budget, solver: str) -> NodeCase:
     found = eligibility(scan.rules, name)
 
     def feasible(problem: AllocationProblem) -> bool | None:
-        return is_feasible(problem, limits, solver=solver)
+        return is_feasible(problem, budget, solver=solver)
 
     return NodeCase(scan.sketch, found, scan.build(found), partial(scan.build, found), feasible)
 

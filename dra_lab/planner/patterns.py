@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.progress import Limits
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.recount import Taken
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import Solution, StageResult, solve_problem
@@ -29,7 +29,7 @@ class Patterns:
 
     scan: Scan
     order: tuple[str, ...]
-    limits: Limits
+    budget: Budget
     solver: str
     bounds: dict[int, Solution] = field(default_factory=dict)
     found: dict[int, dict[Pattern, tuple[StageResult, ...]]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Patterns:
 
     def prepare(self) -> None:
         """Solve each layout that stands for several classes, as long as that is less work than it saves."""
-        quiet = replace(self.limits, report=None)
+        quiet = replace(self.budget, report=None)
         uses = Counter(equal.layout for equal in self.scan.classes if equal.layout >= 0)
         for layout in sorted(layout for layout, count in uses.items() if count > 1):
             if quiet.reached:

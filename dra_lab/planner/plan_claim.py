@@ -13,9 +13,10 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.answer import Work
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.pods import Planned, expand_pod, held_cluster, pod_findings, read_claims
-from dra_lab.planner.progress import Limits, Progress
+from dra_lab.planner.progress import Progress
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.views import views_of
@@ -70,21 +71,21 @@ def make_plan(
     if allowed is not None and (not allowed or (node and node not in allowed)):
         return _elsewhere(plan, cluster, node)
     refuse_claim(sketch)
-    limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
+    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     complete = with_documented_classes(held_cluster(cluster, pod))
     expansion = expand_pod(pod, complete, release)
     rules = Rules(complete, expansion.sketch, release, views_of(complete, release).matching, only=allowed)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     # Part of the time is kept for solving: better the best of the nodes that were seen than none of all of them.
-    scan = scan_nodes(rules, limits.part(_LOOKING))
+    scan = scan_nodes(rules, budget.part(_LOOKING))
     # The solver takes half a second to import; only who plans waits for it.
     from dra_lab.planner.answer_fit import plan_of_fit
     from dra_lab.planner.answer_misfit import plan_of_misfit
     from dra_lab.planner.choose import choose_node
 
-    choice = choose_node(scan, order, limits, solver=solver, pinned=node)
-    work = Work(cluster, plan, scan, expansion, order, limits, solver, choice, exact=bool(pod.exact))
+    choice = choose_node(scan, order, budget, solver=solver, pinned=node)
+    work = Work(cluster, plan, scan, expansion, order, budget, solver, choice, exact=bool(pod.exact))
     plan = plan_of_fit(work) if choice.node else plan_of_misfit(work, node, early)
     return replace(plan, seconds=time.monotonic() - began)
 

@@ -12,12 +12,12 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Shortfall, Suggestion
 from dra_lab.model.reasons import Conflict, Reasons, Relaxation
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.conflict import Fits, find_conflict
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.figures import figures
 from dra_lab.planner.fitting import Trial
 from dra_lab.planner.funnel import funnels, scarcity, selector_failures
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.relaxations import changes, try_changes
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.stages import Stage
@@ -38,7 +38,7 @@ class Question:
     cluster: Cluster
     sketch: ClaimSketch
     scan: Scan
-    limits: Limits
+    budget: Budget
     solver: str
     pinned: str = ""
     idle: tuple[str, ...] = ()
@@ -48,10 +48,10 @@ class Question:
 
 def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestions: Sequence[Suggestion]) -> Reasons:
     """Return the reasons; what was not found out, mostly for lack of time, is marked so, and `complete` is False."""
-    scan, limits = question.scan, question.limits
+    scan, budget = question.scan, question.budget
     end = time.monotonic() + SECONDS
-    within = limits.until(end)
-    limits.tell("reasons", "counting what passes each test")
+    within = budget.until(end)
+    budget.tell("reasons", "counting what passes each test")
     names = (question.pinned,) if question.pinned else scan.rules.nodes
     if not names:
         return Reasons()
@@ -65,30 +65,30 @@ def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestion
         () if question.pinned else scarcity(scan, rows),
         complete=sum(len(row.nodes) for row in rows) == len(names),
     )
-    limits.tell("reasons", "looking for what cannot hold together")
+    budget.tell("reasons", "looking for what cannot hold together")
     share = _CONFLICT_SHARE * max(0.0, end - time.monotonic())
-    conflicts, tried = _conflicts(question, nearest, limits.until(time.monotonic() + share))
+    conflicts, tried = _conflicts(question, nearest, budget.until(time.monotonic() + share))
     trial = _trial(question, within, question.pinned)
     relaxed = try_changes(trial, _all_changes(question, first, nearest, suggestions))
     every = tried and all(change.fitting is not None for change in relaxed)
     return replace(found, conflicts=conflicts, relaxations=relaxed, complete=found.complete and every)
 
 
-def _trial(question: Question, limits: Limits, node: str = "") -> Trial:
+def _trial(question: Question, budget: Budget, node: str = "") -> Trial:
     scan = question.scan
-    return Trial(scan.cluster, scan.release, limits, question.solver, node, question.expanded, scan.rules.only)
+    return Trial(scan.cluster, scan.release, budget, question.solver, node, question.expanded, scan.rules.only)
 
 
-def _conflicts(question: Question, nearest: str, limits: Limits) -> tuple[tuple[Conflict, ...], bool]:
+def _conflicts(question: Question, nearest: str, budget: Budget) -> tuple[tuple[Conflict, ...], bool]:
     """Return what cannot hold together on the nearest node, and in the cluster where that is another set."""
-    trial = _trial(question, limits)
+    trial = _trial(question, budget)
     here = find_conflict(question.sketch, _told_by(lambda s: trial.fits_on(s, nearest)), nearest) if nearest else None
     found = [here] if here is not None else []
-    if not question.pinned and not limits.reached:
+    if not question.pinned and not budget.reached:
         everywhere = find_conflict(question.sketch, _told_by(trial.fits_somewhere))
         if everywhere is not None:
             found.append(everywhere)
-    return tuple(found), not limits.reached
+    return tuple(found), not budget.reached
 
 
 def _told_by(fits: Fits) -> Fits:

@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.constraints import takers_at_once
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.outcome import Outcome
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression, Model, total
 
 Taken = tuple[tuple[int, DeviceID], ...]
@@ -19,7 +19,7 @@ Taken = tuple[tuple[int, DeviceID], ...]
 
 
 def minimise_exactly(
-    model: Model, expression: Expression, solver: str, limits: Limits, have: int | None = None
+    model: Model, expression: Expression, solver: str, budget: Budget, have: int | None = None
 ) -> Outcome:
     """Minimise, and cut off what only rounding inside the solver allowed.
 
@@ -27,7 +27,7 @@ def minimise_exactly(
     """
     kept = {variable: variable.varValue for variable in model.lp.variables()}
     while True:
-        outcome = minimise(model.lp, expression, solver, limits)
+        outcome = minimise(model.lp, expression, solver, budget)
         if outcome.value is None or (have is not None and outcome.value > have):
             for variable in model.lp.variables():
                 variable.varValue = kept.get(variable)

@@ -134,9 +134,9 @@ def try_changes(trial: Trial, found: Sequence[Relaxation]) -> tuple[Relaxation, 
 
 
 def _tried(trial: Trial, change: Relaxation) -> Relaxation:
-    if trial.limits.reached or change.sketch is None:
+    if trial.budget.reached or change.sketch is None:
         return change
-    trial.limits.tell("relaxations", f"trying: {change.title}")
+    trial.budget.tell("relaxations", f"trying: {change.title}")
     try:
         fit = trial.fitting(change.sketch)
     except UnsupportedFeature as error:

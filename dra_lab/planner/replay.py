@@ -13,10 +13,10 @@ from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.claims import pod_sketch
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.problem import build_problem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_claim, refuse_devices
 from dra_lab.planner.solve import Solution, hopeless, solve_problem
 from dra_lab.scheduler.candidates import held_devices, pools_of, view_node
@@ -69,7 +69,7 @@ def solve_node(rules: Rules, node_name: str) -> tuple[Solution, str, NodeEligibi
     problem = build_problem(rules.sketch, found, localities(rules.cluster, node_name), paired=False)
     if hopeless(problem):
         return Solution(infeasible=True), "count", found
-    solution = solve_problem(problem, _FEWEST_RANKS, Limits())
+    solution = solve_problem(problem, _FEWEST_RANKS, Budget())
     return solution, "solver" if solution.infeasible else "allocation", found
 
 

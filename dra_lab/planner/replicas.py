@@ -16,12 +16,12 @@ from dra_lab.model.cluster import AllocatedDevices
 from dra_lab.model.plan import Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
 from dra_lab.planner.joined import MARK, part_of
 from dra_lab.planner.link_rows import LINK_ROWS, NO_GROUPS, place_counts
 from dra_lab.planner.merged_requests import with_merged_requests
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.solve import is_feasible
 from dra_lab.planner.stages import Stage, Tie
@@ -52,23 +52,23 @@ class Others:
 
     scan: Scan
     node: str
-    limits: Limits
+    budget: Budget
     solver: str = "HiGHS"
     memo: dict[str, Count] = field(default_factory=dict)
     limit: int = MOST_REPLICAS
     _begun: float | None = None
 
     @property
-    def bounded(self) -> Limits:
-        """Return the limits with the second that counting may take on one node; it begins when they are asked for.
+    def bounded(self) -> Budget:
+        """Return the budget with the second that counting may take on one node; it begins when they are asked for.
 
         It is one of this thread's processor time, so that what is proven depends little on what else a machine does.
         """
         if self._begun is None:
             self._begun = time.thread_time()
         until = time.monotonic() + max(0.0, _SECONDS - (time.thread_time() - self._begun))
-        own = self.limits.deadline
-        return changed(self.limits, deadline=until if own is None else min(own, until))
+        own = self.budget.deadline
+        return changed(self.budget, deadline=until if own is None else min(own, until))
 
     @property
     def before(self) -> Count:
@@ -136,10 +136,10 @@ class Others:
         return count_replicas(lambda count: self._feasible(count, held), most)
 
     def _feasible(self, count: int, held: AllocatedDevices | None) -> bool | None:
-        limits = self.bounded
-        if limits.reached:
+        budget = self.bounded
+        if budget.reached:
             return None
-        return is_feasible(self._build([self._kept] * count, held), limits, solver=self.solver)
+        return is_feasible(self._build([self._kept] * count, held), budget, solver=self.solver)
 
     def _held(self, placements: Sequence[Placement]) -> AllocatedDevices:
         """Return what is in use once the placements are."""

@@ -11,12 +11,12 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.counters import left_of
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
 from dra_lab.planner.problem import AllocationProblem, build_problem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.remembered import NodeState, Print, Remembered, recall, remember
 from dra_lab.planner.views import ClusterViews, Failure, shape_key, views_of
@@ -111,7 +111,7 @@ class Scan:
         return build_problem(self.sketch, found, places, paired=self.paired, drop=drop)
 
 
-def scan_nodes(rules: Rules, limits: Limits, *, again: bool = True) -> Scan:
+def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
     """Look at every node and put equal ones together.
 
     Nodes with the same hardware are looked at once; what is in use there only thins out the groups of equal devices.
@@ -119,15 +119,15 @@ def scan_nodes(rules: Rules, limits: Limits, *, again: bool = True) -> Scan:
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
     scan = Scan(rules, views_of(rules.cluster, rules.release))
-    shapes = node_shapes(scan, limits.part(_KINDS))
+    shapes = node_shapes(scan, budget.part(_KINDS))
     scan.paired = _asks_for_pairs(scan, shapes)
     sorter = _Sorter(scan, recall(rules, scan.views, paired=scan.paired, kept=again))
     for number, (shape, nodes) in enumerate(shapes.items()):
         for name in nodes:
-            if limits.reached:
+            if budget.reached:
                 break
             sorter.add(shape, name)
-        limits.tell("nodes", f"looked at {number + 1} of {len(shapes)} kinds of nodes")
+        budget.tell("nodes", f"looked at {number + 1} of {len(shapes)} kinds of nodes")
     seen = sorter.states
     names = rules.nodes
     scan.complete = len(seen) == len(names)
@@ -137,27 +137,27 @@ def scan_nodes(rules: Rules, limits: Limits, *, again: bool = True) -> Scan:
     return scan
 
 
-def node_shapes(scan: Scan, limits: Limits) -> dict[tuple[int, ...], list[str]]:
+def node_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
     """Group the nodes by what they are apart from what is in use."""
     rules = scan.rules
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     found = scan.views.shapes(rules.asks, wheres) if rules.only is None else None
     if found is None:
-        found = _look_at_shapes(scan, wheres, limits)
+        found = _look_at_shapes(scan, wheres, budget)
         if rules.only is None and sum(map(len, found.values())) == len(rules.nodes):
             scan.views.keep_shapes(rules.asks, wheres, found)
     return found
 
 
-def _look_at_shapes(scan: Scan, wheres: Sequence[str], limits: Limits) -> dict[tuple[int, ...], list[str]]:
+def _look_at_shapes(scan: Scan, wheres: Sequence[str], budget: Budget) -> dict[tuple[int, ...], list[str]]:
     rules = scan.rules
     found: dict[tuple[int, ...], list[str]] = {}
     for number, name in enumerate(rules.nodes):
-        if limits.reached:
+        if budget.reached:
             break
         found.setdefault(shape_key(scan.views, name, rules.asks, wheres), []).append(name)
         if number % _TELL_EVERY == _TELL_EVERY - 1:
-            limits.tell("nodes", f"looked at {number + 1:,} of {len(rules.nodes):,} nodes")
+            budget.tell("nodes", f"looked at {number + 1:,} of {len(rules.nodes):,} nodes")
     return found
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from dra_lab.model.plan import DAMAGE, GOALS, GoalValue
 from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.goal_table import Objective, goal_values, objectives
 from dra_lab.planner.merged_requests import MergedRequests, merge_requests
 from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import Taken, minimise_exactly, read_taken
 from dra_lab.planner.variables import Expression, Model, total
 
@@ -78,7 +78,7 @@ class _Run:
     model: Model
     goals: tuple[Objective, ...]
     solver: str
-    limits: Limits
+    budget: Budget
     best: tuple[int, ...] | None
     least: tuple[int, ...] = ()
     done: list[StageResult] = field(default_factory=list)
@@ -90,7 +90,7 @@ class _Run:
 def solve_problem(
     problem: AllocationProblem,
     order: Sequence[str],
-    limits: Limits,
+    budget: Budget,
     *,
     solver: str = "HiGHS",
     best: tuple[int, ...] | None = None,
@@ -105,7 +105,7 @@ def solve_problem(
     The goal `damage` needs `others`; without, it is left out. Raises SolverError when the solver fails.
     """
     merged = merge_requests(problem)
-    found = _solve(problem if merged is None else merged.problem, order, limits, solver, best, least, others)
+    found = _solve(problem if merged is None else merged.problem, order, budget, solver, best, least, others)
     return _as_written(found, merged)
 
 
@@ -119,7 +119,7 @@ def _as_written(found: Solution, merged: MergedRequests | None) -> Solution:
 def _solve(
     problem: AllocationProblem,
     order: Sequence[str],
-    limits: Limits,
+    budget: Budget,
     solver: str,
     best: tuple[int, ...] | None,
     least: tuple[int, ...],
@@ -130,7 +130,7 @@ def _solve(
     model = build_model(Model(problem))
     order = [goal for goal in order if goal != DAMAGE or others is not None]
     goals = objectives(model, order, damage=others.most if others is not None else 0)
-    run = _Run(problem, model, goals, solver, limits, best, least, others=others)
+    run = _Run(problem, model, goals, solver, budget, best, least, others=others)
     outcome = _first(run)
     if outcome.infeasible:
         return Solution(infeasible=True)
@@ -149,21 +149,21 @@ def _solve(
     return Solution(run.have, (*run.done, *late))
 
 
-def find_allocation(problem: AllocationProblem, limits: Limits, *, solver: str = "HiGHS") -> Solution:
+def find_allocation(problem: AllocationProblem, budget: Budget, *, solver: str = "HiGHS") -> Solution:
     """Find any allocation, or the proof that there is none; neither when time or a person ended the search."""
     merged = merge_requests(problem)
     one = problem if merged is None else merged.problem
     if hopeless(one):
         return Solution(infeasible=True)
-    run = _Run(one, build_model(Model(one)), (), solver, limits, None)
+    run = _Run(one, build_model(Model(one)), (), solver, budget, None)
     outcome = _minimise(run, 0)
     found = Solution(run.have if outcome.value is not None else None, infeasible=outcome.infeasible)
     return _as_written(found, merged)
 
 
-def is_feasible(problem: AllocationProblem, limits: Limits, *, solver: str = "HiGHS") -> bool | None:
+def is_feasible(problem: AllocationProblem, budget: Budget, *, solver: str = "HiGHS") -> bool | None:
     """Say whether there is any allocation; None when time or a person ended the search before it was known."""
-    found = find_allocation(problem, limits, solver=solver)
+    found = find_allocation(problem, budget, solver=solver)
     return False if found.infeasible else None if found.taken is None else True
 
 
@@ -212,7 +212,7 @@ def _stage(run: _Run, position: int, objective: Objective) -> bool:
 def _conclude(run: _Run, goal: str, value: int, bound: int | None) -> bool:
     proven = bound is not None and bound >= value
     run.done.append(StageResult(goal, value, bound, proven))
-    run.limits.tell(goal, f"{GOALS[goal]}: {_say(value, bound, proven=proven)}", value, bound)
+    run.budget.tell(goal, f"{GOALS[goal]}: {_say(value, bound, proven=proven)}", value, bound)
     return proven
 
 
@@ -247,7 +247,7 @@ def _beside(run: _Run, count: int) -> Outcome:
     for goal in goals:
         if goal.goal in reached:
             model.require(goal.expression == reached[goal.goal], "goal", goal.goal)
-    trial = replace(run, model=model, goals=goals, mine=len(own.problem.asks), limits=run.others.bounded)
+    trial = replace(run, model=model, goals=goals, mine=len(own.problem.asks), budget=run.others.bounded)
     outcome = _minimise(trial, 0)
     if outcome.value is not None:
         run.model, run.goals, run.have, run.mine = model, goals, trial.have, trial.mine
@@ -260,7 +260,7 @@ def _say(value: int, bound: int | None, *, proven: bool) -> str:
 
 def _minimise(run: _Run, expression: Expression, have: int | None = None) -> Outcome:
     """Minimise, and keep the better allocation."""
-    outcome = minimise_exactly(run.model, expression, run.solver, run.limits, have)
+    outcome = minimise_exactly(run.model, expression, run.solver, run.budget, have)
     if outcome.value is not None and (have is None or outcome.value <= have):
         run.have = tuple(row for row in read_taken(run.model) if run.mine is None or row[0] < run.mine)
     return outcome

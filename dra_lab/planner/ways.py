@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.progress import Limits
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.recount import Taken
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import Solution, StageResult
@@ -44,7 +44,7 @@ class Ways:
         """Return devices of a node that have its best values; None where the ways do not tell."""
         if name not in self.chosen:
             # Its values are remembered from an earlier look: one node is looked at again, also when time is over.
-            _look(self, 0, [name], Limits())
+            _look(self, 0, [name], Budget())
         if name not in self.chosen:
             return None
         columns, column, group_of = self.chosen[name]
@@ -65,7 +65,7 @@ class Ways:
         return tuple(sorted(found, key=lambda row: row[0]))
 
 
-def list_ways(scan: Scan, order: tuple[str, ...], limits: Limits) -> Ways | None:
+def list_ways(scan: Scan, order: tuple[str, ...], budget: Budget) -> Ways | None:
     """Look at every class of equal nodes; None where there are few, or where the claim's rules or ways forbid it."""
     rules = scan.rules
     if len(scan.classes) <= FEW or _forbidden(scan, [equal.nodes[0] for equal in scan.classes]):
@@ -81,15 +81,15 @@ def list_ways(scan: Scan, order: tuple[str, ...], limits: Limits) -> Ways | None
         else:
             shapes.setdefault(shape_key(scan.views, name, rules.asks, wheres), []).append(name)
     for number, names in enumerate(shapes.values()):
-        if limits.reached:
+        if budget.reached:
             break
-        if not _look(ways, number, names, limits):
+        if not _look(ways, number, names, budget):
             return None
     return ways
 
 
 def fitting_nodes(
-    scan: Scan, shapes: Mapping[tuple[int, ...], Sequence[str]], limits: Limits
+    scan: Scan, shapes: Mapping[tuple[int, ...], Sequence[str]], budget: Budget
 ) -> Mapping[str, bool] | None:
     """Say of each node whether the claim fits, `shapes` being the nodes by hardware (`scan.node_shapes`).
 
@@ -100,9 +100,9 @@ def fitting_nodes(
         return None
     ways = Ways(scan, ())
     for number, names in enumerate(shapes.values()):
-        if limits.reached:
+        if budget.reached:
             break
-        if not _look(ways, number, names, limits):
+        if not _look(ways, number, names, budget):
             return None
     return {name: not found.infeasible for name, found in ways.values.items()}
 
@@ -117,7 +117,7 @@ def _key(scan: Scan, name: str, order: tuple[str, ...]) -> Hashable:
     return ("way", scan.exact[name], order)
 
 
-def _look(ways: Ways, number: int, names: Sequence[str], limits: Limits) -> bool:
+def _look(ways: Ways, number: int, names: Sequence[str], budget: Budget) -> bool:
     """Look at states of one kind of hardware; say whether its ways can be listed."""
     scan = ways.scan
     layout = idle_layout(scan, names[0])
@@ -133,7 +133,7 @@ def _look(ways: Ways, number: int, names: Sequence[str], limits: Limits) -> bool
     for at, name in enumerate(names):
         states.append(state_on(scan, number, layout, name, left))
         if at % _TELL_EVERY == _TELL_EVERY - 1:
-            limits.tell("nodes", f"looked at {at + 1} of {len(names)} states of one kind of hardware")
+            budget.tell("nodes", f"looked at {at + 1} of {len(names)} states of one kind of hardware")
     stock = Stock(problem, states, [columns])
     able = stock.columns[0]
     for name, column in zip(names, stock.first(stock.left, 0).tolist(), strict=True):

@@ -16,9 +16,9 @@ from dra_lab.model.plan import goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner import make_plan
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.engine import SOLVERS
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.replay import replay_feasibility
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.solve import solve_problem
@@ -54,12 +54,12 @@ def sketch(pairs: int) -> ClaimSketch:
 def node_milliseconds(cluster: Cluster, drawn: ClaimSketch) -> list[float]:
     """Return the time that one claim takes on one node, for a sample of nodes: model, all goals, proof."""
     complete = with_documented_classes(cluster)
-    scan = scan_nodes(Rules(complete, drawn, RELEASE, views_of(complete, RELEASE).matching), Limits())
+    scan = scan_nodes(Rules(complete, drawn, RELEASE, views_of(complete, RELEASE).matching), Budget())
     times = []
     for name in cluster.node_names[:: NODES // SAMPLE]:
         problem = scan.problem(name)
         began = time.perf_counter()
-        solve_problem(problem, goal_order(()), Limits())
+        solve_problem(problem, goal_order(()), Budget())
         times.append(1000 * (time.perf_counter() - began))
     return times
 
@@ -79,11 +79,11 @@ def cost_of_proofs(run: Callable[[], object]) -> tuple[int, float, float]:
     """Return how many models a run solves, and the seconds of HiGHS with presolve and without, model by model."""
     plain, times = SOLVERS["HiGHS"], []
 
-    def both(lp: object, rows: object, limits: Limits, told: object = None, options: object = None) -> object:
+    def both(lp: object, rows: object, budget: Budget, told: object = None, options: object = None) -> object:
         began = time.perf_counter()
-        plain(lp, rows, limits, None, {**(options or {}), "presolve": "on"})
+        plain(lp, rows, budget, None, {**(options or {}), "presolve": "on"})
         between = time.perf_counter()
-        claim = plain(lp, rows, limits, told, options)
+        claim = plain(lp, rows, budget, told, options)
         times.append((between - began, time.perf_counter() - between))
         return claim
 

@@ -23,11 +23,11 @@ from dra_lab.model.names import part_of
 from dra_lab.model.plan import DAMAGE, GoalValue, NodeFit, Placement, Plan, PlanStatus, goal_order
 from dra_lab.model.sketch import asks
 from dra_lab.planner import make_plan
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import choose_node
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.extended import claims_of_pod
 from dra_lab.planner.pods import PodClaims, read_claims
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import scan_nodes
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_MIXED", "2000"))
@@ -66,9 +66,9 @@ def solved(case: Case) -> Plan:
     pod = claims_of(case)
     matching = Matching(case.cluster, case.release)
     rules = Rules(case.cluster, pod.sketch, case.release, matching, only=pod.allowed(case.cluster))
-    scan = scan_nodes(rules, Limits())
+    scan = scan_nodes(rules, Budget())
     order = tuple(goal for goal in goal_order(case.goals) if goal in COUNTED)
-    choice = choose_node(scan, order, Limits(), solver="HiGHS")
+    choice = choose_node(scan, order, Budget(), solver="HiGHS")
     assert choice.decided
     if not choice.node:
         admitted = pod.allowed(case.cluster)

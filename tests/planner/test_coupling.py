@@ -17,9 +17,9 @@ from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import CounterSet
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.eligible import Rules
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import scan_nodes
 
 RELEASE = KubernetesRelease("1.37")
@@ -40,7 +40,7 @@ def on_nodes(*slices, **fields):
 
 def scanned(on, driver: str = GPU):
     sketch = ClaimSketch(requests=(request("r", driver),))
-    return scan_nodes(Rules(on, sketch, RELEASE, Matching(on, RELEASE)), Limits())
+    return scan_nodes(Rules(on, sketch, RELEASE, Matching(on, RELEASE)), Budget())
 
 
 def everywhere(published):
@@ -102,7 +102,7 @@ def test_what_is_left_of_counters_is_in_the_key_of_a_node(enough, less):
         slices += [parts, msgspec.structs.replace(parts, metadata=ObjectMeta(name=f"sets-{node}"), spec=spec)]
     sketch = ClaimSketch(requests=(request("r", GPU, 4),))
     on = on_nodes(*slices)
-    scan = scan_nodes(Rules(on, sketch, RELEASE, Matching(on, RELEASE)), Limits())
+    scan = scan_nodes(Rules(on, sketch, RELEASE, Matching(on, RELEASE)), Budget())
     assert [c.nodes for c in scan.classes] == [("n1", "n2"), ("n3",)]
 
 
@@ -149,6 +149,6 @@ def test_only_the_nodes_asked_about_are_looked_at():
     """`only` leaves the other nodes out of the scan and tells which they are."""
     on = on_nodes(*(a_slice(GPU, gpu(0), node=node.name) for node in NODES))
     rules = Rules(on, ClaimSketch(requests=(request("r", GPU),)), RELEASE, Matching(on, RELEASE))
-    scan = scan_nodes(replace(rules, only=frozenset({"n2"})), Limits())
+    scan = scan_nodes(replace(rules, only=frozenset({"n2"})), Budget())
     assert [c.nodes for c in scan.classes] == [("n2",)]
     assert scan.excluded == ("n1", "n3")

@@ -10,9 +10,9 @@ import pulp
 import pytest
 
 from dra_lab.planner import engine
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.outcome import Claim, Rows, judged
-from dra_lab.planner.progress import Limits
 
 MODELS = Path(__file__).parents[2] / "docs" / "upstream"
 OPTIMA = {"small_86x101.mps": 260, "min_57x53.lp": 0, "false.mps": 910}
@@ -50,7 +50,7 @@ def read_model(path: Path) -> tuple[pulp.LpProblem, object]:
 def test_models_that_presolve_calls_infeasible_are_solved(name, solver):
     """A feasible model that HiGHS' presolve calls infeasible gets its optimum, proven, from each solver."""
     lp, objective = read_model(MODELS / name)
-    outcome = minimise(lp, objective, solver, Limits())
+    outcome = minimise(lp, objective, solver, Budget())
     assert (outcome.value, outcome.bound, outcome.infeasible) == (OPTIMA[name], OPTIMA[name], False)
 
 
@@ -136,7 +136,7 @@ def test_what_a_presolved_solver_ends_with_is_solved_again(lie, monkeypatch):
     """Whatever a presolved solve ends with, a solve without presolve decides before anything is proven."""
     monkeypatch.setitem(engine.SOLVERS, "liar", lambda *_: lie)
     lp, both = small()
-    outcome = minimise(lp, pulp.lpSum(both), "liar", Limits())
+    outcome = minimise(lp, pulp.lpSum(both), "liar", Budget())
     assert (outcome.value, outcome.bound, sum(v.varValue for v in both)) == (2, 2, 2)
 
 
@@ -145,11 +145,11 @@ def test_a_model_without_a_solution_is_infeasible_after_a_confirmation(monkeypat
     monkeypatch.setitem(engine.SOLVERS, "liar", lambda *_: Claim(infeasible=True, presolved=True))
     lp, both = small()
     lp.addConstraint(pulp.lpSum(both) <= 1, "one")
-    assert minimise(lp, pulp.lpSum(both), "liar", Limits()).infeasible
+    assert minimise(lp, pulp.lpSum(both), "liar", Budget()).infeasible
 
 
 @pytest.mark.parametrize("solver", ["HiGHS", "CBC"])
 def test_a_model_without_variables_is_solved(solver):
     """A model without any variable, to which PuLP adds one of its own, gets the value of its constant."""
-    outcome = minimise(pulp.LpProblem("nothing", pulp.LpMinimize), 0, solver, Limits())
+    outcome = minimise(pulp.LpProblem("nothing", pulp.LpMinimize), 0, solver, Budget())
     assert (outcome.value, outcome.bound) == (0, 0)

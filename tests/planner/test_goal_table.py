@@ -10,12 +10,12 @@ from exhaustive_plans import COUNTED, random_cluster, random_sketch
 from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LINK_KINDS, How
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.goal_table import GOAL_RULES, goal_values, objectives
 from dra_lab.planner.link_rows import LINK_ROWS
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import minimise_exactly
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.states.columns import Columns, columns_of
@@ -32,7 +32,7 @@ def problem_of(rng: random.Random) -> AllocationProblem:
     """Return the problem of a random claim on a random node."""
     cluster, drawn = random_cluster(rng), random_sketch(rng)
     rules = Rules(cluster, drawn, RELEASE, views_of(cluster, RELEASE).matching)
-    return scan_nodes(rules, Limits()).problem("n1")
+    return scan_nodes(rules, Budget()).problem("n1")
 
 
 def table_of(problem: AllocationProblem) -> Columns | None:
@@ -49,7 +49,7 @@ def in_a_model(problem: AllocationProblem, taken: dict[tuple[int, int], int]) ->
         goal = objectives(model, COUNTED)[at]
         for pair, variable in model.take.items():
             model.require(variable == taken.get(pair, 0), "taken", str(pair))
-        found.append(minimise_exactly(model, goal.expression, "HiGHS", Limits()).value)
+        found.append(minimise_exactly(model, goal.expression, "HiGHS", Budget()).value)
     return found
 
 

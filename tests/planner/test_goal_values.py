@@ -13,12 +13,12 @@ from exhaustive_fleets import a_fleet, random_workloads
 from exhaustive_plans import COUNTED, Exhaustive, random_cluster, random_sketch
 
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.fleet.pack import pack
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.goal_table import goal_values
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.views import views_of
 
@@ -34,7 +34,7 @@ def test_worth_is_what_the_goals_are(start):
         cluster, sketch = random_cluster(rng), random_sketch(rng)
         brute = Exhaustive(cluster, sketch)
         rules = Rules(cluster, sketch, RELEASE, views_of(cluster, RELEASE).matching)
-        problem = scan_nodes(rules, Limits()).problem("n1")
+        problem = scan_nodes(rules, Budget()).problem("n1")
         number = {ask.reference: at for at, ask in enumerate(problem.asks)}
         group_of = {device: at for at, group in enumerate(problem.groups) for device in group.devices}
         for picked in islice(brute.allocations(), 20):
@@ -52,11 +52,11 @@ def test_any_way_is_told_with_its_own_values():
     for seed in range(40):
         rng = random.Random(f"any way {seed}")
         cluster = a_fleet(rng, sharing=seed % 2 == 0)
-        fleet = look_at(cluster, random_workloads(rng, cluster, sharing=seed % 2 == 0), RELEASE, Limits())
+        fleet = look_at(cluster, random_workloads(rng, cluster, sharing=seed % 2 == 0), RELEASE, Budget())
         for site in sites_of(fleet):
             counts = [int(at == 0) for at in range(len(site.parts))]
-            limits = Limits(cancel=threading.Event())
-            found = pack(site.problem, site.parts, counts, COUNTED, limits, solver="HiGHS", decide_only=True)
+            budget = Budget(cancel=threading.Event())
+            found = pack(site.problem, site.parts, counts, COUNTED, budget, solver="HiGHS", decide_only=True)
             if found.upper is None:
                 continue
             way = {(ask, group): count for _, ask, group, count in found.takes}

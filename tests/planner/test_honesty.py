@@ -15,9 +15,10 @@ from dra_lab.model.plan import NodeFit, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import make_plan
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.outcome import integer_bound
-from dra_lab.planner.progress import Limits, Progress
+from dra_lab.planner.progress import Progress
 
 RELEASE = KubernetesRelease("1.36")
 
@@ -59,7 +60,7 @@ def test_time_limit_is_not_a_proof():
     lp, objective = knapsack()
     for variable in lp.variables():
         variable.varValue = 1  # everything left out is an answer to start from
-    outcome = minimise(lp, objective, "HiGHS", Limits(time.monotonic() + 0.3))
+    outcome = minimise(lp, objective, "HiGHS", Budget(time.monotonic() + 0.3))
     assert outcome.stopped
     assert outcome.value is not None
     assert outcome.bound is None or outcome.bound < outcome.value
@@ -70,7 +71,7 @@ def test_time_limit_is_not_a_proof():
 def test_no_incumbent_has_no_values():
     """A solve that ended without any solution leaves None in every variable, not zeros."""
     lp, objective = market_split()
-    outcome = minimise(lp, objective, "HiGHS", Limits(time.monotonic() + 0.2))
+    outcome = minimise(lp, objective, "HiGHS", Budget(time.monotonic() + 0.2))
     assert outcome.value is None
     assert not outcome.infeasible
     assert {variable.varValue for variable in lp.variables()} == {None}
@@ -88,7 +89,7 @@ def test_cancel_is_quick(model):
 
     timer = threading.Timer(0.3, pull)
     timer.start()
-    outcome = minimise(lp, objective, "HiGHS", Limits(time.monotonic() + 20, cancel))
+    outcome = minimise(lp, objective, "HiGHS", Budget(time.monotonic() + 20, cancel))
     assert time.monotonic() - moments[0] < 1.0
     assert outcome.stopped
     assert not outcome.proven
@@ -115,7 +116,7 @@ def test_infeasible_is_told_by_both():
         lp = pulp.LpProblem("none", pulp.LpMinimize)
         x = lp.add_variable("x_0", 0, 5, pulp.LpInteger)
         lp.addConstraint(2 * x == 7, "odd")
-        assert minimise(lp, x + 0, solver, Limits()).infeasible
+        assert minimise(lp, x + 0, solver, Budget()).infeasible
 
 
 def test_thread_count_of_others_does_no_harm():
@@ -124,7 +125,7 @@ def test_thread_count_of_others_does_no_harm():
     other.setObjective(objective)
     other.solve(pulp.HiGHS(msg=False, threads=2, timeLimit=1))
     lp, objective = knapsack(10, 2)
-    assert minimise(lp, objective, "HiGHS", Limits()).proven
+    assert minimise(lp, objective, "HiGHS", Budget()).proven
 
 
 def test_no_time_at_all():

@@ -11,6 +11,7 @@ from small_nodes import a_slice, cluster, device
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.device_counts import AllocationCounts
 from dra_lab.planner.eligible import Rules
@@ -19,7 +20,6 @@ from dra_lab.planner.interchangeable import interchangeable, units_of
 from dra_lab.planner.link_rows import lost
 from dra_lab.planner.merged_requests import MergedRequests, merge_requests
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import minimise_exactly
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.variables import Model
@@ -79,14 +79,14 @@ def random_template(rng: random.Random) -> ClaimSketch:
 
 def problem_of(node, drawn: ClaimSketch) -> AllocationProblem:
     rules = Rules(node, drawn, RELEASE, views_of(node, RELEASE).matching)
-    return scan_nodes(rules, Limits()).problem("n1")
+    return scan_nodes(rules, Budget()).problem("n1")
 
 
 def best(problem: AllocationProblem) -> tuple[tuple[int, ...] | None, dict[tuple[int, int], int]]:
     """Return the least values of the goals, each kept for the next, and an allocation that has them."""
     model = build_model(Model(problem))
     for goal in objectives(model, ORDER):
-        found = minimise_exactly(model, goal.expression, "HiGHS", Limits())
+        found = minimise_exactly(model, goal.expression, "HiGHS", Budget())
         if found.value is None:
             return None, {}
         model.require(goal.expression <= found.value, "goal", goal.goal)

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.crowd_copies import copies_crowd
 from dra_lab.planner.fleet.crowd_ways import ways_crowd
 from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.together import joint
-from dra_lab.planner.progress import Limits
 
 SHARE = 0.7
 """The share of the time for all nodes at once, before they are looked at one by one."""
 
 
-def seen_together(fleet: Fleet, site: Site, limits: Limits) -> Site | None:
+def seen_together(fleet: Fleet, site: Site, budget: Budget) -> Site | None:
     """Return nodes that share devices with their problem, None where time was up before all of them were looked at."""
-    problem = joint(fleet, site.nodes[0], limits)
+    problem = joint(fleet, site.nodes[0], budget)
     return None if problem is None else replace(site, make=lambda: problem)
 
 
-def crowd_of(site: Site, demand: Sequence[int], order: Sequence[str], limits: Limits) -> Crowd | None:
+def crowd_of(site: Site, demand: Sequence[int], order: Sequence[str], budget: Budget) -> Crowd | None:
     """Return nodes that share devices as one model has them; None where that would be too large, or time is up.
 
     With a variable for every way of a pod where all ways can be listed, else with as many pods as may stand there, each
     of which may stay away. `demand` are the replicas of each workload, `order` names the goals of devices.
     """
-    found = ways_crowd(site, order, limits)
-    return copies_crowd(site, demand, order, limits) if found is None else found
+    found = ways_crowd(site, order, budget)
+    return copies_crowd(site, demand, order, budget) if found is None else found

@@ -10,6 +10,7 @@ import numpy as np
 
 from dra_lab.model.fleet import NODES, UNPLACED, Replica
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable
 from dra_lab.planner.fleet.crowds import Crowd
@@ -21,7 +22,6 @@ from dra_lab.planner.fleet.sites import Cap
 from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.fleet.tree_table import TreeTable
 from dra_lab.planner.outcome import agreed
-from dra_lab.planner.progress import Limits
 
 _SHARE = 0.5
 """How much of the time that is left goes into a plan, before its bound."""
@@ -186,7 +186,7 @@ def best_answer(
     tables: Sequence[AnyTable],
     demand: Sequence[int],
     order: Sequence[str],
-    limits: Limits,
+    budget: Budget,
     solver: str,
     *,
     all_placed: bool = False,
@@ -199,14 +199,14 @@ def best_answer(
     """
     racked = replace(found_racks(tables), crowds=tuple(crowds))
     master = _master(racked, demand, order, solver)
-    found = master.run(limits if closed else limits.part(_SHARE), all_placed=all_placed, tell=True)
+    found = master.run(budget if closed else budget.part(_SHARE), all_placed=all_placed, tell=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
         goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]
     answer = Answer(tuple(goals), found.chosen, racked, found.infeasible and closed)
     if closed:
         return answer
-    return _held_against(answer, tables, demand, limits, solver, tuple(order), all_placed=all_placed)
+    return _held_against(answer, tables, demand, budget, solver, tuple(order), all_placed=all_placed)
 
 
 def _master(racked: Racked, demand: Sequence[int], order: Sequence[str], solver: str) -> Master:
@@ -218,7 +218,7 @@ def _held_against(
     answer: Answer,
     tables: Sequence[AnyTable],
     demand: Sequence[int],
-    limits: Limits,
+    budget: Budget,
     solver: str,
     order: tuple[str, ...],
     *,
@@ -231,11 +231,11 @@ def _held_against(
     start = None if answer.chosen is None else racked.again(answer.racked.placed(answer.chosen))
     if start is not None and answer.chosen is not None:
         start.crowds = answer.chosen.crowds
-    least = master.run(limits, whole=False, all_placed=all_placed, stop_at=values, start=start)
+    least = master.run(budget, whole=False, all_placed=all_placed, stop_at=values, start=start)
     answer.least, answer.least_racked = least, racked
     answer.infeasible = least.infeasible
     floors = [0] * len(values) if racked.crowds else _floors(tables, racked.racks, demand, answer)
-    kept = _master(racked, demand, order, solver).bounds(values, limits)
+    kept = _master(racked, demand, order, solver).bounds(values, budget)
     goals, sure = [], True
     for at, goal in enumerate(answer.goals):
         bound = floors[at]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dra_lab.model.fleet import NODES
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.at_once import SHARE, crowd_of, seen_together
 from dra_lab.planner.fleet.counting import Counts, Room, room_of
 from dra_lab.planner.fleet.crowds import Crowd
@@ -15,7 +16,6 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
 from dra_lab.planner.fleet.tables import AnyTable, Table, tables_of
 from dra_lab.planner.fleet.together import deal
-from dra_lab.planner.progress import Limits
 
 MOST_VECTORS = 600
 MOST_PARTS = 16
@@ -111,10 +111,10 @@ class CoupledTable:
         least = self._best(self.inner.least() or {}).get(counts)
         return least is not None and self.inner.is_open(least)
 
-    def decide(self, counts: Counts, limits: Limits) -> Packed:
+    def decide(self, counts: Counts, budget: Budget) -> Packed:
         """Find out about the spread that the bound rests on."""
         least = self._best(self.inner.least() or {}).get(counts)
-        return Packed(None) if least is None else self.inner.decide(least, limits)
+        return Packed(None) if least is None else self.inner.decide(least, budget)
 
 
 @dataclass
@@ -153,15 +153,15 @@ class DealtTable:
         """Say whether a better way for some numbers may exist than the one that was found."""
         return self.dealt.is_open(counts) or self.whole.is_open(counts)
 
-    def decide(self, counts: Counts, limits: Limits) -> Packed:
+    def decide(self, counts: Counts, budget: Budget) -> Packed:
         """Find out both: what the node can do with what was dealt to it, and with everything."""
-        found = self.dealt.decide(counts, limits)
-        whole = self.whole.decide(counts, limits)
+        found = self.dealt.decide(counts, budget)
+        whole = self.whole.decide(counts, budget)
         return replace(found, lower=whole.lower)
 
 
 def tables_for(
-    fleet: Fleet, sites: Sequence[Site], order: tuple[str, ...], solver: str, limits: Limits
+    fleet: Fleet, sites: Sequence[Site], order: tuple[str, ...], solver: str, budget: Budget
 ) -> tuple[list[AnyTable], list[Table], list[Crowd]]:
     """Return what the master asks, the tables behind it to be filled, and nodes that it plans at once.
 
@@ -170,37 +170,37 @@ def tables_for(
     limit the sites that are left have none.
     """
     device = device_goals(order)
-    exact = tables_of([site for site in sites if not site.nodes], fleet.demand, device, solver, limits)
+    exact = tables_of([site for site in sites if not site.nodes], fleet.demand, device, solver, budget)
     asked: list[AnyTable] = list(exact)
     crowds: list[Crowd] = []
     for site in (site for site in sites if site.nodes):
-        if limits.reached:
+        if budget.reached:
             break
         inner = _inner(fleet, site, device, solver)
         if inner is not None:
             exact.append(inner)
             asked.append(CoupledTable(inner, len(fleet.demand), order))
             continue
-        looking = limits.part(SHARE)
+        looking = budget.part(SHARE)
         seen = seen_together(fleet, site, looking)
         crowd = None if seen is None else crowd_of(seen, fleet.demand, device, looking)
         if crowd is not None:
             crowds.append(crowd)
             continue
-        for found in _dealt(fleet, site, device, solver, limits):
+        for found in _dealt(fleet, site, device, solver, budget):
             exact += (found.dealt, found.whole)
             asked.append(found)
     return asked, exact, crowds
 
 
-def _dealt(fleet: Fleet, site: Site, order: tuple[str, ...], solver: str, limits: Limits) -> Iterator[DealtTable]:
+def _dealt(fleet: Fleet, site: Site, order: tuple[str, ...], solver: str, budget: Budget) -> Iterator[DealtTable]:
     """Yield a table for each node with what is dealt to it, until a limit."""
     dealt = deal(fleet, site.nodes[0])
     for node in site.nodes[0]:
-        if limits.reached:
+        if budget.reached:
             return
         both = (dealt_site(fleet, node, dealt), whole_site(fleet, node))
-        yield DealtTable(*tables_of(both, fleet.demand, order, solver, Limits()))
+        yield DealtTable(*tables_of(both, fleet.demand, order, solver, Budget()))
 
 
 def _inner(fleet: Fleet, site: Site, device: tuple[str, ...], solver: str) -> Table | None:

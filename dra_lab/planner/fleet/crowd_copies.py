@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.crowds import CrowdTaken
@@ -13,7 +14,6 @@ from dra_lab.planner.fleet.pack import Takes, takes_of
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.goal_table import goal_values, objectives
 from dra_lab.planner.modelling import pulp
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import overbooked
 from dra_lab.planner.solve import is_enough
 from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
@@ -45,7 +45,7 @@ class CopiesCrowd:
         """Add the nodes to a model, under a number of their own; `demand` are the replicas of each workload."""
         return CopiesModel(lp, number, self)
 
-    def some(self, demand: Sequence[int], limits: Limits) -> CrowdTaken:  # noqa: ARG002 - as in Crowd
+    def some(self, demand: Sequence[int], budget: Budget) -> CrowdTaken:  # noqa: ARG002 - as in Crowd
         """Return a solution that is found quickly: nobody stands there."""
         return CrowdTaken()
 
@@ -54,12 +54,12 @@ class CopiesCrowd:
         return self.site, taken.counts or self.site.zero, taken.takes
 
 
-def copies_crowd(site: Site, demand: Sequence[int], order: Sequence[str], limits: Limits) -> CopiesCrowd | None:
+def copies_crowd(site: Site, demand: Sequence[int], order: Sequence[str], budget: Budget) -> CopiesCrowd | None:
     """Return nodes that share devices with all pods that may stand there; None where they are too many, or time is up.
 
     `order` names the goals of devices.
     """
-    if limits.reached:
+    if budget.reached:
         return None
     problem = site.problem
     # A pod that may stay away takes nothing then; one that is there takes something for each request.

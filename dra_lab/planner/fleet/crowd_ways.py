@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.crowd_ways_model import WaysModel
 from dra_lab.planner.fleet.crowds import CrowdTaken
 from dra_lab.planner.fleet.pack import Takes, Values
@@ -17,7 +18,6 @@ from dra_lab.planner.fleet.partition_kinds import Supply, by_kind
 from dra_lab.planner.fleet.share_kinds import moved, shares_by_kind
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array, Columns, columns_of
 from dra_lab.planner.states.copies import JointProblem, Part
 from dra_lab.planner.states.node_state import NodeState
@@ -61,7 +61,7 @@ class WaysCrowd:
         """Add the nodes to a model, under a number of their own; `demand` are the replicas of each workload."""
         return WaysModel(lp, number, self, demand)
 
-    def some(self, demand: Sequence[int], limits: Limits) -> CrowdTaken:
+    def some(self, demand: Sequence[int], budget: Budget) -> CrowdTaken:
         """Return a solution that is found quickly: pods take the first way that fits, node by node."""
         fed = tuple(_in_turn(len(supply.sets), len(supply.vectors)) for supply in self.supplies)
         free = self.stock.free[0].copy()
@@ -72,7 +72,7 @@ class WaysCrowd:
         rest, ways = list(demand), dict[tuple[int, int], int]()
         for part, uses in enumerate(self.stock.uses):
             pod = self.site.parts[part].pod
-            while rest[pod] and not limits.reached:
+            while rest[pod] and not budget.reached:
                 fits = np.flatnonzero((uses <= free).all(axis=1))
                 if not len(fits):
                     break
@@ -136,7 +136,7 @@ class WaysCrowd:
         return found
 
 
-def ways_crowd(site: Site, order: Sequence[str], limits: Limits) -> WaysCrowd | None:
+def ways_crowd(site: Site, order: Sequence[str], budget: Budget) -> WaysCrowd | None:
     """Return nodes that share devices with all ways of their pods; None where these cannot be listed, or time is up.
 
     `order` names the goals of devices.
@@ -150,7 +150,7 @@ def ways_crowd(site: Site, order: Sequence[str], limits: Limits) -> WaysCrowd | 
     known: dict[Hashable, Columns] = {}
     ways = 0
     for part in site.parts:
-        found = None if limits.reached else _columns(problem, part, order, known)
+        found = None if budget.reached else _columns(problem, part, order, known)
         ways += MOST_WAYS if found is None else len(found.takes)
         if found is None or ways > MOST_WAYS:
             return None

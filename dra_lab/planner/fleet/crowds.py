@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 from dra_lab.planner.variables import Expression
 
 if TYPE_CHECKING:
+    from dra_lab.planner.budget import Budget
     from dra_lab.planner.fleet.pack import Takes, Values
     from dra_lab.planner.fleet.sites import Site
-    from dra_lab.planner.progress import Limits
     from dra_lab.planner.states.copies import Part
 
 
@@ -81,7 +81,7 @@ class Crowd(Protocol):
     def model(self, lp: Expression, number: int, demand: Sequence[int]) -> CrowdModel:
         """Add the nodes to a model, under a number of their own; `demand` are the replicas of each workload."""
 
-    def some(self, demand: Sequence[int], limits: Limits) -> CrowdTaken:
+    def some(self, demand: Sequence[int], budget: Budget) -> CrowdTaken:
         """Return a solution that is found quickly, with no more replicas of a workload than `demand`."""
 
     def standing(self, taken: CrowdTaken) -> tuple[Site, tuple[int, ...], Takes]:

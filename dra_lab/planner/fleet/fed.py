@@ -7,10 +7,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.counters import Counter, Draws
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.modelling import pulp
-from dra_lab.planner.progress import Limits
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Feeding:
     """Finds the most partitions that counters feed; the same state is solved once."""
 
     solver: str
-    limits: Limits
+    budget: Budget
     _known: dict[Hashable, Fed] = field(default_factory=dict)
 
     def most(self, draws: Mapping[DeviceID, Draws], left: Mapping[Counter, int]) -> Fed:
@@ -77,7 +77,7 @@ class Feeding:
             lp += row <= 1, f"counter_{number}"
         ruled_out = 0
         while True:
-            outcome = minimise(lp, dict.fromkeys(takes, -1), self.solver, self.limits)
+            outcome = minimise(lp, dict.fromkeys(takes, -1), self.solver, self.budget)
             if outcome.value is None or outcome.stopped:
                 return len(every) if outcome.bound is None else -outcome.bound
             chosen = [at for at, take in enumerate(takes) if take.varValue]

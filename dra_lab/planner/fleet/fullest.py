@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.fullest_site import Known, counted, decide
 from dra_lab.planner.fleet.listed import Hardware, Island, first_fit, hardware_of
 from dra_lab.planner.fleet.pack import Takes
@@ -14,30 +15,29 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.room import MOST
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.worth import most_worth
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array
 
 _TELL_EVERY = 25
 
 
-def fullest(fleet: Fleet, sites: Sequence[Site], solver: str, limits: Limits, most: int = MOST) -> list[Known]:
+def fullest(fleet: Fleet, sites: Sequence[Site], solver: str, budget: Budget, most: int = MOST) -> list[Known]:
     """Return for each site how many pods of the fleet's one workload a member holds, at most `most`.
 
     Nodes with the same hardware are counted together, and only states whose bounds differ are solved, those first that
     leave most open; what is found for one holds for all that have as much. When a limit is reached bounds differ.
     """
-    hardware, others = hardware_of(fleet, sites, limits)
+    hardware, others = hardware_of(fleet, sites, budget)
     work = [_OnHardware(found, most) for found in hardware]
-    alone = [counted(fleet, site, most, limits) for site in others]
-    count = _Count(work, alone, limits)
+    alone = [counted(fleet, site, most, budget) for site in others]
+    count = _Count(work, alone, budget)
     count.tell()
-    for step in in_turn([found.islands(solver, limits) for found in work]):
+    for step in in_turn([found.islands(solver, budget) for found in work]):
         count.tell(step)
-    for step in in_turn([found.states(fleet, solver, limits) for found in work]):
+    for step in in_turn([found.states(fleet, solver, budget) for found in work]):
         count.tell(step)
     for known in sorted(alone, key=lambda known: (-known.gap, known.site.members[0])):
-        if known.gap and not limits.reached:
-            decide(fleet, known, solver, limits)
+        if known.gap and not budget.reached:
+            decide(fleet, known, solver, budget)
             count.tell(True)
     return [*(known for found in work for known in found.told()), *alone]
 
@@ -48,17 +48,17 @@ class _Count:
 
     work: Sequence[_OnHardware]
     alone: Sequence[Known]
-    limits: Limits
+    budget: Budget
     steps: int = 0
 
     def tell(self, step: object = None) -> None:
         self.steps += step is not None
-        if self.limits.report is None or (step is not None and self.steps % _TELL_EVERY):
+        if self.budget.report is None or (step is not None and self.steps % _TELL_EVERY):
             return
         rows = [known for found in self.work for known in found.told()] + list(self.alone)
         least = sum(known.least * known.site.count for known in rows)
         most = sum(known.most * known.site.count for known in rows)
-        self.limits.tell("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
+        self.budget.tell("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
 
 
 def in_turn(works: Sequence[Iterator[None]]) -> Iterator[None]:
@@ -114,25 +114,25 @@ class _OnHardware:
         rows = zip(self.hardware.sites, self.least.tolist(), self.most.tolist(), strict=True)
         return (Known(site, least, most) for site, least, most in rows)
 
-    def islands(self, solver: str, limits: Limits) -> Iterator[None]:
+    def islands(self, solver: str, budget: Budget) -> Iterator[None]:
         """Close gaps where the ways are listed, island by island."""
         for part in self.parts:
-            while not limits.reached and part.step(solver, limits):
+            while not budget.reached and part.step(solver, budget):
                 self._sum()
                 yield None
 
-    def states(self, fleet: Fleet, solver: str, limits: Limits) -> Iterator[None]:
+    def states(self, fleet: Fleet, solver: str, budget: Budget) -> Iterator[None]:
         """Close the gaps that are left, state by state."""
         counts = np.array([site.count for site in self.hardware.sites])
         tried = np.zeros(len(counts), bool)
-        while not limits.reached:
+        while not budget.reached:
             gap = np.where(tried, 0, (self.most - self.least) * counts)
             at = int(gap.argmax())
             if not gap[at]:
                 return
             tried[at] = True
             known = Known(self.hardware.sites[at], int(self.least[at]), int(self.most[at]))
-            takes = decide(fleet, known, solver, limits)
+            takes = decide(fleet, known, solver, budget)
             self._learn(at, known, takes)
             yield None
 
@@ -185,7 +185,7 @@ class OnIsland:
         nodes = np.bincount(island.of_state, weights=counts, minlength=len(island.vectors))
         return cls(island, worth, island.filled(worth, most), most, nodes, np.zeros(len(most), bool))
 
-    def step(self, solver: str, limits: Limits) -> bool:
+    def step(self, solver: str, budget: Budget) -> bool:
         """Solve the vector that leaves most open; say whether there was one."""
         gap = np.where(self.tried, 0, (self.most - self.least) * self.nodes)
         at = int(gap.argmax()) if len(gap) else 0
@@ -193,7 +193,7 @@ class OnIsland:
             return False
         self.tried[at] = True
         free = self.island.vectors[at]
-        least, most = most_worth(free, self.island.uses, self.worth, solver, limits)
+        least, most = most_worth(free, self.island.uses, self.worth, solver, budget)
         least, most = max(int(self.least[at]), least), min(int(self.most[at]), most)
         more = (self.island.vectors >= free).all(axis=1)
         less = (self.island.vectors <= free).all(axis=1)
@@ -202,12 +202,12 @@ class OnIsland:
         return True
 
 
-def holds_one(fleet: Fleet, sites: Sequence[Site], solver: str, limits: Limits) -> tuple[str, bool]:
+def holds_one(fleet: Fleet, sites: Sequence[Site], solver: str, budget: Budget) -> tuple[str, bool]:
     """Return a node that holds a pod of the fleet's one workload, "" where none was found; and whether that is proven.
 
     The first by name of those on which a way fits that is listed, else the first that the solver finds.
     """
-    hardware, others = hardware_of(fleet, sites, limits)
+    hardware, others = hardware_of(fleet, sites, budget)
     fits = [
         min(site.members)
         for found in hardware
@@ -220,14 +220,14 @@ def holds_one(fleet: Fleet, sites: Sequence[Site], solver: str, limits: Limits) 
     proven = True
     unlisted = [_OnHardware(found, 1) for found in hardware if not found.listed]
     for found in unlisted:
-        for _ in found.states(fleet, solver, limits):
+        for _ in found.states(fleet, solver, budget):
             if found.least.any():
                 return found.hardware.sites[int(found.least.argmax())].members[0], True
         proven = proven and not found.most.any()
     for site in sorted(others, key=lambda site: site.members[0]):
-        known = counted(fleet, site, 1, limits)
-        if known.most and not limits.reached:
-            decide(fleet, known, solver, limits)
+        known = counted(fleet, site, 1, budget)
+        if known.most and not budget.reached:
+            decide(fleet, known, solver, budget)
         if known.least:
             return site.members[0], True
         proven = proven and not known.most

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.counters import Counter as CounterName
 from dra_lab.planner.fleet.counting import Counts, Room, room_of
 from dra_lab.planner.fleet.pack import Packed, Takes
@@ -17,7 +18,6 @@ from dra_lab.planner.fleet.room import MOST
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.tables import Table
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.progress import Limits
 
 _MOST_COPIES = 64
 _MOST_ROWS = 500_000
@@ -38,9 +38,9 @@ class Known:
         return (self.most - self.least) * self.site.count
 
 
-def counted(fleet: Fleet, site: Site, most: int, limits: Limits) -> Known:
+def counted(fleet: Fleet, site: Site, most: int, budget: Budget) -> Known:
     """Return what counting says of a site; nothing where a limit is reached."""
-    return Known(site, 0, most if limits.reached else min(most, room_of(site, fleet.demand).caps[0]))
+    return Known(site, 0, most if budget.reached else min(most, room_of(site, fleet.demand).caps[0]))
 
 
 def table_of(site: Site, demand: Sequence[int], solver: str) -> Table:
@@ -66,21 +66,21 @@ def counts_within(room: Room, caps: Counts, most: int) -> list[Counts] | None:
     return [tuple(row) for row in found.tolist()]
 
 
-def decide(fleet: Fleet, known: Known, solver: str, limits: Limits) -> Takes:
+def decide(fleet: Fleet, known: Known, solver: str, budget: Budget) -> Takes:
     """Find out how many pods a site holds, from the most downwards; return what the pods take of it."""
     table = table_of(known.site, fleet.demand, solver)
     known.most = min(known.most, table.room.caps[0])
     if known.most > _MOST_COPIES:
         # A model of so many copies is too large: what one pod takes, as often as there is enough of it.
-        found = table.decide((1,), limits, decide_only=True)
+        found = table.decide((1,), budget, decide_only=True)
         if found.lower is None:
             known.most = 0
         elif found.upper is not None:
             known.least = max(known.least, min(known.most, _times(known.site.problem, found.takes)))
     if known.most > _MOST_COPIES:
-        return _upwards(table, known, limits)
+        return _upwards(table, known, budget)
     for count in range(known.most, known.least, -1):
-        found = table.decide((count,), limits, decide_only=True)
+        found = table.decide((count,), budget, decide_only=True)
         if found.upper is not None:
             known.least = count
             return found.takes
@@ -90,13 +90,13 @@ def decide(fleet: Fleet, known: Known, solver: str, limits: Limits) -> Takes:
     return ()
 
 
-def _upwards(table: Table, known: Known, limits: Limits) -> Takes:
+def _upwards(table: Table, known: Known, budget: Budget) -> Takes:
     """Try ever more pods, as many as one model takes, until some do not fit; then between the two."""
     takes: Takes = ()
     step, ended = 1, False
     while known.least < known.most and known.least + step <= _MOST_COPIES:
         count = min(known.most, known.least + step)
-        found = table.decide((count,), limits, decide_only=True)
+        found = table.decide((count,), budget, decide_only=True)
         if found.lower is None:
             known.most, ended = count - 1, True
         elif found.upper is None:

@@ -7,11 +7,11 @@ from itertools import islice, permutations
 
 import numpy as np
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.tables import Table, way
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array
 from dra_lab.planner.states.stock import Stock
 
@@ -30,7 +30,7 @@ Rows = list[tuple[int, int]]
 
 
 def fill_in_turn(
-    stock: Stock, tables: Sequence[Table], limits: Limits, states: int, *, orders: range = range(MOST_ORDERS)
+    stock: Stock, tables: Sequence[Table], budget: Budget, states: int, *, orders: range = range(MOST_ORDERS)
 ) -> None:
     """Keep the ways that pods find who come in different orders, each taking the best that is left.
 
@@ -50,7 +50,7 @@ def fill_in_turn(
     kept = max(2, min(_KEPT, _PATTERNS // max(1, states) // MOST_ORDERS))
     most = range(orders.start, max(FEW_ORDERS, min(orders.stop, _ORDERED // max(1, states))))
     for order in _orders(caps.max(axis=0).tolist(), most):
-        if limits.reached:
+        if budget.reached:
             return
         for at, rows in enumerate(_filled(stock, caps, order)):
             step = max(1, len(rows) // kept)

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.counters import Counter as SharedCounter
 from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.pods import Fleet
@@ -16,7 +17,6 @@ from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.fleet.wide import most_vectors
 from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array, Columns, columns_of, joined
 from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import state_problem
@@ -38,7 +38,7 @@ class _Island:
     groups: Positions
 
 
-def with_islands(fleet: Fleet, sites: Sequence[Site], limits: Limits) -> list[Site]:
+def with_islands(fleet: Fleet, sites: Sequence[Site], budget: Budget) -> list[Site]:
     """Return the sites, those that hold too many pods to list all their numbers replaced by their islands.
 
     Two groups of devices are on one island when some pod can take of both, or when they draw on the same counter. Equal
@@ -53,7 +53,7 @@ def with_islands(fleet: Fleet, sites: Sequence[Site], limits: Limits) -> list[Si
     most = most_vectors(len(sites))
     looks = _Looks(fleet)
     for site in sites:
-        if limits.reached:
+        if budget.reached:
             left.append(site)
             continue
         islands = _of_site(fleet, site, known, most)

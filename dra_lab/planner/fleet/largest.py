@@ -19,11 +19,12 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.room import room_of_claim
 from dra_lab.planner.fleet.sites import each_alone, sites_of
-from dra_lab.planner.progress import Limits, Progress
+from dra_lab.planner.progress import Progress
 from dra_lab.planner.waiting import awaited
 
 _NO_LIMIT = 10**9
@@ -52,17 +53,17 @@ def largest_job(
     """
     began = time.monotonic()
     release = cluster.target_release(release)
-    limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
+    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     names = [request.name for request in claim.requests]
     for name in scale:
         if name not in names:
             raise InputError(f"there is no request {name!r} to scale; requests: {', '.join(names)}")
     held = held_after(cluster, after, release)
     # Half of the time: how many fit as drawn is the lesser question.
-    room = room_of_claim(cluster, Workload(claim.name, (claim,)), release, held, limits.part(0.5), solver)
+    room = room_of_claim(cluster, Workload(claim.name, (claim,)), release, held, budget.part(0.5), solver)
     found = LargestJob(claim.name, 0, 0, room.count, room.bound, capped=room.capped)
     top = _most_multiple(cluster, held, claim, tuple(scale) or tuple(names))
-    search = _Search(cluster, claim, tuple(scale), release, held, limits, solver)
+    search = _Search(cluster, claim, tuple(scale), release, held, budget, solver)
     # First a good one soon, in steps that double; then downwards, so that none is passed over.
     times = 1
     while times <= top and search.fits(times):
@@ -84,7 +85,7 @@ class _Search:
     scale: tuple[str, ...]
     release: KubernetesRelease
     held: AllocatedDevices | None
-    limits: Limits
+    budget: Budget
     solver: str
     best: int = 0
     node: str = ""
@@ -97,8 +98,8 @@ class _Search:
         if times in self._tried:
             return self._tried[times]
         node, decided = "", False
-        if not self.limits.reached:
-            self.limits.tell("scale", f"trying {times} times the claim", self.best)
+        if not self.budget.reached:
+            self.budget.tell("scale", f"trying {times} times the claim", self.best)
             scaled = multiple(self.claim, times, self.scale)
             node, decided = self._node_for(scaled)
             if node and times > self.best:
@@ -112,9 +113,9 @@ class _Search:
         """Return a node that holds one pod with a claim, "" where none was found; and whether that is proven."""
         from dra_lab.planner.fleet.fullest import holds_one
 
-        fleet = look_at(self.cluster, [Workload(claim.name, (claim,), 1)], self.release, self.limits, self.held)
+        fleet = look_at(self.cluster, [Workload(claim.name, (claim,), 1)], self.release, self.budget, self.held)
         # One pod stands on one node: what others may take does not matter.
-        node, decided = holds_one(fleet, tuple(each_alone(fleet, sites_of(fleet))), self.solver, self.limits)
+        node, decided = holds_one(fleet, tuple(each_alone(fleet, sites_of(fleet))), self.solver, self.budget)
         return node, bool(node) or (decided and fleet.scan.complete)
 
 

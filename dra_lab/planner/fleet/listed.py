@@ -10,13 +10,13 @@ from functools import cached_property
 import numpy as np
 
 from dra_lab.model.sketch import How
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Row, rows_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.site_stock import stock_of
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.worth import NO_LIMIT
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.coarse import coarse, coarse_state
 from dra_lab.planner.states.columns import Array, columns_of, joined
 from dra_lab.planner.states.copies import Part
@@ -200,7 +200,7 @@ def _groups(problem: AllocationProblem, ask: int) -> frozenset[int]:
     return frozenset(number for number, group in enumerate(problem.groups) if ask in group.asks)
 
 
-def hardware_of(fleet: Fleet, sites: Iterable[Site], limits: Limits) -> tuple[list[Hardware], list[Site]]:
+def hardware_of(fleet: Fleet, sites: Iterable[Site], budget: Budget) -> tuple[list[Hardware], list[Site]]:
     """Return the sites hardware by hardware, and those whose ways cannot be listed and whose states are not known.
 
     A site of which only the problem is known is hardware of its own. Where time is up, hardware is told without its
@@ -213,7 +213,7 @@ def hardware_of(fleet: Fleet, sites: Iterable[Site], limits: Limits) -> tuple[li
         if site.state is not None:
             alike.setdefault(site.state.layout, []).append(site)
             continue
-        stock = None if limits.reached or site.nodes else stock_of(site, _ORDER)
+        stock = None if budget.reached or site.nodes else stock_of(site, _ORDER)
         if stock is None:
             others.append(site)
         else:
@@ -222,7 +222,7 @@ def hardware_of(fleet: Fleet, sites: Iterable[Site], limits: Limits) -> tuple[li
         # Here only numbers of pods count, and what they use of a kind.
         problem, now_in = coarse(fleet.scan.layouts[layout].problem)
         parts = mine[0].parts
-        columns = [None if limits.reached else columns_of(problem, part, _ORDER) for part in parts]
+        columns = [None if budget.reached else columns_of(problem, part, _ORDER) for part in parts]
         ways = [found for found in columns if found is not None]
         is_listed = len(ways) == len(parts)
         states = [coarse_state(site.state, now_in) for site in mine if site.state is not None]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, fewer_homes
@@ -15,7 +16,6 @@ from dra_lab.planner.fleet.relaxation import Relaxation
 from dra_lab.planner.fleet.starts import best_start, greedy
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.outcome import Outcome, agreed
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 
 _OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
@@ -142,9 +142,9 @@ class Master:
             if factors:
                 self.lp.addConstraint(_sum(factors) <= row.limit, f"together_{number}")
 
-    def minimise(self, expression: Expression, limits: Limits) -> Outcome:
+    def minimise(self, expression: Expression, budget: Budget) -> Outcome:
         """Minimise an expression over the integer model."""
-        return minimise(self.lp, expression, self.solver, limits, options=self.options)
+        return minimise(self.lp, expression, self.solver, budget, options=self.options)
 
     def fix(self, goal: str, value: int) -> bool:
         """Demand that a goal is not above a value; say whether that can be at all."""
@@ -156,7 +156,7 @@ class Master:
 
     def run(
         self,
-        limits: Limits,
+        budget: Budget,
         *,
         whole: bool = True,
         all_placed: bool = False,
@@ -169,7 +169,7 @@ class Master:
         With `whole`, goals after one that is not proven are still minimised; without, it ends there, and at the first
         goal whose value is not the one in `stop_at`. `start` is a solution that is known.
         """
-        result = self._run(limits, start, whole=whole, all_placed=all_placed, tell=tell, stop_at=stop_at)
+        result = self._run(budget, start, whole=whole, all_placed=all_placed, tell=tell, stop_at=stop_at)
         if result.chosen is not None:
             # What is found later may be better in a goal that was not proven.
             values = [self.value(goal.goal, result.chosen) for goal in result.goals]
@@ -178,7 +178,7 @@ class Master:
 
     def _run(
         self,
-        limits: Limits,
+        budget: Budget,
         start: Chosen | None,
         *,
         whole: bool,
@@ -188,24 +188,24 @@ class Master:
     ) -> Mastered:
         result = Mastered()
         fixed: list[tuple[str, int]] = [(UNPLACED, 0)] if all_placed else []
-        start = self.first(start, limits, all_placed=all_placed)
+        start = self.first(start, budget, all_placed=all_placed)
         if not all_placed or not self.value(UNPLACED, start):
             result.chosen = start
         sure = True
         for goal in self.order:
-            bound = self._bound(goal, fixed, limits)
+            bound = self._bound(goal, fixed, budget)
             have = None if result.chosen is None else self.value(goal, result.chosen)
             if have is not None and have <= bound:
                 found: GoalBound | None = GoalBound(goal, have, agreed(bound, have) if sure else None)
             else:
                 if not self._open(fixed, result):
                     return Mastered(infeasible=True)
-                found = self._stage(goal, limits, result, bound, sure=sure)
+                found = self._stage(goal, budget, result, bound, sure=sure)
             if found is None:
                 return result
             result.goals.append(found)
             if tell:
-                limits.tell(goal, f"{FLEET_GOALS[goal]}: best {found.value}, {_said(found)}", found.value, found.bound)
+                budget.tell(goal, f"{FLEET_GOALS[goal]}: best {found.value}, {_said(found)}", found.value, found.bound)
             sure = sure and found.proven
             if not (sure or whole) or (stop_at and found.value != stop_at[len(result.goals) - 1]):
                 return result
@@ -214,24 +214,24 @@ class Master:
                 self.fix(goal, found.value)
         return result
 
-    def first(self, known: Chosen | None, limits: Limits, *, all_placed: bool) -> Chosen:
+    def first(self, known: Chosen | None, budget: Budget, *, all_placed: bool) -> Chosen:
         """Return a solution to begin with, as good as can be had quickly; `known` is one."""
-        return best_start(self, known or greedy(self), limits, all_placed=all_placed)
+        return best_start(self, known or greedy(self), budget, all_placed=all_placed)
 
-    def bounds(self, values: Sequence[int], limits: Limits) -> list[int]:
+    def bounds(self, values: Sequence[int], budget: Budget) -> list[int]:
         """Return, goal by goal, what no solution undercuts that is as good as `values` in the goals before."""
         found: list[int] = []
         for goal in self.order[: len(values)]:
-            found.append(self._bound(goal, list(zip(self.order, values, strict=False))[: len(found)], limits))
+            found.append(self._bound(goal, list(zip(self.order, values, strict=False))[: len(found)], budget))
         return found
 
     def relaxed_bound(
-        self, goal: str, kept: Sequence[tuple[str, int]], limits: Limits
+        self, goal: str, kept: Sequence[tuple[str, int]], budget: Budget
     ) -> tuple[int, Relaxation | None]:
         """Return the relaxation's bound of a goal while others are kept at values, and the relaxation solved for it."""
-        return self._bound(goal, kept, limits), self._relaxed
+        return self._bound(goal, kept, budget), self._relaxed
 
-    def _bound(self, goal: str, kept: Sequence[tuple[str, int]], limits: Limits) -> int:
+    def _bound(self, goal: str, kept: Sequence[tuple[str, int]], budget: Budget) -> int:
         # A goal that is kept twice, first as all that may be without a place, is one.
         wanted = tuple(dict.fromkeys(kept))
         known = self._bounds.get((goal, wanted))
@@ -241,8 +241,8 @@ class Master:
             self._relaxed = Relaxation(self.racks, self.demand, self.order, self.homes, self.together)
         for name, value in wanted[len(self._relaxed.kept) :]:
             self._relaxed.keep(name, value)
-        found = self._relaxed.bound(goal, limits)
-        if not limits.reached:
+        found = self._relaxed.bound(goal, budget)
+        if not budget.reached:
             self._bounds[goal, wanted] = found
         return found
 
@@ -250,14 +250,14 @@ class Master:
         """Return the same question for other racks, of which it does not matter on which nodes the members are."""
         return Master(racks, demand, self.order, self.solver, together=together)
 
-    def filled(self, limits: Limits) -> Chosen:
+    def filled(self, budget: Budget) -> Chosen:
         """Return what the integer model finds goal by goal, without any bound."""
         self._build()
         nobody = Chosen([{} for _ in self.racks], [])
         found = Mastered([], nobody)
         self.start_from(nobody)
         for goal in self.order:
-            stage = self._stage(goal, limits, found, 0, sure=True)
+            stage = self._stage(goal, budget, found, 0, sure=True)
             if stage is None:
                 break
             self.fix(goal, stage.value)
@@ -273,7 +273,7 @@ class Master:
             self.start_from(result.chosen)
         return all(able)
 
-    def _stage(self, goal: str, limits: Limits, result: Mastered, least: int, *, sure: bool) -> GoalBound | None:
+    def _stage(self, goal: str, budget: Budget, result: Mastered, least: int, *, sure: bool) -> GoalBound | None:
         """Minimise one goal; no solution is below `least`. None where there is no solution, or none was found."""
         expression = self.goals[goal]
         if isinstance(expression, int):
@@ -281,7 +281,7 @@ class Master:
                 result.chosen = Chosen([{} for _ in self.racks], [0] * len(self.homes))
             return GoalBound(goal, expression, expression if sure else None)
         kept = {variable: variable.varValue for variable in self.lp.variables()}
-        outcome = self.minimise(expression, limits)
+        outcome = self.minimise(expression, budget)
         if outcome.infeasible:
             result.infeasible = result.chosen is None
             return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.crowds import Crowd, CrowdModel, CrowdTaken
 from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.starts import greedy
 from dra_lab.planner.outcome import Outcome
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.variables import Expression
 
 _STAGE = 0.5
@@ -48,7 +48,7 @@ class MasterAtOnce(Master):
                 sums[goal].update(factors)
             sums[NODES].update(dict.fromkeys(model.used, 1))
 
-    def first(self, known: Chosen | None, limits: Limits, *, all_placed: bool) -> Chosen:  # noqa: ARG002 - as in Master
+    def first(self, known: Chosen | None, budget: Budget, *, all_placed: bool) -> Chosen:  # noqa: ARG002 - as in Master
         """Return the solution that is known, else one that is found quickly."""
         found = known or greedy(self)
         left = list(self.demand)
@@ -57,16 +57,16 @@ class MasterAtOnce(Master):
                 left = [have - times * count for have, count in zip(left, counts, strict=True)]
         if not found.crowds:
             for crowd in self.crowds:
-                some = crowd.some(left, limits)
+                some = crowd.some(left, budget)
                 found.crowds = (*found.crowds, some)
                 for part, count in some.pods.items():
                     left[part] -= count
         return found
 
-    def minimise(self, expression: Expression, limits: Limits) -> Outcome:
+    def minimise(self, expression: Expression, budget: Budget) -> Outcome:
         """Minimise an expression, and cut off what only rounding inside the solver allowed."""
         while True:
-            outcome = super().minimise(expression, limits)
+            outcome = super().minimise(expression, budget)
             if outcome.value is None or not sum(model.cut() for model in self._models):
                 return outcome
 
@@ -83,13 +83,13 @@ class MasterAtOnce(Master):
             for model in self._models:
                 model.count_nodes()
 
-    def _stage(self, goal: str, limits: Limits, *given: object, **named: object) -> object:  # type: ignore[override]
+    def _stage(self, goal: str, budget: Budget, *given: object, **named: object) -> object:  # type: ignore[override]
         if goal == NODES:
             self._count_nodes()
-        part = limits if goal == self.order[-1] else limits.part(_STAGE)
+        part = budget if goal == self.order[-1] else budget.part(_STAGE)
         return super()._stage(goal, part, *given, **named)  # type: ignore[arg-type]
 
-    def _bound(self, goal: str, kept: Sequence[tuple[str, int]], limits: Limits) -> int:  # noqa: ARG002 - as in Master
+    def _bound(self, goal: str, kept: Sequence[tuple[str, int]], budget: Budget) -> int:  # noqa: ARG002 - as in Master
         # No goal is below 0; more is known once the solver has looked at it.
         return 0
 

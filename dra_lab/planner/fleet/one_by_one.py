@@ -14,16 +14,16 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Replica
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.regret import placed_replica, with_held
-from dra_lab.planner.progress import Limits
 from dra_lab.scheduler.first_fit import first_fit
 
 _ONE_SEARCH = 0.2
 """Seconds that the devices of one pod may take to find."""
 
 
-def one_by_one(fleet: Fleet, order: Sequence[str], limits: Limits) -> tuple[Replica, ...]:
+def one_by_one(fleet: Fleet, order: Sequence[str], budget: Budget) -> tuple[Replica, ...]:
     """Return replicas that fit together, found without a solver; more may fit.
 
     On every node, pods of each workload are placed until one does not fit or a required link is not kept. Links that no
@@ -37,19 +37,19 @@ def one_by_one(fleet: Fleet, order: Sequence[str], limits: Limits) -> tuple[Repl
     counts, found = [0] * len(fleet.pods), list[Replica]()
     held: list[ResourceClaim] = []
     for node in sorted(set(fleet.scan.rules.nodes) - set(fleet.scan.unseen)):
-        if limits.reached:
+        if budget.reached:
             break
         part = with_held(fleet, part_of_cluster(cluster, {node: None}))
         if not cluster.network_slices:
             held = []
         for number, pod in enumerate(fleet.pods):
-            while counts[number] < pod.workload.replicas and not limits.reached:
+            while counts[number] < pod.workload.replicas and not budget.reached:
                 planned = Replica(pod.workload.name, counts[number], node, ())
                 claims = [
                     ResourceClaim(metadata=ObjectMeta(name=f"{pod.workload.name}-{counts[number]}-{at}"), spec=one.spec)
                     for at, one in enumerate(compiled[number])
                 ]
-                taken = _searched(replace(part, claims=(*part.claims, *held)), node, claims, fleet, limits)
+                taken = _searched(replace(part, claims=(*part.claims, *held)), node, claims, fleet, budget)
                 if taken is None:
                     break
                 replica, broken = placed_replica(fleet, order, pod, compiled[number], planned, taken)
@@ -62,11 +62,11 @@ def one_by_one(fleet: Fleet, order: Sequence[str], limits: Limits) -> tuple[Repl
 
 
 def _searched(
-    part: Cluster, node: str, claims: Sequence[ResourceClaim], fleet: Fleet, limits: Limits
+    part: Cluster, node: str, claims: Sequence[ResourceClaim], fleet: Fleet, budget: Budget
 ) -> list[ResourceClaim] | None:
     """Return the claims with what kube-scheduler allocates to them on a node, None if it allocates nothing."""
     try:
-        verdict = first_fit(part, node, claims, fleet.release, time_limit=_ONE_SEARCH, cancel=limits.cancel)
+        verdict = first_fit(part, node, claims, fleet.release, time_limit=_ONE_SEARCH, cancel=budget.cancel)
     except (Cancelled, UnsupportedFeature):
         return None
     if verdict.allocations is None:

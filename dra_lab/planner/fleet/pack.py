@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.goal_table import goal_values, objectives
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import minimise_exactly
 from dra_lab.planner.solve import hopeless
 from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
@@ -57,7 +57,7 @@ class _Stage:
     goals: tuple[Expression, ...]
     floors: tuple[int, ...]
     solver: str
-    limits: Limits
+    budget: Budget
 
 
 def pack(
@@ -65,7 +65,7 @@ def pack(
     parts: Sequence[Part],
     counts: Sequence[int],
     order: Sequence[str],
-    limits: Limits,
+    budget: Budget,
     *,
     solver: str,
     lower: Values | None = None,
@@ -80,9 +80,9 @@ def pack(
     copies = replicated(problem, parts, counts)
     if hopeless(copies.problem):
         return Packed(None)
-    stage = _model(copies, order, limits, solver)
+    stage = _model(copies, order, budget, solver)
     weighted = total(_SEARCH_WEIGHT ** (len(order) - at) * goal for at, goal in enumerate(stage.goals))
-    outcome = minimise_exactly(stage.model, 0 if decide_only else weighted, stage.solver, stage.limits)
+    outcome = minimise_exactly(stage.model, 0 if decide_only else weighted, stage.solver, stage.budget)
     if outcome.infeasible:
         return Packed(None)
     if outcome.value is None:
@@ -92,7 +92,7 @@ def pack(
     return _by_stages(stage, copies, nothing)
 
 
-def _model(copies: Copies, order: Sequence[str], limits: Limits, solver: str) -> _Stage:
+def _model(copies: Copies, order: Sequence[str], budget: Budget, solver: str) -> _Stage:
     model = build_model(Model(copies.problem))
     goals: list[Expression] = [0] * len(order)
     floors = [0] * len(order)
@@ -101,7 +101,7 @@ def _model(copies: Copies, order: Sequence[str], limits: Limits, solver: str) ->
         for at, goal in enumerate(objectives(one, order)):
             goals[at] = goals[at] + goal.expression
             floors[at] += goal.floor
-    return _Stage(model, tuple(ones), tuple(order), tuple(goals), tuple(floors), solver, limits)
+    return _Stage(model, tuple(ones), tuple(order), tuple(goals), tuple(floors), solver, budget)
 
 
 def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
@@ -113,7 +113,7 @@ def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
             floor = max(floor, least[at])
         bound: int | None = floor
         if value > floor:
-            outcome = minimise_exactly(stage.model, goal, stage.solver, stage.limits, value)
+            outcome = minimise_exactly(stage.model, goal, stage.solver, stage.budget, value)
             bound = max(floor, outcome.bound) if outcome.bound is not None else floor
             value = min(value, _values(stage)[at])
         if bound is None or bound < value:

@@ -14,9 +14,10 @@ from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workload
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.unplaced import unplaced
-from dra_lab.planner.progress import Limits, Progress
+from dra_lab.planner.progress import Progress
 from dra_lab.planner.regret import fleet_regret
 from dra_lab.planner.waiting import awaited
 
@@ -60,7 +61,7 @@ def plan_fleet(
     """
     began = time.monotonic()
     release = cluster.target_release(release)
-    limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
+    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     order = fleet_order(goals, objective)
     plan = FleetPlan(
         PlanStatus.EMPTY,
@@ -73,16 +74,16 @@ def plan_fleet(
     if not any(workload.replicas for workload in workloads):
         return plan
     clock = Clock()
-    fleet = look_at(cluster, workloads, release, limits.part(_SCAN), held)
+    fleet = look_at(cluster, workloads, release, budget.part(_SCAN), held)
     clock.lap("scan")
-    work = Work(fleet, order, objective == "nodes", limits, solver, clock)
+    work = Work(fleet, order, objective == "nodes", budget, solver, clock)
     plan = _planned(work, plan)
     if plan.replicas or plan.status is PlanStatus.INFEASIBLE:
         plan = replace(plan, shortfalls=unplaced(fleet, plan))
-    if first_fit and plan.replicas and not limits.reached:
+    if first_fit and plan.replicas and not budget.reached:
         from dra_lab.planner.fleet.regret import first_fit_of
 
-        plan = replace(plan, first_fit=first_fit_of(fleet, plan, order, limits))
+        plan = replace(plan, first_fit=first_fit_of(fleet, plan, order, budget))
         found = fleet_regret(fleet.scan.cluster, plan)
         plan = replace(plan, regrets=() if found is None else (found,))
         clock.lap("first fit")
@@ -110,7 +111,7 @@ class Work:
     fleet: Fleet
     order: tuple[str, ...]
     all_placed: bool
-    limits: Limits
+    budget: Budget
     solver: str
     clock: Clock
 
@@ -127,13 +128,13 @@ def fleet_order(goals: Sequence[str], objective: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, "alternatives", "preferences", *wanted, *FLEET_GOALS)))
 
 
-def _before_placing(work: Work) -> Limits:
-    """Return limits that leave time to write down which replica gets which devices."""
-    left, fleet = work.limits.left, work.fleet
-    if left is None or work.limits.deadline is None:
-        return work.limits
+def _before_placing(work: Work) -> Budget:
+    """Return a budget that leaves time to write down which replica gets which devices."""
+    left, fleet = work.budget.left, work.fleet
+    if left is None or work.budget.deadline is None:
+        return work.budget
     reserve = min(_RESERVED * left, _PLACING * sum(fleet.demand) + _PLACING * len(fleet.survey.states))
-    return replace(work.limits, deadline=work.limits.deadline - reserve)
+    return replace(work.budget, deadline=work.budget.deadline - reserve)
 
 
 def _not_examined(number: int, nodes: int) -> Iterator[Finding]:
@@ -148,7 +149,7 @@ def _planned(work: Work, plan: FleetPlan) -> FleetPlan:
     from dra_lab.planner.fleet.placing import goals_of, open_goals, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search
 
-    answer, stands, states = search(replace(work, limits=_before_placing(work)))
+    answer, stands, states = search(replace(work, budget=_before_placing(work)))
     findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.fleet.scan.rules.nodes)))
     plan = replace(plan, states=states, not_examined=answer.not_examined, findings=findings)
     replicas = () if answer.chosen is None else replicas_of(work.fleet, stands, work.order)

@@ -13,9 +13,9 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks, check_sketch
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.joined import MARK, join_sketches
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.states.survey import Survey, survey
@@ -79,7 +79,7 @@ def look_at(
     cluster: Cluster,
     workloads: Sequence[Workload],
     release: KubernetesRelease,
-    limits: Limits,
+    budget: Budget,
     held: AllocatedDevices | None = None,
 ) -> Fleet:
     """Check workloads and look at every node for them; `held` replaces what the cluster says is in use.
@@ -96,7 +96,7 @@ def look_at(
     rules = Rules(complete, joint, release, views_of(complete, release).matching, held=held, replicas=most)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
-    seen = survey(rules, limits)
+    seen = survey(rules, budget)
     return Fleet(cluster, _pods(workloads, grown, seen), seen)
 
 

@@ -25,11 +25,11 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus, Placement, PlanStatus
 from dra_lab.model.quantity import QuantityText, format_quantity
 from dra_lab.model.sketch import asks
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.placing import goals_of, scale_on
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.joined import MARK
 from dra_lab.planner.placement_values import broken_links, value_placements
-from dra_lab.planner.progress import Limits
 from dra_lab.scheduler.first_fit import first_fit
 
 SECONDS = 3.0
@@ -46,7 +46,7 @@ class _Trial:
     order: tuple[str, ...]
     claims: dict[str, tuple[CompiledClaim, ...]]
     deadline: float
-    limits: Limits
+    budget: Budget
     numbers: dict[str, int] = field(default_factory=dict)
     replicas: list[Replica] = field(default_factory=list)
     stopped: int = 0
@@ -54,10 +54,10 @@ class _Trial:
     @property
     def over(self) -> bool:
         """Say whether it is time to stop."""
-        return self.limits.reached or time.monotonic() >= self.deadline
+        return self.budget.reached or time.monotonic() >= self.deadline
 
 
-def first_fit_of(fleet: Fleet, plan: FleetPlan, order: Sequence[str], limits: Limits) -> FleetPlan | None:
+def first_fit_of(fleet: Fleet, plan: FleetPlan, order: Sequence[str], budget: Budget) -> FleetPlan | None:
     """Return what first fit takes where the plan's pods stand: those planned for a node, one after the other, on it.
 
     Which node kube-scheduler would pick is decided by other plugins, so that nothing is said of it. Pods come in the
@@ -65,9 +65,9 @@ def first_fit_of(fleet: Fleet, plan: FleetPlan, order: Sequence[str], limits: Li
     the next one is tried. It ends after SECONDS: the status is then STOPPED, and a finding says how many nodes were
     compared; the goals are those of these nodes, and `unplaced` counts the pods planned there. None where nothing was.
     """
-    limits.tell("first fit", "what kube-scheduler would take on the same nodes")
+    budget.tell("first fit", "what kube-scheduler would take on the same nodes")
     claims = {pod.workload.name: _compiled(fleet, pod) for pod in fleet.pods}
-    trial = _Trial(fleet, tuple(order), claims, time.monotonic() + SECONDS, limits)
+    trial = _Trial(fleet, tuple(order), claims, time.monotonic() + SECONDS, budget)
     compared = []
     for node, replicas in plan.on_node.items():
         if trial.over:
@@ -116,7 +116,7 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
                 claims,
                 trial.fleet.release,
                 time_limit=_ONE_SEARCH,
-                cancel=trial.limits.cancel,
+                cancel=trial.budget.cancel,
             )
         except (Cancelled, UnsupportedFeature):
             return False

@@ -11,11 +11,11 @@ import highspy
 import numpy as np
 
 from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Homes, Rack, Together
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.outcome import integer_bound
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array
 
 _WHOLE = 1e-6
@@ -23,7 +23,7 @@ _WHOLE = 1e-6
 
 @dataclass(frozen=True)
 class _Books:
-    """The rows of racks: their entries (`row`, `column`, `factor`) and their limits.
+    """The rows of racks: their entries (`row`, `column`, `factor`) and their budget.
 
     `is_loose` says of a row, and `loose` of a rack, that a member takes many patterns (`Rack.rows`); `members` are
     those of each other rack that has no homes.
@@ -160,15 +160,15 @@ class Relaxation:
         upper = value - self._constant(goal)
         self._engine.addRow(-math.inf, upper, columns, np.arange(columns, dtype=np.int32), self._costs[goal])
 
-    def bound(self, goal: str, limits: Limits) -> int:
+    def bound(self, goal: str, budget: Budget) -> int:
         """Return what no solution undercuts in a goal, the goals kept being kept; `taken` is the solution found."""
         cost, columns = self._costs[goal], len(self.columns) + len(self.homes)
-        if not cost.any() or limits.reached:
+        if not cost.any() or budget.reached:
             return self._constant(goal) if not cost.any() else 0
         self._engine.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost)
-        if limits.left is not None:
+        if budget.left is not None:
             # HiGHS counts from the start of its first run.
-            self._engine.setOptionValue("time_limit", self._engine.getRunTime() + limits.left)
+            self._engine.setOptionValue("time_limit", self._engine.getRunTime() + budget.left)
         if self._engine.run() == highspy.HighsStatus.kError:
             return 0
         solution = self._engine.getSolution()

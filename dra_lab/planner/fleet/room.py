@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from dra_lab.model.cluster import AllocatedDevices, Cluster
 from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Room, RoomOnNodes, Workload
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.sites import sites_of
-from dra_lab.planner.progress import Limits, Progress
+from dra_lab.planner.progress import Progress
 from dra_lab.planner.waiting import awaited
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def how_many_more(
     """
     began = time.monotonic()
     release = cluster.target_release(release)
-    limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
-    room = room_of_claim(cluster, workload, release, held_after(cluster, after, release), limits, solver)
+    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
+    room = room_of_claim(cluster, workload, release, held_after(cluster, after, release), budget, solver)
     return replace(room, seconds=time.monotonic() - began)
 
 
@@ -61,7 +62,7 @@ def room_of_claim(
     workload: Workload,
     release: KubernetesRelease,
     held: AllocatedDevices | None,
-    limits: Limits,
+    budget: Budget,
     solver: str,
 ) -> Room:
     """Return how many more pods of a workload fit beside what is held."""
@@ -71,18 +72,18 @@ def room_of_claim(
     from dra_lab.planner.fleet.islands import with_islands
     from dra_lab.planner.fleet.tree_table import tree_tables
 
-    fleet = look_at(cluster, [replace(workload, replicas=MOST)], release, limits, held)
-    trees = tree_tables(fleet, _GOALS, solver, limits)
+    fleet = look_at(cluster, [replace(workload, replicas=MOST)], release, budget, held)
+    trees = tree_tables(fleet, _GOALS, solver, budget)
     if trees is not None:
-        return _room_on_trees(fleet, trees, limits)
+        return _room_on_trees(fleet, trees, budget)
     sites = sites_of(fleet)
     shared = [site for site in sites if site.nodes]
     together = tuple(site.all_nodes for site in shared)
     alone = [site for site in sites if not site.nodes]
     plain = [site for site in alone if site.state is not None]
-    islands = with_islands(fleet, [site for site in alone if site.state is None], limits)
-    classes = _on_nodes(fullest(fleet, [*plain, *islands], solver, limits))
-    joint = [RoomOnNodes(site.all_nodes, *fullest_together(fleet, site, solver, limits)) for site in shared]
+    islands = with_islands(fleet, [site for site in alone if site.state is None], budget)
+    classes = _on_nodes(fullest(fleet, [*plain, *islands], solver, budget))
+    joint = [RoomOnNodes(site.all_nodes, *fullest_together(fleet, site, solver, budget)) for site in shared]
     seen = {node for nodes in together for node in nodes}
     if unseen := tuple(node for node in fleet.scan.unseen if node not in seen):
         classes.append(RoomOnNodes(unseen, 0, MOST))
@@ -92,7 +93,7 @@ def room_of_claim(
     return Room(workload.name, count, bound, ordered, together)
 
 
-def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], limits: Limits) -> Room:
+def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], budget: Budget) -> Room:
     """Return how many pods of a fleet's one workload fit; of the trees with most copies first, if time is short."""
     copies = Counter[int]()
     for table in trees:
@@ -100,9 +101,9 @@ def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], limits: Limits) -> 
     found: dict[int, tuple[int, int]] = {}
     for at, table in enumerate(sorted(trees, key=lambda table: -copies[id(table.numbers)])):
         if at % _TELL_EVERY == 0:
-            limits.tell("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
+            budget.tell("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
         if id(table.numbers) not in found:
-            found[id(table.numbers)] = table.count(limits)
+            found[id(table.numbers)] = table.count(budget)
     alike: dict[tuple[int, int], list[str]] = {}
     for table in trees:
         alike.setdefault(found[id(table.numbers)], []).extend(table.site.members)

@@ -69,9 +69,9 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
 
 
 def _search(work: Work) -> tuple[Answer, list[Stand], int]:
-    trees = tree_tables(work.fleet, device_goals(work.order), work.solver, work.limits)
+    trees = tree_tables(work.fleet, device_goals(work.order), work.solver, work.budget)
     if trees is not None:
-        list_all(trees, work.limits)
+        list_all(trees, work.budget)
         whole = work.fleet.scan.complete
         closed = whole and all(table.closed for table in trees)
         work.clock.lap("patterns")
@@ -80,12 +80,12 @@ def _search(work: Work) -> tuple[Answer, list[Stand], int]:
         answer.not_examined += sum(len(table.site.members) for table in trees if not table.numbers.examined)
         return answer, stands, len(trees)
     states = sites_of(work.fleet)
-    places = with_islands(work.fleet, states, work.limits.part(_FILL))
-    sites = apart(work.fleet, places, work.limits)
+    places = with_islands(work.fleet, states, work.budget.part(_FILL))
+    sites = apart(work.fleet, places, work.budget)
     partly = any(site.partly for site in sites)
-    found = _searched(replace(work, limits=work.limits.part(_FILL)) if partly else work, sites)
+    found = _searched(replace(work, budget=work.budget.part(_FILL)) if partly else work, sites)
     if found is None or (partly and found[0].chosen is None and not found[0].infeasible):
-        found = _searched(work, apart(work.fleet, places, work.limits, cuts=False))
+        found = _searched(work, apart(work.fleet, places, work.budget, cuts=False))
     answer, stands = found or (Answer(), [])
     return answer, stands, len(states)
 
@@ -93,19 +93,19 @@ def _search(work: Work) -> tuple[Answer, list[Stand], int]:
 def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer and who stands where; None where the sets of shared devices that matter are too many."""
     shared = any(site.nodes for site in sites)
-    early = replace(work, limits=work.limits.part(_FIRST)) if shared else work
+    early = replace(work, budget=work.budget.part(_FIRST)) if shared else work
     tables: list[AnyTable] = []
     narrow: list[Site] = []
     large, skipped = _is_large(work, sites), False
     for group in _by_layout(sites):
         wide = _wide(early, group, len(sites)) if large else None
-        if large and early.limits.reached and wide is None:
+        if large and early.budget.reached and wide is None:
             skipped = True
         elif wide is None:
             narrow.extend(group)
         else:
             tables.extend(wide)
-    looking = early.limits if shared else work.limits.part(_FILL)
+    looking = early.budget if shared else work.budget.part(_FILL)
     asked, exact, crowds = tables_for(work.fleet, narrow, work.order, work.solver, looking)
     looked_at = sum(len(table.site.all_nodes) for table in asked) + sum(len(crowd.nodes) for crowd in crowds)
     skipped = skipped or looked_at < sum(len(site.all_nodes) for site in narrow)
@@ -125,16 +125,16 @@ def _over(
 
     `whole` says that the tables are those of all nodes, of `states` node states.
     """
-    if work.limits.deadline is None and sum(crowd.variables for crowd in crowds) > MANY_VARIABLES:
-        work = replace(work, limits=replace(work.limits, deadline=time.monotonic() + SECONDS))
+    if work.budget.deadline is None and sum(crowd.variables for crowd in crowds) > MANY_VARIABLES:
+        work = replace(work, budget=replace(work.budget, deadline=time.monotonic() + SECONDS))
     began = time.monotonic()
-    early = replace(work, limits=work.limits.part(_FIRST)) if crowds else work
+    early = replace(work, budget=work.budget.part(_FIRST)) if crowds else work
     known = _answer(early, tables, crowds, closed=closed)
     work.clock.lap("master")
     if known is None:
         return None
     answer, stands = known
-    first = one_by_one(work.fleet, work.order, work.limits) if _is_poor(work, answer) else ()
+    first = one_by_one(work.fleet, work.order, work.budget) if _is_poor(work, answer) else ()
     if not closed and whole:
         answer, stands = _improved(work, tables, crowds, (answer, stands), states, time.monotonic() - began)
     answer.first = first
@@ -149,7 +149,7 @@ def _over(
 
 def _is_poor(work: Work, answer: Answer) -> bool:
     """Say whether, with a time limit, a plan places less than a share of what its bound allows."""
-    if work.limits.deadline is None or answer.infeasible:
+    if work.budget.deadline is None or answer.infeasible:
         return False
     wanted = sum(work.fleet.demand)
     unplaced = answer.goals[0].value if answer.chosen is not None else wanted
@@ -179,7 +179,7 @@ def _answer(
             tables,
             work.fleet.demand,
             work.order,
-            work.limits,
+            work.budget,
             work.solver,
             all_placed=work.all_placed,
             closed=closed,
@@ -189,7 +189,7 @@ def _answer(
         unions = too_much(tables, stands)
         if not unions:
             return answer, stands
-        if work.limits.reached:
+        if work.budget.reached:
             break
         count_too(tables, unions)
     return None
@@ -208,11 +208,11 @@ def _improved(
     `seconds` is what an answer takes: nothing more is looked at when there is no time for another one.
     """
     answer, stands = known
-    deadline = work.limits.deadline
+    deadline = work.budget.deadline
     if deadline is None and states > MANY:
         deadline = time.monotonic() + SECONDS
-    limits = replace(work.limits, deadline=deadline)
-    looking = limits if deadline is None else replace(limits, deadline=deadline - seconds)
+    budget = replace(work.budget, deadline=deadline)
+    looking = budget if deadline is None else replace(budget, deadline=deadline - seconds)
     while not (answer.proven or answer.infeasible or looking.reached):
         doubtful = _doubtful(answer)
         if not doubtful:
@@ -221,7 +221,7 @@ def _improved(
             # With the time over this comes back at once, with what is known.
             table.decide(counts, looking)
         work.clock.lap("patterns")
-        more = _answer(replace(work, limits=limits), tables, crowds)
+        more = _answer(replace(work, budget=budget), tables, crowds)
         work.clock.lap("master")
         if more is None:
             break
@@ -269,14 +269,14 @@ def _by_layout(sites: Sequence[Site]) -> list[list[Site]]:
 def _wide(work: Work, sites: Sequence[Site], states: int) -> list[AnyTable] | None:
     """Return tables for the states of one layout, of `states` in all, filled at once; None where that is impossible."""
     state = sites[0].state
-    if state is None or work.limits.reached:
+    if state is None or work.budget.reached:
         return None
     layout = work.fleet.scan.layouts[state.layout]
     wide = wide_layout(layout, sites, work.fleet.demand, device_goals(work.order), most_vectors(states))
     if wide is None:
         return _in_turn(work, layout, sites, states)
-    wide.fill(work.limits.part(_FILL))
-    work.limits.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
+    wide.fill(work.budget.part(_FILL))
+    work.budget.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
     order = device_goals(work.order)
     return [WideTable(site, wide, number, order, work.solver) for number, site in enumerate(sites)]
 
@@ -292,8 +292,8 @@ def _in_turn(work: Work, layout: Layout, sites: Sequence[Site], states: int) -> 
         room = room_of(site, work.fleet.demand)
         tables.append(Table(site, room, order, work.solver, room.vectors(min(MOST_VECTORS, _LISTED // states))))
         tables[-1].learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
-    fill_in_turn(stock, tables, work.limits.part(_FILL), states)
-    work.limits.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
+    fill_in_turn(stock, tables, work.budget.part(_FILL), states)
+    work.budget.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
     return list(tables)
 
 
@@ -309,18 +309,18 @@ def _fill(work: Work, tables: Sequence[Table]) -> None:
     told = time.monotonic()
     for orders in (range(FEW_ORDERS), range(FEW_ORDERS, MOST_ORDERS)):
         for table in tables:
-            if table.stock is None or work.limits.reached:
+            if table.stock is None or work.budget.reached:
                 continue
             if table.vectors is None:
-                fill_in_turn(table.stock, [table], work.limits.part(_FILL), len(tables), orders=orders)
+                fill_in_turn(table.stock, [table], work.budget.part(_FILL), len(tables), orders=orders)
             elif not orders.start:
-                walk(table, work.limits.part(_FILL))
+                walk(table, work.budget.part(_FILL))
     for number, table in enumerate(tables):
         for counts in table.vectors if table.vectors and len(table.vectors) <= EACH else ():
-            if work.limits.reached:
+            if work.budget.reached:
                 return
             if not table.is_barred(counts):
-                table.decide(counts, work.limits)
+                table.decide(counts, work.budget)
         if number % _TELL_EVERY == 0 or time.monotonic() - told > 1:
             told = time.monotonic()
-            work.limits.tell("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")
+            work.budget.tell("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")

@@ -6,12 +6,12 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.overlaps import joined
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Cap, Site, alone_sites
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.stages import Tie
 
 MOST_ROWS, MOST_SETS, MOST_NODES = 400, 400, 100
@@ -27,7 +27,7 @@ _Kind = tuple[tuple[str, ...], Hashable]
 _Kinds = frozenset[_Kind]
 
 
-def apart(fleet: Fleet, sites: Sequence[Site], limits: Limits, *, cuts: bool = True) -> list[Site]:
+def apart(fleet: Fleet, sites: Sequence[Site], budget: Budget, *, cuts: bool = True) -> list[Site]:
     """Return the sites, with those of nodes that share devices as nodes by themselves wherever that is exact.
 
     So it is where all devices that a request may take are worth the same to it, if any of them is shared. Which of them
@@ -41,8 +41,8 @@ def apart(fleet: Fleet, sites: Sequence[Site], limits: Limits, *, cuts: bool = T
     counted = {node for nodes in coupled_pools(fleet.scan).values() for node in nodes}
     for site in sites:
         look = None
-        if site.nodes and not limits.reached and not counted.intersection(site.all_nodes):
-            look = _Look(fleet, limits)
+        if site.nodes and not budget.reached and not counted.intersection(site.all_nodes):
+            look = _Look(fleet, budget)
         own = None if look is None else look.at(site, cuts=cuts)
         found.extend([site] if own is None else own)
     return found
@@ -57,7 +57,7 @@ class _Look:
     """
 
     fleet: Fleet
-    limits: Limits
+    budget: Budget
     kind_of: dict[DeviceID, _Kind] = field(default_factory=dict)
     wanted: list[dict[_Kinds, tuple[int, ...]]] = field(default_factory=list)
 
@@ -75,7 +75,7 @@ class _Look:
                 return None
             own = [one for node in site.all_nodes for one in alone_sites(self.fleet, (node,))]
         for one in own:
-            if self.limits.reached or not self._is_plain(one, shared):
+            if self.budget.reached or not self._is_plain(one, shared):
                 return None
         members: dict[_Kind, list[DeviceID]] = {}
         for device, kind in self.kind_of.items():

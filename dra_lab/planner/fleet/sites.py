@@ -167,7 +167,7 @@ def _together(fleet: Fleet, nodes: tuple[str, ...]) -> Site:
 
     def make() -> AllocationProblem:
         found = joint(fleet, nodes)
-        assert found is not None, "without limits all nodes are looked at"
+        assert found is not None, "without a limit all nodes are looked at"
         return found
 
     def devices(_: str) -> Mapping[int, Sequence[DeviceID]]:

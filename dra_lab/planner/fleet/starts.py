@@ -8,10 +8,10 @@ from math import floor
 from typing import TYPE_CHECKING
 
 from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Chosen, Taken, Together, few_homes, fewer_homes
 from dra_lab.planner.fleet.relaxation import Relaxation
-from dra_lab.planner.progress import Limits
 
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.master import Master
@@ -25,19 +25,19 @@ _MORE_NODES = (0, 1, 2, 4, 8)
 _WHOLE = 1e-6
 
 
-def best_start(master: Master, known: Chosen, limits: Limits, *, all_placed: bool) -> Chosen:
+def best_start(master: Master, known: Chosen, budget: Budget, *, all_placed: bool) -> Chosen:
     """Return the best of a solution that is known, what lies next to the relaxation, and what uses few nodes."""
     kept = [(UNPLACED, 0)] if all_placed else []
     relaxed = None
     for goal in master.order:
-        bound, relaxed = master.relaxed_bound(goal, kept, limits)
+        bound, relaxed = master.relaxed_bound(goal, kept, budget)
         kept.append((goal, bound))
-        if limits.reached:
+        if budget.reached:
             return known
     if relaxed is None or all(master.value(goal, known) <= bound for goal, bound in kept):
         return known
-    best = min(known, _rounded(master, relaxed, limits), key=master.values)
-    for chosen in _on_few_nodes(master, relaxed, best, limits) if master.homes else ():
+    best = min(known, _rounded(master, relaxed, budget), key=master.values)
+    for chosen in _on_few_nodes(master, relaxed, best, budget) if master.homes else ():
         best = min(best, chosen, key=master.values)
     return best
 
@@ -63,7 +63,7 @@ def greedy(master: Master) -> Chosen:
     return Chosen(chosen, few_homes(master.racks, master.homes, chosen))
 
 
-def _rounded(master: Master, relaxed: Relaxation, limits: Limits) -> Chosen:
+def _rounded(master: Master, relaxed: Relaxation, budget: Budget) -> Chosen:
     """Keep the whole part of a relaxed solution and decide the rest exactly: few racks are not whole.
 
     On which nodes the rest is does not count there.
@@ -75,7 +75,7 @@ def _rounded(master: Master, relaxed: Relaxation, limits: Limits) -> Chosen:
         left = _less(left, taken)
     racks = [master.racks[at].without(chosen[at]) for at in mine]
     rest = master.apart(racks, left, [_left_of(row, chosen, mine) for row in master.together])
-    for at, taken in zip(mine, rest.filled(limits).patterns, strict=True):
+    for at, taken in zip(mine, rest.filled(budget).patterns, strict=True):
         for counts, times in taken.items():
             chosen[at][counts] = chosen[at].get(counts, 0) + times
     return Chosen(chosen, few_homes(master.racks, master.homes, chosen))
@@ -87,7 +87,7 @@ def _left_of(row: Together, chosen: Sequence[Taken], mine: Sequence[int]) -> Tog
     return replace(row, limit=row.limit - row.taken(chosen), weights=weights)
 
 
-def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, limits: Limits) -> Iterator[Chosen]:
+def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, budget: Budget) -> Iterator[Chosen]:
     """Yield a solution on about as many nodes as the relaxation needs, as good in the goals before, if one is found.
 
     The nodes are chosen first, as the relaxation uses them; without that choice the rest is the model of a fleet whose
@@ -97,7 +97,7 @@ def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, limits: Li
     before = list(zip(master.order[:at], master.values(known), strict=False))
     for more in _MORE_NODES:
         used = _whole_nodes(master, relaxed.nodes, more)
-        if limits.reached or sum(used) >= sum(known.homes):
+        if budget.reached or sum(used) >= sum(known.homes):
             return
         members = [0] * len(master.racks)
         for home, count in zip(master.homes, used, strict=True):
@@ -106,9 +106,9 @@ def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, limits: Li
         inside = {rack for home in master.homes for rack in home.racks}
         racks = [replace(r, count=members[n]) if n in inside else r for n, r in enumerate(master.racks)]
         part = master.apart(racks, master.demand, master.together)
-        if any(part.relaxed_bound(goal, before[:n], limits)[0] > value for n, (goal, value) in enumerate(before)):
+        if any(part.relaxed_bound(goal, before[:n], budget)[0] > value for n, (goal, value) in enumerate(before)):
             continue
-        patterns = part.run(limits.part(0.3)).chosen
+        patterns = part.run(budget.part(0.3)).chosen
         if patterns is not None and part.values(patterns)[:at] <= tuple(value for _, value in before):
             yield Chosen(patterns.patterns, fewer_homes(master.racks, master.homes, patterns.patterns, used))
             return

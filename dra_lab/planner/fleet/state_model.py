@@ -14,6 +14,7 @@ from operator import add, le, sub
 from types import MappingProxyType
 from typing import Any
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
@@ -24,7 +25,6 @@ from dra_lab.planner.fleet.tree_states import NumaState, TreeState
 from dra_lab.planner.highs import relaxed_bound
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.outcome import Rows
-from dra_lab.planner.progress import Limits
 
 _Place = tuple[Hashable, ...]
 
@@ -183,7 +183,7 @@ class StateModel:
 
     # ------------------------------------------------------------------ answers
 
-    def solve(self, known: Values | None, lower: Values, solver: str, limits: Limits) -> tuple[Packed, Recipe | None]:
+    def solve(self, known: Values | None, lower: Values, solver: str, budget: Budget) -> tuple[Packed, Recipe | None]:
         """Return the best values of the pods, or what a limit leaves of it, and where they lie if that is new.
 
         `known` are values that were found, `lower` values that no way undercuts.
@@ -199,10 +199,10 @@ class StateModel:
             expression = pulp.LpAffineExpression(factors) if factors else 0
             self.lp.setObjective(pulp.LpAffineExpression(factors or dict.fromkeys(self.lp.variables()[:1], 0)))
             bound = max(
-                relaxed_bound(Rows.of(self.lp), limits) or 0, lower[goal] if tuple(proven) == lower[:goal] else 0
+                relaxed_bound(Rows.of(self.lp), budget) or 0, lower[goal] if tuple(proven) == lower[:goal] else 0
             )
             if not as_good or known is None or known[goal] > bound:
-                outcome = minimise(self.lp, expression, solver, limits)
+                outcome = minimise(self.lp, expression, solver, budget)
                 if outcome.infeasible and known is None:
                     return Packed(None), None
                 bound = max(bound, outcome.bound or 0)
@@ -220,16 +220,16 @@ class StateModel:
             self._keep(factors, known[goal])
         return Packed(tuple(proven), known), recipe
 
-    def most(self, known: int, solver: str, limits: Limits) -> tuple[int, int, Recipe | None]:
+    def most(self, known: int, solver: str, budget: Budget) -> tuple[int, int, Recipe | None]:
         """Return the largest number of pods found, what no way exceeds, and where the pods lie if that is new."""
         begun = {arc: -1 for mine in self._paths.values() for arc in mine.get(("start",), {}).values()}
         self.lp.setObjective(pulp.LpAffineExpression(begun))
         bound = sum(self.counts)
-        relaxed = relaxed_bound(Rows.of(self.lp), limits)
+        relaxed = relaxed_bound(Rows.of(self.lp), budget)
         bound = bound if relaxed is None else min(bound, -relaxed)
         if known >= bound:
             return known, max(bound, known), None
-        outcome = minimise(self.lp, pulp.LpAffineExpression(begun), solver, limits)
+        outcome = minimise(self.lp, pulp.LpAffineExpression(begun), solver, budget)
         bound = bound if outcome.bound is None else min(bound, -outcome.bound)
         if outcome.value is None or -outcome.value <= known:
             return known, max(bound, known), None

@@ -18,6 +18,7 @@ from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.counters import Counter as Drawn
 from dra_lab.planner.counters import Draws, consumption, counted_pools, left_of
 from dra_lab.planner.device_rules import is_tolerated
@@ -26,7 +27,7 @@ from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.fed import Feeding
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.sites import sites_of
-from dra_lab.planner.progress import Limits, Progress
+from dra_lab.planner.progress import Progress
 from dra_lab.planner.waiting import awaited
 from dra_lab.scheduler.candidates import pools_of
 from dra_lab.topology.locality import localities
@@ -68,13 +69,13 @@ def stranded(
     release = cluster.target_release(release)
     if not claims:
         raise InputError("what is stranded depends on the claims that are to use it; give one at least")
-    limits = Limits(None if time_limit is None else began + time_limit, cancel, progress)
+    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     pods = [
         Workload(f"claim-{at}", (changed(claim, links=tuple(changed(link, must=True) for link in claim.links)),), _MOST)
         for at, claim in enumerate(claims)
     ]
-    fleet = look_at(cluster, pods, release, limits, held_after(cluster, after, release))
-    rows = list(_rows(fleet, limits, solver))
+    fleet = look_at(cluster, pods, release, budget, held_after(cluster, after, release))
+    rows = list(_rows(fleet, budget, solver))
     names = tuple(claim.name for claim in claims)
     return Stranded(names, _in_all(rows), tuple(rows), time.monotonic() - began)
 
@@ -90,23 +91,23 @@ def _in_all(rows: Sequence[StrandedNodes]) -> tuple[StrandedKind, ...]:
     return tuple(StrandedKind(kind, *sums[kind]) for kind in _KINDS if kind in sums)
 
 
-def _rows(fleet: Fleet, limits: Limits, solver: str) -> Iterator[StrandedNodes]:
+def _rows(fleet: Fleet, budget: Budget, solver: str) -> Iterator[StrandedNodes]:
     """Yield what is stranded on every node, each once; nodes of a site that differ in what is free stand apart."""
     # The solver takes half a second to import; only who asks waits for it.
     from dra_lab.planner.fleet.usage_sites import most_used, most_used_together
 
-    free, sites = _Free(fleet, Feeding(solver, limits)), sites_of(fleet)
+    free, sites = _Free(fleet, Feeding(solver, budget)), sites_of(fleet)
     alone = [site for site in sites if not site.nodes]
     apart = [free.apart(site.members) for site in alone]
     most = [{kind: max(row.get(kind, 0) for row, _ in found) for kind in _KINDS} for found in apart]
-    for found, used in zip(apart, most_used(fleet, alone, most, solver, limits), strict=True):
+    for found, used in zip(apart, most_used(fleet, alone, most, solver, budget), strict=True):
         yield from (StrandedNodes(tuple(nodes), _kinds(row, used)) for row, nodes in found)
     seen: set[str] = set()
     for site in (site for site in sites if site.nodes):
         row = free.on(site.all_nodes)
         seen.update(site.all_nodes)
         kinds = {kind: amount for kind, amount in row.items() if kind in _KINDS}
-        used = most_used_together(fleet, site, kinds, solver, limits)
+        used = most_used_together(fleet, site, kinds, solver, budget)
         yield StrandedNodes(site.all_nodes, _kinds(row, used), together=True)
     unseen = [node for node in fleet.scan.unseen if node not in seen]
     yield from (StrandedNodes(tuple(nodes), _kinds(row, {})) for row, nodes in free.apart(unseen))

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts, Room, room_of
 from dra_lab.planner.fleet.exhaust import exhaust
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
 from dra_lab.planner.fleet.site_stock import stock_of
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.units import Known, WholeRow, unit_rows
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.stock import Stock
 
 MOST_VECTORS = 2_000
@@ -45,7 +45,7 @@ class AnyTable(Protocol):
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
 
-    def decide(self, counts: Counts, limits: Limits) -> Packed:
+    def decide(self, counts: Counts, budget: Budget) -> Packed:
         """Find the best way for some numbers, or what a limit leaves of it."""
 
 
@@ -116,7 +116,7 @@ class Table:
         if found.lower is None:
             self._barred.append(counts)
 
-    def decide(self, counts: Counts, limits: Limits, *, decide_only: bool = False) -> Packed:
+    def decide(self, counts: Counts, budget: Budget, *, decide_only: bool = False) -> Packed:
         """Find the best way for some numbers of replicas, or what a limit leaves of it."""
         known = self.packed.get(counts)
         if known is not None and (known.exact or (decide_only and known.upper is not None)):
@@ -134,7 +134,7 @@ class Table:
                 self.site.parts,
                 counts,
                 self.order,
-                limits,
+                budget,
                 solver=self.solver,
                 lower=lower,
                 decide_only=decide_only,
@@ -192,12 +192,12 @@ class Table:
 
 
 def tables_of(
-    sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ...], solver: str, limits: Limits
+    sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ...], solver: str, budget: Budget
 ) -> list[Table]:
     """Return a table for every site with what counting says, until a limit; `order` names the goals of devices."""
     tables, known = [], Known()
     for site in sites:
-        if limits.reached:
+        if budget.reached:
             break
         room = room_of(site, demand)
         vectors = room.vectors(MOST_VECTORS)

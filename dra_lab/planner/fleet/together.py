@@ -14,13 +14,13 @@ from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pools import Pool
 from dra_lab.model.sketch import Ask
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.counters import CounterBooks, counter_books
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
 from dra_lab.planner.fleet.overlaps import joined
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.copies import JointProblem, Part, Where
 
@@ -51,7 +51,7 @@ class _Seen:
     groups: tuple[tuple[int, DeviceGroup], ...]
 
 
-def joint(fleet: Fleet, nodes: Sequence[str], limits: Limits | None = None) -> AllocationProblem | None:
+def joint(fleet: Fleet, nodes: Sequence[str], budget: Budget | None = None) -> AllocationProblem | None:
     """Return one problem for nodes, with the asks of all pods once for each node (`joint_parts`).
 
     None where a limit is reached before all nodes were looked at. Raises UnsupportedFeature where nodes do not agree on
@@ -60,7 +60,7 @@ def joint(fleet: Fleet, nodes: Sequence[str], limits: Limits | None = None) -> A
     found: list[NodeEligibility] = []
     problems: list[AllocationProblem] = []
     for node in nodes:
-        if limits is not None and limits.reached:
+        if budget is not None and budget.reached:
             return None
         found.append(eligibility(fleet.scan.rules, node))
         problems.append(fleet.scan.build(found[-1]))

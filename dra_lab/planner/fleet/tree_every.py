@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from itertools import product
 from operator import add, le
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pod_shapes import Shape, Vector
 from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, pools_of_units
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState
-from dra_lab.planner.progress import Limits
 
 Rows = dict[Counts, tuple[Values, Placed | None]]
 """The best values of each number of pods, and the first of these pods."""
@@ -35,7 +35,7 @@ class EveryNumber:
 
     fill: Fill
     demand: Counts
-    limits: Limits
+    budget: Budget
     steps: int = 0
     _tables: dict[tuple[TreeState, int], Rows] = field(default_factory=dict)
     _inside: dict[tuple[NumaState, int, int], list[tuple[Vector, InNuma, NumaState, Values]]] = field(
@@ -76,7 +76,7 @@ class EveryNumber:
 
     def _spend(self, steps: int) -> None:
         before, self.steps = self.steps, self.steps - steps
-        if self.steps < 0 or (before // _LOOK > self.steps // _LOOK and self.limits.reached):
+        if self.steps < 0 or (before // _LOOK > self.steps // _LOOK and self.budget.reached):
             raise TooMany
 
     def _places(self, state: TreeState, pod: int) -> list[Placed]:

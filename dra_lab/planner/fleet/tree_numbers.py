@@ -11,13 +11,13 @@ from functools import cached_property
 from itertools import islice, permutations, product
 from operator import add, sub
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, devices_of_units, held_by, pools_of_units
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState
-from dra_lab.planner.progress import Limits
 
 Where = tuple[tuple[int, Vector, tuple[tuple[int, Vector], ...]], ...]
 """What a pod takes of a tree: (position of the NUMA node, units of its pools, (position of the root, units))."""
@@ -61,21 +61,21 @@ class Numbers:
         self.chains[zero] = [], 0
         self.examined = False
 
-    def place(self, limits: Limits) -> None:
+    def place(self, budget: Budget) -> None:
         """Fill the tree with pods, in several orders if there are several workloads, until a limit."""
         self.examined = True
         pods = [pod for pod, count in enumerate(self.most) if count]
         for fill in (self.fill, self.sparing):
             for order in islice(permutations(pods), ORDERS):
-                self._keep(fill.after_another(self.state, order, self.most), limits)
+                self._keep(fill.after_another(self.state, order, self.most), budget)
             if len(pods) > 1:
-                self._keep(fill.in_turn(self.state, self.most), limits)
+                self._keep(fill.in_turn(self.state, self.most), budget)
 
-    def _keep(self, placed: Iterable[Placed], limits: Limits) -> None:
+    def _keep(self, placed: Iterable[Placed], budget: Budget) -> None:
         counts, values = [0] * len(self.demand), self.fill.zero
         chain: list[Placed] = []
         for one in placed:
-            if len(chain) % _LOOK == _LOOK - 1 and limits.reached:
+            if len(chain) % _LOOK == _LOOK - 1 and budget.reached:
                 break
             counts[one.pod] += 1
             # what the pod is worth without its scarcity, which comes first

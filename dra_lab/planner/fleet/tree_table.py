@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed, Takes, Values
 from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
@@ -17,7 +18,6 @@ from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill
 from dra_lab.planner.fleet.tree_numbers import Numbers, Where, units_inside
 from dra_lab.planner.fleet.tree_states import FleetTree, TreeState, tree_of
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.node_state import NodeState
 
 MOST_VECTORS = 2_000
@@ -76,24 +76,24 @@ class TreeTable:
         """Say whether a better way for some numbers may exist than the one that was found."""
         return self.numbers.found.get(counts) != self.numbers.lower(counts)
 
-    def decide(self, counts: Counts, limits: Limits) -> Packed:
+    def decide(self, counts: Counts, budget: Budget) -> Packed:
         """Find the best way for some numbers, or what a limit leaves of it."""
         numbers = self.numbers
         lower, known = numbers.lower(counts), numbers.found.get(counts)
-        if lower is None or lower == known or limits.reached:
+        if lower is None or lower == known or budget.reached:
             return Packed(lower, known)
         model = StateModel(numbers.fill, numbers.state, counts)
-        found, recipe = model.solve(known, lower, self.solver, limits)
+        found, recipe = model.solve(known, lower, self.solver, budget)
         numbers.learn(counts, found, recipe)
         return found
 
-    def count(self, limits: Limits) -> tuple[int, int]:
+    def count(self, budget: Budget) -> tuple[int, int]:
         """Return how many pods of the one workload fit on a node, and what no way exceeds."""
         numbers = self.numbers
         found, bound = max(counts[0] for counts in numbers.found), numbers.most[0]
-        if found < bound and not limits.reached:
+        if found < bound and not budget.reached:
             model = StateModel(numbers.fill, numbers.state, (bound,), at_most=True)
-            found, bound, recipe = model.most(found, self.solver, limits)
+            found, bound, recipe = model.most(found, self.solver, budget)
             numbers.most = (bound,)
             if recipe is not None:
                 numbers.found[found,], numbers.recipes[found,] = model.worth(recipe), recipe
@@ -122,7 +122,7 @@ class TreeTable:
         return tuple((roots, pools) for _, roots, pools in sorted(found, key=lambda row: row[0]))
 
 
-def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, limits: Limits) -> list[TreeTable] | None:
+def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, budget: Budget) -> list[TreeTable] | None:
     """Return a table for every node state of a fleet, filled with pods; None if its nodes are no trees.
 
     After the time is over, pods are only counted.
@@ -141,23 +141,23 @@ def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, limits: Limit
     known: dict[TreeState, Numbers] = {}
     for found in sorted(copies, key=lambda found: (-copies[found], found)):
         known[found] = Numbers(fill, sparing, found, fleet.demand)
-        if len(known) == 1 or not limits.reached:
-            known[found].place(limits)
+        if len(known) == 1 or not budget.reached:
+            known[found].place(budget)
     return [
         TreeTable(plain_site(fleet, state, nodes), tree, known[trees[state]], solver) for state, nodes in alike.items()
     ]
 
 
-def list_all(tables: Sequence[TreeTable], limits: Limits) -> None:
+def list_all(tables: Sequence[TreeTable], budget: Budget) -> None:
     """List every number of replicas on the trees that are small enough, the smallest first."""
     trees = {id(table.numbers): table.numbers for table in tables}
-    every = EveryNumber(tables[0].numbers.fill, tables[0].numbers.demand, limits.part(_LISTED))
+    every = EveryNumber(tables[0].numbers.fill, tables[0].numbers.demand, budget.part(_LISTED))
     try:
         for numbers in sorted(trees.values(), key=lambda numbers: numbers.size):
             every.steps = MOST_STEPS
             numbers.know(every)
     except TooMany:
-        limits.tell("patterns", f"listed all numbers of replicas on some of {len(trees)} kinds of node states")
+        budget.tell("patterns", f"listed all numbers of replicas on some of {len(trees)} kinds of node states")
 
 
 def _prices(tree: FleetTree, copies: Mapping[TreeState, int]) -> tuple[tuple[Unit, int], ...]:

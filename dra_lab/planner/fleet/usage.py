@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.fullest_site import counts_within
 from dra_lab.planner.fleet.tables import MOST_VECTORS, Table
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.recount import overbooked
 from dra_lab.planner.states.copies import Part, replicated
 from dra_lab.planner.states.node_state import common_unit
@@ -69,7 +69,7 @@ class Asked:
     table: Table
     kind: str
     free: int
-    limits: Limits
+    budget: Budget
     most_tries: int = MOST_VECTORS
     most_pods: int = _MOST_PODS
 
@@ -93,8 +93,8 @@ class Asked:
         least = open_at = tried = 0
         for at, one in enumerate(_ones(len(ranges))):
             # What does not fit once need not be tried in every number.
-            if ranges[at][1] and not self.limits.reached:
-                self.table.decide(one, self.limits, decide_only=True)
+            if ranges[at][1] and not self.budget.reached:
+                self.table.decide(one, self.budget, decide_only=True)
         for counts in sorted(vectors, key=lambda counts: (-sums[counts][1], counts)):
             if min(most, sums[counts][1]) <= least:
                 break
@@ -104,7 +104,7 @@ class Asked:
                 open_at = max(open_at, sums[counts][1])
                 continue
             tried += 1
-            found = self.table.decide(counts, self.limits, decide_only=True)
+            found = self.table.decide(counts, self.budget, decide_only=True)
             if found.lower is None:
                 continue
             used = self._used(counts) if found.upper is not None else 0
@@ -136,9 +136,9 @@ class Asked:
         least = 0
         for at in sorted(range(len(counts)), key=lambda at: (-ranges[at][1], at)):
             step = 1 if ranges[at][1] else 0
-            while step and least < most and sum(counts) + step <= self.most_pods and not self.limits.reached:
+            while step and least < most and sum(counts) + step <= self.most_pods and not self.budget.reached:
                 counts[at] += step
-                found = self.table.decide(tuple(counts), self.limits, decide_only=True)
+                found = self.table.decide(tuple(counts), self.budget, decide_only=True)
                 if found.upper is not None:
                     least, step = max(least, self._used(tuple(counts))), step * 2
                 else:
@@ -171,7 +171,7 @@ class Asked:
                 terms.append(int(1 / unit) * seen)
             else:
                 terms += [int(amounts[ask, number] / unit) * variable for ask, variable in mine.items()]
-        found = minimise(model.lp, -total(terms) if terms else 0, self.table.solver, self.limits)
+        found = minimise(model.lp, -total(terms) if terms else 0, self.table.solver, self.budget)
         if found.infeasible:
             return 0, 0
         least = 0 if found.value is None or overbooked(model) else -found.value

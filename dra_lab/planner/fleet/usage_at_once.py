@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.at_once import seen_together
 from dra_lab.planner.fleet.crowd_ways import WaysCrowd, ways_crowd
@@ -14,34 +15,33 @@ from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.usage import cpu_key, is_additive, kind_of
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.node_state import common_unit
 
 
 def used_at_once(
-    fleet: Fleet, site: Site, free: Mapping[str, int], solver: str, limits: Limits
+    fleet: Fleet, site: Site, free: Mapping[str, int], solver: str, budget: Budget
 ) -> dict[str, tuple[int, int]]:
     """Return what pods use of each kind at least and at most, of which so much is `free`; not of kinds left open.
 
     Left open is everything where ways cannot be listed or time is up, and a kind of which a shared device counts once
     for several pods.
     """
-    seen = seen_together(fleet, site, limits)
-    crowd = None if seen is None else ways_crowd(seen, (), limits)
+    seen = seen_together(fleet, site, budget)
+    crowd = None if seen is None else ways_crowd(seen, (), budget)
     if seen is None or crowd is None:
         return {}
     found = {}
     for kind, amount in free.items():
         if not is_additive(seen.problem, kind):
             continue
-        known = _most(crowd, fleet, seen.problem, kind, solver, limits)
+        known = _most(crowd, fleet, seen.problem, kind, solver, budget)
         if known is not None:
             found[kind] = min(known[0], amount), min(known[1], amount)
     return found
 
 
 def _most(
-    crowd: WaysCrowd, fleet: Fleet, whole: AllocationProblem, kind: str, solver: str, limits: Limits
+    crowd: WaysCrowd, fleet: Fleet, whole: AllocationProblem, kind: str, solver: str, budget: Budget
 ) -> tuple[int, int] | None:
     lp = pulp.LpProblem("used", pulp.LpMinimize)
     model = crowd.model(lp, 0, fleet.demand)
@@ -55,7 +55,7 @@ def _most(
     used = {v: -int(amounts[one] / unit) for one, v in model.takes.items() if amounts[one]}
     if not used:
         return 0, 0
-    outcome = minimise(lp, used, solver, limits)
+    outcome = minimise(lp, used, solver, budget)
     if outcome.bound is None:
         return None
     least = 0 if outcome.value is None else int(-outcome.value * unit)

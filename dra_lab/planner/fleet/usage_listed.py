@@ -9,11 +9,11 @@ from math import gcd
 
 import numpy as np
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.fullest import OnIsland
 from dra_lab.planner.fleet.listed import Hardware, Island
 from dra_lab.planner.fleet.usage import amount_of, is_additive, kind_of
 from dra_lab.planner.fleet.worth import NO_LIMIT
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array
 from dra_lab.planner.states.node_state import common_unit
 
@@ -90,9 +90,9 @@ class UsedOn:
         step = gcd(*worth.tolist())
         return most // step * step
 
-    def close(self, solver: str, limits: Limits) -> Iterator[None]:
+    def close(self, solver: str, budget: Budget) -> Iterator[None]:
         """Solve where bounds differ, island by island, those first that leave most open."""
         for part in self.islands:
-            while not limits.reached and part.step(solver, limits):
+            while not budget.reached and part.step(solver, budget):
                 self._sum()
                 yield None

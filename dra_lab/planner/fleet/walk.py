@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.exhaust import rank
 from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.tables import Table, way
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array
 from dra_lab.planner.states.stock import Stock
 
@@ -31,7 +31,7 @@ class _Level:
     parent: Array
 
 
-def walk(table: Table, limits: Limits) -> None:
+def walk(table: Table, budget: Budget) -> None:
     """Keep a way for each of a table's listed numbers for which one is found; the table has a stock of its own.
 
     A way is claimed to be the best for its numbers only where nothing is below it: several pods may need another way
@@ -49,7 +49,7 @@ def walk(table: Table, limits: Limits) -> None:
         _Level([table.site.zero], stock.left[:1], np.zeros((1, goals), np.int64), nobody - 1, nobody, nobody),
     ]
     for size in range(1, max(sums, default=0) + 1):
-        if limits.reached:
+        if budget.reached:
             return
         level = _next(stock, levels[-1], sums.get(size, []))
         if level is None:

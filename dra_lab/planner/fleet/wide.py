@@ -8,13 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts, Row, room_of, rows_of
 from dra_lab.planner.fleet.exhaust import rank
 from dra_lab.planner.fleet.local import LocalBound
 from dra_lab.planner.fleet.pack import Takes, Values
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node_classes import Layout
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array, columns_of
 from dra_lab.planner.states.stock import Stock
 
@@ -50,7 +50,7 @@ class WideLayout:
     filled: dict[Counts, Filled] = field(default_factory=dict)
     local: LocalBound | None = None
 
-    def fill(self, limits: Limits) -> bool:
+    def fill(self, budget: Budget) -> bool:
         """Walk over all numbers of replicas, each from those with one replica less; say whether it came to the end."""
         states = len(self.stock.free)
         nobody = np.zeros(states, np.int64)
@@ -60,7 +60,7 @@ class WideLayout:
         self.filled[(0,) * self.parts] = start
         for counts in self.vectors:
             if any(counts):
-                if limits.reached:
+                if budget.reached:
                     return False
                 self._extend(counts)
         return True
@@ -181,11 +181,11 @@ def wide_layout(
 
 def _may_hold(stock: Stock, rows: Sequence[Row], vectors: Sequence[Counts]) -> dict[Counts, Array]:
     """Say for all numbers of replicas on which states counting does not rule them out."""
-    limits = [row.limits(stock.free, stock.keys, stock.units) for row in rows]
+    budget = [row.limits(stock.free, stock.keys, stock.units) for row in rows]
     found = {}
     for counts in vectors:
         may = np.ones(len(stock.free), bool)
-        for row, limit in zip(rows, limits, strict=True):
+        for row, limit in zip(rows, budget, strict=True):
             need = float(sum(weight * count for weight, count in zip(row.weights, counts, strict=True)))
             may &= need <= limit + 1e-6
         found[counts] = may

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dra_lab.errors import SolverError
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.exhaust import exhaust
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.wide import WideLayout
-from dra_lab.planner.progress import Limits
 
 
 @dataclass
@@ -65,14 +65,14 @@ class WideTable:
         found = self.wide.told[counts][self.number] if filled is not None and filled.fits[self.number] else None
         return found != self.wide.least[self.number].get(counts)
 
-    def decide(self, counts: Counts, limits: Limits) -> Packed:
+    def decide(self, counts: Counts, budget: Budget) -> Packed:
         """Find the best way for some numbers, or what a limit leaves of it; never worse than what was found before."""
         lower = self.lower(counts)
         if lower is None:
             return Packed(None)
         before = self.found().get(counts)
         takes = self.takes(counts) if before is not None else ()
-        if limits.reached:
+        if budget.reached:
             return Packed(lower, before, takes)
         every = exhaust(self.wide.stock, self.wide.stock.left[self.number], counts, before, self.lower)
         if every is not None:
@@ -83,7 +83,7 @@ class WideTable:
             self.packed[counts] = Packed(before, before, takes)
             return self.packed[counts]
         problem, parts = self.site.problem, self.site.parts
-        found = pack(problem, parts, counts, self.order, limits, solver=self.solver, lower=lower)
+        found = pack(problem, parts, counts, self.order, budget, solver=self.solver, lower=lower)
         if found.lower is None and before is not None:
             raise SolverError("the solver finds no way where one is known; try the solver CBC")
         if before is not None and (found.upper is None or before < found.upper):

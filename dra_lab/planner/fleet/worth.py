@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.modelling import pulp
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.columns import Array
 from dra_lab.planner.variables import total
 
@@ -16,7 +16,7 @@ _MOST_WAYS = 2_000
 _LARGE = 10**7
 
 
-def most_worth(free: Array, uses: Array, worth: Array, solver: str, limits: Limits) -> tuple[int, int]:
+def most_worth(free: Array, uses: Array, worth: Array, solver: str, budget: Budget) -> tuple[int, int]:
     """Return the most that ways are worth which fit side by side into what is free: at least, at most.
 
     0 and a large number where there are too many ways, or too large amounts, for the solver.
@@ -33,7 +33,7 @@ def most_worth(free: Array, uses: Array, worth: Array, solver: str, limits: Limi
     for resource in np.flatnonzero(used.any(axis=0)).tolist():
         rows = [int(uses[way, resource]) * chosen[at] for at, way in enumerate(fits.tolist()) if uses[way, resource]]
         lp.addConstraint(total(rows) <= int(free[resource]), f"free_{resource:05d}")
-    found = minimise(lp, -total(int(worth[way]) * chosen[at] for at, way in enumerate(fits.tolist())), solver, limits)
+    found = minimise(lp, -total(int(worth[way]) * chosen[at] for at, way in enumerate(fits.tolist())), solver, budget)
     least, most = 0, NO_LIMIT if found.bound is None else -found.bound
     if found.value is not None:
         times = np.array([int(variable.varValue or 0) for variable in chosen])

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dra_lab.model.names import DeviceID, part_of
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules, eligibility
 from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node_classes import Layout, layout_of, thinned
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.stages import Tie
@@ -56,11 +56,11 @@ class Survey:
         return found
 
 
-def survey(rules: Rules, limits: Limits) -> Survey:
+def survey(rules: Rules, budget: Budget) -> Survey:
     """Look at every node once. Raises UnsupportedFeature as `scan_nodes` does."""
     views = views_of(rules.cluster, rules.release)
     if rules.cluster.network_slices or _looks_from_several_claims(rules):
-        return Survey(scan_nodes(rules, limits))
+        return Survey(scan_nodes(rules, budget))
     scan = Scan(rules, views)
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     shapes: dict[tuple[int, ...], int] = {}
@@ -68,7 +68,7 @@ def survey(rules: Rules, limits: Limits) -> Survey:
     seen, devices = Survey(scan), KnownDevices(rules, views)
     known: Left = {}
     for number, name in enumerate(rules.cluster.node_names):
-        if limits.reached:
+        if budget.reached:
             break
         shape = shape_key(views, name, rules.asks, wheres)
         if shape not in shapes:
@@ -77,7 +77,7 @@ def survey(rules: Rules, limits: Limits) -> Survey:
                 layout = idle_layout(scan, name)
                 counters = counted_layout(scan, layout, name)
                 if not _is_plain(layout.problem) or counters is None:
-                    return Survey(scan_nodes(rules, limits))
+                    return Survey(scan_nodes(rules, budget))
                 devices.learn(name, layout)
                 if counters.counters:
                     counted[len(scan.layouts)] = counters
@@ -87,7 +87,7 @@ def survey(rules: Rules, limits: Limits) -> Survey:
         state = state_on(scan, at, scan.layouts[at], name, known)
         seen.states[name] = counted[at].on(scan, name, state) if at in counted else state
         if number % 500 == 499:
-            limits.tell("nodes", f"looked at {number + 1} of {len(rules.cluster.node_names)} nodes")
+            budget.tell("nodes", f"looked at {number + 1} of {len(rules.cluster.node_names)} nodes")
     scan.complete = len(seen.states) == len(rules.cluster.node_names)
     scan.unseen = tuple(name for name in rules.cluster.node_names if name not in seen.states)
     return seen

@@ -8,9 +8,9 @@ import random
 import pytest
 
 from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.homes import Homes, Rack, few_homes, homes_of
 from dra_lab.planner.fleet.master import Master
-from dra_lab.planner.progress import Limits
 
 ORDERS = ((UNPLACED, "numa", NODES), (UNPLACED, NODES, "numa"))
 
@@ -66,7 +66,7 @@ def test_nodes_of_islands_are_brute_force(seed: int) -> None:
     """The master's goals are those of the best of all solutions, the nodes among them, each with a proof."""
     racks, members, demand = some_nodes(seed)
     order = ORDERS[seed // 2 % 2]
-    found = Master(racks, demand, order, "HiGHS", homes_of(members)).run(Limits())
+    found = Master(racks, demand, order, "HiGHS", homes_of(members)).run(Budget())
     assert tuple(goal.value for goal in found.goals) == best(racks, members, demand, order)
     assert all(goal.proven for goal in found.goals)
 
@@ -77,7 +77,7 @@ def test_no_solution_on_islands_is_below_a_bound(seed: int) -> None:
     racks, members, demand = some_nodes(seed)
     order = ORDERS[seed // 2 % 2]
     values = best(racks, members, demand, order)
-    bounds = Master(racks, demand, order, "HiGHS", homes_of(members)).bounds(values, Limits())
+    bounds = Master(racks, demand, order, "HiGHS", homes_of(members)).bounds(values, Budget())
     assert all(bound <= value for bound, value in zip(bounds, values, strict=True))
 
 

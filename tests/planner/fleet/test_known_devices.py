@@ -9,9 +9,9 @@ from exhaustive_fleets import a_fleet, random_workloads
 from test_trees_brute_force import tree_cluster, tree_workloads
 
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.known_devices import KnownDevices
-from dra_lab.planner.progress import Limits
 from dra_lab.planner.states.survey import idle_layout
 
 
@@ -26,7 +26,7 @@ def test_put_together_is_looked_at(kind):
         else:
             cluster = a_fleet(rng, sharing=False)
             workloads = random_workloads(rng, cluster, sharing=False)
-        fleet = look_at(cluster, workloads, KubernetesRelease("1.37"), Limits())
+        fleet = look_at(cluster, workloads, KubernetesRelease("1.37"), Budget())
         devices = KnownDevices(fleet.scan.rules, fleet.scan.views)
         for name in cluster.node_names:
             looked_at, found = idle_layout(fleet.scan, name), devices.layout(name)

@@ -11,13 +11,13 @@ from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.one_by_one import one_by_one
 from dra_lab.planner.fleet.placing import goals_of, open_goals
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 from dra_lab.planner.fleet.pods import look_at
-from dra_lab.planner.progress import Limits
 
 RELEASE = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
 ORDER = fleet_order((), "replicas")
@@ -32,8 +32,8 @@ def test_a_plan_made_pod_by_pod_keeps_every_rule(sharing, coupled):
         rng = random.Random(f"one by one {number} {sharing} {coupled}")
         cluster = (a_coupled_fleet if coupled else a_fleet)(rng, sharing=sharing)
         workloads = random_workloads(rng, cluster, sharing=sharing)
-        fleet = look_at(cluster, workloads, RELEASE, Limits())
-        replicas = one_by_one(fleet, ORDER, Limits())
+        fleet = look_at(cluster, workloads, RELEASE, Budget())
+        replicas = one_by_one(fleet, ORDER, Budget())
         placed += len(replicas)
         counted = goals_of(fleet, replicas, ORDER, len({replica.node for replica in replicas}))
         plan = FleetPlan(
@@ -54,7 +54,7 @@ def test_a_poor_plan_is_replaced_by_one_made_pod_by_pod(monkeypatch):
         rng = random.Random(f"poor {number}")
         cluster = a_coupled_fleet(rng, sharing=False)
         workloads = random_workloads(rng, cluster, sharing=False)
-        first = one_by_one(look_at(cluster, workloads, RELEASE, Limits()), ORDER, Limits())
+        first = one_by_one(look_at(cluster, workloads, RELEASE, Budget()), ORDER, Budget())
         if len(first) > 1:
             break
     monkeypatch.setattr("dra_lab.planner.fleet.search.best_answer", lambda *_, **__: Answer())

@@ -8,10 +8,10 @@ import random
 import pytest
 
 from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.homes import Rack
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.relaxation import Relaxation
-from dra_lab.planner.progress import Limits
 
 ORDER = (UNPLACED, "numa", "roots", NODES)
 
@@ -44,7 +44,7 @@ def best(racks: list[Rack], demand: tuple[int, int]) -> tuple[int, ...]:
 def test_master_is_brute_force(seed: int) -> None:
     """The master's goals are those of the best of all solutions, each with a proof."""
     racks, demand = some_racks(seed)
-    found = Master(racks, demand, ORDER, "HiGHS").run(Limits())
+    found = Master(racks, demand, ORDER, "HiGHS").run(Budget())
     assert tuple(goal.value for goal in found.goals) == best(racks, demand)
     assert all(goal.proven for goal in found.goals)
 
@@ -54,11 +54,11 @@ def test_no_solution_is_below_a_bound(seed: int) -> None:
     """A bound is not above the least value of its goal, the goals before it being as good as in the best solution."""
     racks, demand = some_racks(seed)
     values = best(racks, demand)
-    bounds = Master(racks, demand, ORDER, "HiGHS").bounds(values, Limits())
+    bounds = Master(racks, demand, ORDER, "HiGHS").bounds(values, Budget())
     assert all(bound <= value for bound, value in zip(bounds, values, strict=True))
 
 
 def test_a_bound_without_time_is_one() -> None:
     """A relaxation that is not solved for want of time bounds every goal by 0."""
     racks, demand = some_racks(1)
-    assert Relaxation(racks, demand, ORDER).bound("numa", Limits(deadline=0.0)) == 0
+    assert Relaxation(racks, demand, ORDER).bound("numa", Budget(deadline=0.0)) == 0

@@ -13,9 +13,9 @@ from small_holders import a_claim, result
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet import stranded
 from dra_lab.planner.fleet.fed import Feeding
-from dra_lab.planner.progress import Limits
 
 WHOLE = f'has(device.attributes["x.example"].tag) && device.attributes["{TAG.split("/")[0]}"].tag == "whole"'
 
@@ -43,7 +43,7 @@ def test_the_most_that_counters_feed_is_brute_force():
             )
             for n, size in enumerate(rng.choices((0, 1, 2), k=rng.randint(1, 9)))
         }
-        found = Feeding("HiGHS", Limits()).most(draws, left)
+        found = Feeding("HiGHS", Budget()).most(draws, left)
         assert found.count == most(draws, left), f"seed {seed}"
         assert found.uneven <= found.count, f"seed {seed}"
 

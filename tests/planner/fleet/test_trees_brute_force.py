@@ -19,11 +19,11 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet import how_many_more, plan_fleet
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.tree_states import tree_of
-from dra_lab.planner.progress import Limits
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_TREES", "60"))
 STEP = 30
@@ -51,7 +51,7 @@ def test_fleet_of_trees_is_brute_force(block, listed, monkeypatch):
         except TooLarge:
             continue
         compared += 1
-        trees += tree_of(look_at(cluster, workloads, RELEASE, Limits())) is not None
+        trees += tree_of(look_at(cluster, workloads, RELEASE, Budget())) is not None
         plan = plan_fleet(cluster, workloads, release=RELEASE, goals=goals, objective=objective, first_fit=False)
         hold_to(expected, plan, cluster, RELEASE, seed)
     assert trees > STEP // 2, "too few of the fleets are planned as trees"
