@@ -10,6 +10,19 @@ from dataclasses import dataclass, field, replace
 from dra_lab.planner.progress import Progress
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes up to which an exact way to answer is tried; above, a coarser one answers, with a bound.
+
+    Attributes:
+        layouts: Kinds of hardware whose ways are listed.
+        ways: Ways of all pods on all kinds of hardware that are listed.
+    """
+
+    layouts: int = 32
+    ways: int = 300_000
+
+
 @dataclass
 class Budget:
     """When to stop: `deadline` is a moment of `time.monotonic()`, `cancel` an event that another thread may set."""
@@ -17,6 +30,7 @@ class Budget:
     deadline: float | None = None
     cancel: threading.Event | None = None
     report: Callable[[Progress], None] | None = field(default=None, repr=False)
+    sizes: Sizes = Sizes()
 
     @property
     def cancelled(self) -> bool:

@@ -8,9 +8,12 @@ no cost, and the link lost at its cost. An alternative of a request is a shape o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import product
 from math import prod
+from operator import mul
+from typing import Any
 
 from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup, pairwise_share
@@ -63,13 +66,18 @@ class Shape:
         """Return the number of units of each kind."""
         return tuple(unit.count for unit in self.units)
 
+    def all_of(self, each: Sequence[Vector]) -> Vector:
+        """Return the sum over all units of what one of each takes."""
+        return tuple(sum(map(mul, amounts, self.need)) for amounts in zip(*each, strict=True))
+
 
 @dataclass(frozen=True)
 class Kinds:
     """The kinds of devices that requests tell apart: devices of a kind are taken by the same asks.
 
-    `root` and `pool` number the asks that take devices on PCIe roots, and of NUMA nodes. `gpu` and `nic` are the root
-    kinds that the goal `unpaired` counts. `key` is the capacity that is taken of each pool, "" for whole devices.
+    `root` and `pool` number the asks that take devices on PCIe roots, and of NUMA nodes; several may have one number.
+    `gpu` and `nic` are the root kinds that the goal `unpaired` counts. `key` is the capacity that is taken of each
+    pool, "" for whole devices.
     """
 
     root: dict[tuple[int, ...], int]
@@ -94,32 +102,69 @@ def kinds_of(problems: Iterable[AllocationProblem]) -> Kinds | None:
     else its NUMA node, and only one amount of a shared device is counted.
     """
     root: dict[tuple[int, ...], str] = {}
-    pool: dict[tuple[int, ...], str] = {}
-    for asks, kind, shareable, keys, places in {_summary(group) for problem in problems for group in problem.groups}:
+    pool: dict[tuple[int, ...], _Pool] = {}
+    for asks, kind, shareable, uses, remaining, places in {_summary(g) for problem in problems for g in problem.groups}:
         on_root = kind in ("gpu", "nic")
         if places != (True, on_root) and not (places == (True, True) and kind == "cpu"):
             return None
+        keys = {key for _, amounts in uses for key, _ in amounts} if all(amounts for _, amounts in uses) else {"", "-"}
         if len(keys) != (1 if shareable else 0) or (shareable and on_root) or kind not in ("gpu", "nic", "cpu"):
             return None
-        known, value = (root, kind) if on_root else (pool, "".join(keys))
-        if known.setdefault(asks, value) != value:
+        if on_root:
+            if root.setdefault(asks, kind) != kind:
+                return None
+            continue
+        key = "".join(keys)
+        mine = pool.setdefault(asks, _Pool(asks, key))
+        if mine.key != key:
             return None
-    takers = [ask for asks in (*root, *pool) for ask in asks]
+        mine.most = max(mine.most, dict(remaining).get(key, Fraction()))
+        for ask, amounts in uses:
+            least = min(amount for _, amount in amounts)
+            mine.least[ask] = min(least, mine.least.get(ask, least))
+    pools = _joined(pool.values())
+    takers = [ask for asks in (*root, *{owner.asks for owner in pools.values()}) for ask in asks]
     if len(takers) != len(set(takers)):
         return None
+    owners = sorted({owner.asks for owner in pools.values()})
     return Kinds(
         {asks: number for number, asks in enumerate(sorted(root))},
-        {asks: number for number, asks in enumerate(sorted(pool))},
+        {asks: owners.index(pools[asks].asks) for asks in sorted(pools)},
         frozenset(number for number, asks in enumerate(sorted(root)) if root[asks] == "gpu"),
         frozenset(number for number, asks in enumerate(sorted(root)) if root[asks] == "nic"),
-        tuple(pool[asks] for asks in sorted(pool)),
+        tuple(pool[asks].key for asks in owners),
     )
 
 
-def _summary(group: DeviceGroup) -> tuple[tuple[int, ...], str, bool, tuple[str, ...], tuple[bool, bool]]:
-    used = {key for _, uses in group.uses for key, _ in uses}
-    keys = tuple(sorted(used)) if all(uses for _, uses in group.uses) else ("", "")
-    return group.asks, group.kind, group.shareable, keys, (group.numa is not None, group.root is not None)
+@dataclass(slots=True)
+class _Pool:
+    """Pools that the same asks take from: the most that one holds, and the least that each ask takes."""
+
+    asks: tuple[int, ...]
+    key: str
+    most: Fraction = Fraction()
+    least: dict[int, Fraction] = field(default_factory=dict)
+
+
+def _joined(pools: Iterable[_Pool]) -> dict[tuple[int, ...], _Pool]:
+    """Return for each pool the one that it counts as: one of more asks, if it is too small for all the others."""
+    found: dict[tuple[int, ...], _Pool] = {}
+    for pool in sorted(pools, key=lambda pool: -len(pool.asks)):
+        owners = (
+            owner
+            for owner in found.values()
+            if pool.key
+            and owner.key == pool.key
+            and set(pool.asks) < set(owner.asks)
+            and all(owner.least[ask] > pool.most for ask in set(owner.asks) - set(pool.asks))
+        )
+        found[pool.asks] = next(owners, pool)
+    return found
+
+
+def _summary(group: DeviceGroup) -> tuple[Any, ...]:
+    places = group.numa is not None, group.root is not None
+    return group.asks, group.kind, group.shareable, group.uses, group.remaining, places
 
 
 def shapes_of(
@@ -249,7 +294,7 @@ class _Maker:
         """Return the units of blocks of asks; those that are the same are one unit with a count."""
         found: dict[tuple[Vector, Vector], list[Takes]] = {}
         for asks, number in blocks:
-            root, pool = [0] * len(self.kinds.root), [0] * len(self.kinds.pool)
+            root, pool = [0] * len(self.kinds.root), [0] * len(self.kinds.key)
             takes = []
             for ask in asks:
                 kind = self.kinds.of(ask)

@@ -25,7 +25,7 @@ from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import MOST_VECTORS, AnyTable, Table
 from dra_lab.planner.fleet.tree_table import list_all, tree_tables
 from dra_lab.planner.fleet.walk import walk
-from dra_lab.planner.fleet.wide import most_vectors, wide_layout
+from dra_lab.planner.fleet.wide import is_listed, most_vectors, wide_layout
 from dra_lab.planner.fleet.wide_table import WideTable
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.outcome import agreed
@@ -69,7 +69,9 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
 
 
 def _search(work: Work) -> tuple[Answer, list[Stand], int]:
-    trees = tree_tables(work.fleet, device_goals(work.order), work.solver, work.budget)
+    listed = work.fleet.survey.plain and is_listed(work.fleet, work.budget.sizes)
+    order = device_goals(work.order)
+    trees = None if listed else tree_tables(work.fleet, order, work.solver, work.budget)
     if trees is not None:
         list_all(trees, work.budget)
         whole = work.fleet.scan.complete

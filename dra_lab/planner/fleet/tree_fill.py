@@ -11,11 +11,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from operator import add, le, sub
+
+import numpy as np
 
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
 from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState
+from dra_lab.planner.states.columns import Array
 
 SCARCITY = "scarcity"
 
@@ -56,8 +60,53 @@ class Piece:
     spare: int
 
 
-_Part = tuple[Values, int, tuple[tuple[Vector, Vector], ...]]
-"""Values, devices left beside it on its roots, and what is taken on which root."""
+@dataclass(frozen=True)
+class _Lattice:
+    """All numbers of units up to what a shape needs; the first is none, the last is all.
+
+    `less[a, b]` is the position of the a-th vector without the b-th, the number of vectors where that is negative.
+    """
+
+    vectors: tuple[Vector, ...]
+    at: dict[Vector, int]
+    less: Array
+
+    @classmethod
+    def of(cls, need: Vector) -> _Lattice:
+        """Return the lattice up to a vector."""
+        vectors = tuple(product(*(range(count + 1) for count in need)))
+        rows = np.array(vectors, np.int64).reshape(len(vectors), len(need))
+        strides = np.cumprod([1, *(count + 1 for count in reversed(need))])[-2::-1] if need else np.zeros(0, np.int64)
+        left = rows[:, None, :] - rows[None, :, :]
+        less = np.where((left >= 0).all(axis=2), left @ strides, len(vectors))
+        return cls(vectors, {vector: at for at, vector in enumerate(vectors)}, less)
+
+    def step(self, costs: Array, columns: Array, prices: Array) -> tuple[Array, Array]:
+        """Return the costs of all vectors after one more piece, and which piece each takes, -1 for none.
+
+        Args:
+            costs: The cost of each vector so far.
+            columns: The vectors that pieces are.
+            prices: What each piece costs.
+        """
+        ways = np.append(costs, NEVER)[self.less[:, columns]] + prices
+        chosen = ways.argmin(axis=1)
+        cost = ways[np.arange(len(costs)), chosen]
+        better = cost < costs
+        return np.where(better, cost, costs), np.where(better, chosen, -1)
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """The best way to take any units of a pod on one NUMA node: costs by vector, and what each root gives to them."""
+
+    costs: Array
+    columns: Array
+    roots: tuple[tuple[Vector, Array, Array], ...]
+
+
+NEVER = 2**62
+"""The cost of what is impossible."""
 
 
 @dataclass
@@ -72,16 +121,38 @@ class Fill:
     order: tuple[str, ...]
     prices: tuple[tuple[Unit, int], ...] = ()
     _best: dict[tuple[TreeState, int], Placed | None] = field(default_factory=dict)
-    _parts: dict[tuple[NumaState, int, int], dict[Vector, _Part]] = field(default_factory=dict)
+    _insides: dict[tuple[NumaState, int, int], _Inside] = field(default_factory=dict)
     _pieces: dict[tuple[Vector, int, int], list[Piece]] = field(default_factory=dict)
+    _steps: dict[tuple[Vector, int, int], tuple[Array, Array]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Note the zero of all goals."""
+        """Note the zero of all goals, and the weight of each goal in the cost of a pod's places.
+
+        The weights make costs compare as goals do, and after them as devices that are left beside a pod on its roots.
+        """
         self.zero = (0,) * len(self.order)
+        devices, numas, roots = self.tree.sizes
+        lost = sum(price for _, price in self.prices) * devices
+        most = {"numa": numas, "unpaired": devices, "roots": roots, SCARCITY: lost}
+        bounds = [most.get(goal, 0) for goal in self.order] + [devices]
+        self._weights = [prod(bound + 1 for bound in bounds[at + 1 :]) for at in range(len(bounds))]
+        self._exact = np.int64 if prod(bound + 1 for bound in bounds) < NEVER else object
+        self._lattices = [[_Lattice.of(shape.need) for shape in shapes] for shapes in self.tree.shapes]
 
     def values(self, **amounts: int) -> Values:
         """Return values of goals, 0 for those not named."""
         return tuple(amounts.get(goal, 0) for goal in self.order)
+
+    def _cost(self, values: Values, spare: int = 0) -> int:
+        return sum(weight * value for weight, value in zip(self._weights, (*values, spare), strict=True))
+
+    def _read(self, cost: int) -> tuple[Values, int]:
+        """Return the values of goals, and the devices left beside a pod, of a cost."""
+        found = []
+        for weight in self._weights:
+            found.append(cost // weight)
+            cost %= weight
+        return tuple(found[:-1]), found[-1]
 
     # ------------------------------------------------------------------ one pod
 
@@ -98,33 +169,85 @@ class Fill:
         return self._best[key]
 
     def _placed(self, state: TreeState, pod: int, number: int) -> tuple[Values, int, Placed] | None:
-        shape = self.tree.shapes[pod][number]
-        need, nothing = shape.need, (0,) * len(shape.units)
-        one = self.values(numa=1)
-        layer: dict[Vector, tuple[Values, int, tuple[tuple[NumaState, Vector, _Part], ...]]] = {
-            nothing: (self.zero, 0, ())
-        }
+        shape, lattice = self.tree.shapes[pod][number], self._lattices[pod][number]
+        last = len(lattice.vectors) - 1
+        one = self._cost(self.values(numa=1))
+        costs = self._costs(last + 1)
+        costs[0] = 0
+        steps: list[tuple[NumaState, Array, Array]] = []
         for numa in state:
-            after = dict(layer)
-            for units, part in self._in_numa(numa, pod, number).items():
-                if shape.one_numa and units != need:
-                    continue
-                cost = tuple(map(add, one, part[0]))
-                for have, (values, spare, taken) in layer.items():
-                    sum_of = tuple(map(add, have, units))
-                    if all(map(le, sum_of, need)):
-                        worth = tuple(map(add, values, cost)), spare + part[1]
-                        known = after.get(sum_of)
-                        if known is None or worth < known[:2]:
-                            after[sum_of] = (*worth, (*taken, (numa, units, part)))
-            layer = after
-        if need not in layer:
+            inside = self._inside(numa, pod, number)
+            columns = inside.columns[-1:] if shape.one_numa else inside.columns
+            if len(columns) and (not shape.one_numa or columns[0] == last):
+                costs, chosen = lattice.step(costs, columns, inside.costs[columns] + one)
+                steps.append((numa, columns, chosen))
+        if costs[last] >= NEVER:
             return None
-        values, spare, taken = layer[need]
+        values, spare = self._read(int(costs[last]))
         fixed = self.values(alternatives=shape.alternatives, preferences=shape.preferences)
         values = tuple(map(add, values, fixed))
-        inside = tuple(InNuma(numa, units, part[2]) for numa, units, part in taken)
-        return values, spare, Placed(pod, number, values, inside, self._left(state, shape, inside))
+        inside_of: list[InNuma] = []
+        at = last
+        for numa, columns, chosen in reversed(steps):
+            if chosen[at] >= 0:
+                column = int(columns[chosen[at]])
+                inside_of.append(self._in_numa(numa, pod, number, column))
+                at = int(lattice.less[at, column])
+        taken = tuple(reversed(inside_of))
+        return values, spare, Placed(pod, number, values, taken, self._left(state, shape, taken))
+
+    def _costs(self, length: int) -> Array:
+        costs = np.empty(length, self._exact)
+        costs[:] = NEVER
+        return costs
+
+    def _in_numa(self, numa: NumaState, pod: int, number: int, column: int) -> InNuma:
+        """Return the best way to take a vector of units on one NUMA node."""
+        lattice, at = self._lattices[pod][number], column
+        roots = []
+        for root, columns, chosen in reversed(self._inside(numa, pod, number).roots):
+            if chosen[at] >= 0:
+                piece = int(columns[chosen[at]])
+                roots.append((root, lattice.vectors[piece]))
+                at = int(lattice.less[at, piece])
+        return InNuma(numa, lattice.vectors[column], tuple(reversed(roots)))
+
+    def _inside(self, numa: NumaState, pod: int, number: int) -> _Inside:
+        """Return the best ways to take any units of a pod on one NUMA node."""
+        key = numa, pod, number
+        found = self._insides.get(key)
+        if found is None:
+            found = self._insides[key] = self._find_inside(numa, pod, number)
+        return found
+
+    def _find_inside(self, numa: NumaState, pod: int, number: int) -> _Inside:
+        shape, lattice = self.tree.shapes[pod][number], self._lattices[pod][number]
+        in_pools = [range(unit.count + 1) if any(unit.pool) else range(1) for unit in shape.units]
+        costs = self._costs(len(lattice.vectors))
+        for units in product(*in_pools):
+            if all(map(le, pools_of_units(shape, units), numa[0])):
+                costs[lattice.at[units]] = 0
+        steps: list[tuple[Vector, Array, Array]] = []
+        for root, many in sorted(Counter(numa[1]).items(), reverse=True):
+            columns, prices = self._step_on(root, pod, number)
+            for _ in range(min(many, sum(shape.need)) if len(columns) else 0):
+                after, chosen = lattice.step(costs, columns, prices)
+                if (chosen < 0).all():
+                    break
+                costs = after
+                steps.append((root, columns, chosen))
+        able = np.flatnonzero(costs < NEVER)
+        return _Inside(costs, able[able > 0], tuple(steps))
+
+    def _step_on(self, root: Vector, pod: int, number: int) -> tuple[Array, Array]:
+        """Return the vectors that a pod can take on one root, and what they cost."""
+        key = root, pod, number
+        if key not in self._steps:
+            pieces, at = self.pieces_on(root, pod, number), self._lattices[pod][number].at
+            columns = np.array([at[piece.units] for piece in pieces], np.int64)
+            prices = np.array([self._cost(piece.values, piece.spare) for piece in pieces], self._exact)
+            self._steps[key] = columns, prices
+        return self._steps[key]
 
     def _left(self, state: TreeState, shape: Shape, inside: Sequence[InNuma]) -> TreeState:
         left = list(state)
@@ -142,41 +265,6 @@ class Fill:
             roots.remove(root)
             roots.append(tuple(map(sub, root, devices_of_units(shape, units))))
         return self.tree.numa_state(tuple(map(sub, pool, pools_of_units(shape, taken.units))), roots)
-
-    def _in_numa(self, numa: NumaState, pod: int, number: int) -> dict[Vector, _Part]:
-        """Return the best way to take any units of a pod on one NUMA node, by units; not for none."""
-        key = numa, pod, number
-        found = self._parts.get(key)
-        if found is None:
-            found = self._parts[key] = self._find_parts(numa, pod, number)
-        return found
-
-    def _find_parts(self, numa: NumaState, pod: int, number: int) -> dict[Vector, _Part]:
-        shape = self.tree.shapes[pod][number]
-        need, nothing = shape.need, (0,) * len(shape.units)
-        in_pools = [range(unit.count + 1) if any(unit.pool) else range(1) for unit in shape.units]
-        layer: dict[Vector, _Part] = {
-            units: (self.zero, 0, ())
-            for units in product(*in_pools)
-            if all(map(le, pools_of_units(shape, units), numa[0]))
-        }
-        for root, many in sorted(Counter(numa[1]).items(), reverse=True):
-            pieces = self.pieces_on(root, pod, number)
-            for _ in range(min(many, sum(need))):
-                after = dict(layer)
-                for have, (values, spare, taken) in layer.items():
-                    for piece in pieces:
-                        units = tuple(map(add, have, piece.units))
-                        if all(map(le, units, need)):
-                            worth = tuple(map(add, values, piece.values)), spare + piece.spare
-                            known = after.get(units)
-                            if known is None or worth < known[:2]:
-                                after[units] = (*worth, (*taken, (root, piece.units)))
-                if after == layer:
-                    break
-                layer = after
-        layer.pop(nothing, None)
-        return layer
 
     def pieces_on(self, root: Vector, pod: int, number: int) -> list[Piece]:
         """Return everything that a pod can take on one root."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, permutations, product
-from operator import add, sub
+from operator import add, le, sub
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
@@ -17,7 +17,7 @@ from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, devices_of_units, held_by, pools_of_units
-from dra_lab.planner.fleet.tree_states import NumaState, TreeState
+from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState
 
 Where = tuple[tuple[int, Vector, tuple[tuple[int, Vector], ...]], ...]
 """What a pod takes of a tree: (position of the NUMA node, units of its pools, (position of the root, units))."""
@@ -39,7 +39,8 @@ ORDERS = 6
 class Numbers:
     """What is known of one tree: numbers of pods with the best values found and the least that may exist.
 
-    `most` is the largest number of pods of each workload that counting allows. Pods are placed twice, once at the best
+    `floors` are values that no pod of each workload undercuts on any tree of the fleet, None if it fits nowhere. `most`
+    is the largest number of pods of each workload that counting allows. Pods are placed twice, once at the best
     values (`fill`), and once so that as many as can be follow (`sparing`).
     """
 
@@ -47,6 +48,7 @@ class Numbers:
     sparing: Fill
     state: TreeState
     demand: Counts
+    floors: tuple[Values | None, ...]
     packed: dict[Counts, Packed] = field(default_factory=dict)
     chains: dict[Counts, tuple[list[Placed], int]] = field(default_factory=dict)
     recipes: dict[Counts, Recipe] = field(default_factory=dict)
@@ -61,15 +63,22 @@ class Numbers:
         self.chains[zero] = [], 0
         self.examined = False
 
-    def place(self, budget: Budget) -> None:
-        """Fill the tree with pods, in several orders if there are several workloads, until a limit."""
-        self.examined = True
+    def place(self, budget: Budget, *, first: bool) -> None:
+        """Fill the tree with pods in one way, or in all others: at either values, in several orders of workloads."""
+        if first:
+            self.examined = True
+        for chain in islice(self._chains(), 1) if first else islice(self._chains(), 1, None):
+            if budget.reached:
+                return
+            self._keep(chain, budget)
+
+    def _chains(self) -> Iterator[Iterator[Placed]]:
         pods = [pod for pod, count in enumerate(self.most) if count]
-        for fill in (self.fill, self.sparing):
-            for order in islice(permutations(pods), ORDERS):
-                self._keep(fill.after_another(self.state, order, self.most), budget)
+        for fill in (self.sparing, self.fill):
             if len(pods) > 1:
-                self._keep(fill.in_turn(self.state, self.most), budget)
+                yield fill.in_turn(self.state, self.most)
+            for order in islice(permutations(pods), ORDERS):
+                yield fill.after_another(self.state, order, self.most)
 
     def _keep(self, placed: Iterable[Placed], budget: Budget) -> None:
         counts, values = [0] * len(self.demand), self.fill.zero
@@ -95,21 +104,24 @@ class Numbers:
 
     def _cap(self, pod: int) -> int:
         """Return how many pods of a workload fit at most, by counting what they need."""
-        shapes = self.fill.tree.shapes[pod]
+        shapes, (kinds, sums) = self.fill.tree.shapes[pod], self.fill.tree.needs[pod]
         if not shapes:
             return 0
-        roots = [root for _, numa in self.state for root in numa]
-        have = _sum(roots, len(self.fill.tree.kinds.root)), _sum((pool for pool, _ in self.state), len(self._pools))
         caps: list[int] = []
-        for at, whole in enumerate(have):
-            needs = [_needs(shape)[at] for shape in shapes]
-            least = [min(need[kind] for need in needs) for kind in range(len(whole))]
+        for whole, least, least_sum in zip(self._have, kinds, sums, strict=True):
             caps.extend(amount // need for amount, need in zip(whole, least, strict=True) if need)
-            if least_sum := min(map(sum, needs)):
+            if least_sum:
                 caps.append(sum(whole) // least_sum)
         if len(shapes) == 1:
             caps.extend(self._alone(shapes[0], unit) for unit in range(len(shapes[0].units)))
         return min(caps, default=self.demand[pod])
+
+    @cached_property
+    def _have(self) -> tuple[Vector, Vector]:
+        """Return what is free of each kind on roots, and of each pool, on the whole tree."""
+        kinds = self.fill.tree.kinds
+        roots = [root for _, numa in self.state for root in numa]
+        return _sum(roots, len(kinds.root)), _sum((pool for pool, _ in self.state), len(kinds.key))
 
     def _alone(self, shape: Shape, number: int) -> int:
         """Return how many pods find their units of one kind if nothing else is taken."""
@@ -122,38 +134,21 @@ class Numbers:
         """Return the number of free devices and shares on the tree."""
         return sum(sum(pool) + sum(map(sum, roots)) for pool, roots in self.state)
 
-    @property
-    def _pools(self) -> dict[tuple[int, ...], int]:
-        return self.fill.tree.kinds.pool
-
     @cached_property
     def ideal(self) -> tuple[Values | None, ...]:
-        """Return the best values of one pod of each workload that is alone on the tree."""
+        """Return values that no pod of each workload undercuts: those of one alone on the tree, if it was examined."""
+        if not self.examined:
+            return self.floors
         alone = (self.fill.best(self.state, pod) for pod in range(len(self.demand)))
         return tuple(None if placed is None else placed.values for placed in alone)
-
-    @cached_property
-    def floors(self) -> tuple[Values | None, ...]:
-        """Return, goal by goal, the least that one pod of each workload is worth anywhere on the tree."""
-        firsts = [Fill(self.fill.tree, (goal,)) for goal in self.fill.order]
-        found: list[Values | None] = []
-        for pod in range(len(self.demand)):
-            each = [first.best(self.state, pod) for first in firsts]
-            values = tuple(placed.values[0] for placed in each if placed is not None)
-            found.append(values if len(values) == len(firsts) else None)
-        return tuple(found)
 
     def rows(self) -> Iterator[tuple[Counts, int]]:
         """Yield rows that numbers of pods keep: weights, and what the weighted sum does not exceed."""
         for pod, cap in enumerate(self.most):
             yield tuple(int(at == pod) for at in range(len(self.most))), cap
-        roots = [root for _, numa in self.state for root in numa]
-        have = _sum(roots, len(self.fill.tree.kinds.root)), _sum((pool for pool, _ in self.state), len(self._pools))
-        for at, whole in enumerate(have):
+        for at, whole in enumerate(self._have):
             for kind, amount in enumerate(whole):
-                weights = tuple(
-                    min((_needs(shape)[at][kind] for shape in shapes), default=0) for shapes in self.fill.tree.shapes
-                )
+                weights = tuple(kinds[at][kind] for kinds, _ in self.fill.tree.needs)
                 if sum(map(bool, weights)) > 1:
                     yield weights, amount
 
@@ -258,14 +253,32 @@ class Numbers:
         return tuple(inside)
 
 
+def floors_of(tree: FleetTree, order: tuple[str, ...], states: Iterable[TreeState]) -> tuple[Values | None, ...]:
+    """Return, goal by goal, the least that one pod of each workload is worth on any tree; None if it fits on none.
+
+    They are the values on a tree that has room for all others: on every NUMA node the most of each pool, and of every
+    kind of root as many as the NUMA node with the most roots has.
+    """
+    numas = {numa for state in states for numa in state}
+    pools, roots = {pool for pool, _ in numas}, {root for _, mine in numas for root in mine}
+    if not numas:
+        return (None,) * len(tree.shapes)
+    most = max(len(mine) for _, mine in numas)
+    large = sorted(root for root in roots if not any(root != other and all(map(le, root, other)) for other in roots))
+    widest = tuple(map(max, *pools)) if len(pools) > 1 else next(iter(pools))
+    whole = ((widest, tuple(root for root in large for _ in range(most))),) * tree.sizes[1]
+    found: list[Values | None] = []
+    fills = [Fill(tree, (goal,)) for goal in order]
+    for pod in range(len(tree.shapes)):
+        each = [fill.best(whole, pod) for fill in fills]
+        values = tuple(placed.values[0] for placed in each if placed is not None)
+        found.append(values if len(values) == len(fills) else None)
+    return tuple(found)
+
+
 def units_inside(unit: Unit, numa: NumaState) -> int:
     """Return how many units of one kind a NUMA node holds if nothing else is taken there."""
     return sum(held_by(unit, place) for place in (numa[1] if any(unit.root) else (numa[0],)))
-
-
-def _needs(shape: Shape) -> tuple[Vector, Vector]:
-    """Return the devices of each kind, and the amounts of each pool, that a pod takes in all."""
-    return devices_of_units(shape, shape.need), pools_of_units(shape, shape.need)
 
 
 def _sum(vectors: Iterable[Vector], length: int) -> Vector:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from operator import add, le
 
 from dra_lab.planner.fleet.pod_shapes import Kinds, Shape, Vector, kinds_of, shapes_of
@@ -56,6 +57,26 @@ class FleetTree:
         units = [unit for shapes in self.shapes for shape in shapes for unit in shape.units]
         self._root_steps = sorted({unit.root for unit in units if any(unit.root)})
         self._pool_steps = sorted({unit.pool for unit in units if any(unit.pool)})
+
+    @cached_property
+    def sizes(self) -> tuple[int, int, int]:
+        """Return the most devices, NUMA nodes and PCIe roots of a node."""
+        devices = [sum(group.size for group in problem.groups) for problem in self.problems.values()]
+        roots = [sum(len(numa.roots) for numa in numas) for numas in self.numas.values()]
+        return max(devices, default=0), max(map(len, self.numas.values()), default=0), max(roots, default=0)
+
+    @cached_property
+    def needs(self) -> tuple[tuple[tuple[Vector, Vector], tuple[int, int]], ...]:
+        """Return the least that a pod of each workload takes on roots and of pools: of each kind, and of all kinds."""
+        found = []
+        for shapes in self.shapes:
+            roots = [shape.all_of([unit.root for unit in shape.units]) for shape in shapes]
+            pools = [shape.all_of([unit.pool for unit in shape.units]) for shape in shapes]
+            least = tuple(map(min, *roots, roots[0])) if roots else (0,) * len(self.kinds.root)
+            other = tuple(map(min, *pools, pools[0])) if pools else (0,) * len(self.kinds.key)
+            sums = min(map(sum, roots), default=0), min(map(sum, pools), default=0)
+            found.append(((least, other), sums))
+        return tuple(found)
 
     def state(self, node: NodeState) -> TreeState:
         """Return the tree of a node."""
@@ -210,11 +231,11 @@ def _numas(problem: AllocationProblem, kinds: Kinds) -> tuple[Numa, ...] | None:
             mine = roots.setdefault(numa, {}).setdefault(root, [[] for _ in kinds.root])
             mine[kinds.root[group.asks]].append(number)
         else:
-            pool = pools.setdefault(numa, [[] for _ in kinds.pool])[kinds.pool[group.asks]]
+            pool = pools.setdefault(numa, [[] for _ in kinds.key])[kinds.pool[group.asks]]
             pool.append(number)
             if group.shareable and len(pool) > 1:
                 return None
-    empty: list[list[int]] = [[] for _ in kinds.pool]
+    empty: list[list[int]] = [[] for _ in kinds.key]
     return tuple(
         Numa(
             tuple(tuple(map(tuple, root)) for root in roots.get(numa, {}).values()),

@@ -16,7 +16,7 @@ from dra_lab.planner.fleet.sites import Site, plain_site
 from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill
-from dra_lab.planner.fleet.tree_numbers import Numbers, Where, units_inside
+from dra_lab.planner.fleet.tree_numbers import Numbers, Where, floors_of, units_inside
 from dra_lab.planner.fleet.tree_states import FleetTree, TreeState, tree_of
 from dra_lab.planner.states.node_state import NodeState
 
@@ -28,6 +28,9 @@ MOST_STEPS = 50_000
 
 _LISTED = 0.5
 """The share of the time in which every number is listed at most."""
+
+_FILLED = 0.6
+"""The share of the time after which no more pods are placed one after the other."""
 
 _PRICE = 1_000_000
 
@@ -138,11 +141,15 @@ def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, budget: Budge
     for state, nodes in alike.items():
         copies[trees[state]] += len(nodes)
     fill, sparing = Fill(tree, order), Fill(tree, (SCARCITY, *order), _prices(tree, copies))
+    floors = floors_of(tree, order, copies)
     known: dict[TreeState, Numbers] = {}
+    filling = budget.part(_FILLED)
     for found in sorted(copies, key=lambda found: (-copies[found], found)):
-        known[found] = Numbers(fill, sparing, found, fleet.demand)
-        if len(known) == 1 or not budget.reached:
-            known[found].place(budget)
+        known[found] = Numbers(fill, sparing, found, fleet.demand, floors)
+        if len(known) == 1 or not filling.reached:
+            known[found].place(filling, first=True)
+    for numbers in known.values():
+        numbers.place(filling, first=False)
     return [
         TreeTable(plain_site(fleet, state, nodes), tree, known[trees[state]], solver) for state, nodes in alike.items()
     ]

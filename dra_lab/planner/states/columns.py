@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,16 @@ def columns_of(problem: AllocationProblem, part: Part, order: Sequence[str]) -> 
         return _columns(problem, part, order)
     found = _columns(merged.problem, merged.part(part), order)
     return None if found is None else _as_written(merged, part, found)
+
+
+def number_of_ways(problem: AllocationProblem, part: Part) -> int:
+    """Return how many allocations of one pod `columns_of` looks at before links: no more than these are listed."""
+    merged = merge_requests(problem, range(*part.requests))
+    if merged is not None:
+        problem, part = merged.problem, merged.part(part)
+    pairs = _pairs(problem, part)
+    requests = problem.requests[slice(*part.requests)]
+    return prod(sum(_number(problem, ask, pairs) for ask in indices) for indices in requests)
 
 
 def _as_written(merged: MergedRequests, part: Part, found: Columns) -> Columns:
