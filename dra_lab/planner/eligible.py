@@ -14,7 +14,7 @@ from dra_lab.model.pools import Pool, PoolDevice, devices_on
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
-from dra_lab.planner.counters import CounterBooks, counter_books
+from dra_lab.planner.counters import CounterBooks, Draws, counter_books
 from dra_lab.planner.device_rules import Amounts, device_use, is_hidden, is_tolerated
 from dra_lab.planner.stages import Stage, Tie, tie_of, why_not_all
 from dra_lab.scheduler.candidates import pools_of
@@ -110,6 +110,16 @@ class Rules:
         return self.release.enabled(LIST_ATTRIBUTES)
 
     @cached_property
+    def shared_devices(self) -> dict[Hashable, dict[DeviceID, tuple[Stage, Amounts | None]]]:
+        """What is known of devices that several nodes see, by request and device: counters are looked at by node."""
+        return {}
+
+    @cached_property
+    def draws(self) -> dict[tuple[int, DeviceID], Draws]:
+        """What is known of the counters that devices draw on, by position of the pool and device."""
+        return {}
+
+    @cached_property
     def claims(self) -> int:
         """Return the number of claims that are planned together."""
         return len({part_of(request.name)[0] for request in self.sketch.requests}) or 1
@@ -131,7 +141,8 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     consumable = rules.gates.consumable_capacity
     remaining = {item.id: _remaining(rules, item) for item in devices if item.device.capacity} if consumable else {}
     shared = {item.id for item in devices if item.id in rules.allocated.shares and is_shareable(item.device, rules)}
-    books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared), rules.claims * rules.replicas)
+    claims = rules.claims * rules.replicas
+    books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared), claims, rules.draws)
     state = _State(devices, remaining, pools, books)
     found = _all_or_none(tuple(_asks(rules, state)), pools)
     seen = {
@@ -182,7 +193,7 @@ def _asks(rules: Rules, state: _State) -> Iterator[AskEligibility]:
     """Yield what each ask may take; those that ask for the same, as replicas do, are looked at once."""
     known: dict[Hashable, AskEligibility] = {}
     for ask in rules.asks:
-        same = (ask.device_class_name, ask.selectors, ask.tolerations, ask.admin_access, tuple(ask.capacity.items()))
+        same = _same(ask)
         found = known.get(same)
         # what is said of a failing selector, or of a request for all, names the request
         if found is None or found.errors or ask.all_devices:
@@ -194,26 +205,39 @@ def _asks(rules: Rules, state: _State) -> Iterator[AskEligibility]:
             yield replace(found, ask=ask, blocked=_gate(rules, ask))
 
 
+def _same(ask: Ask) -> tuple[Hashable, ...]:
+    """Return what decides which devices an ask may take."""
+    return ask.device_class_name, ask.selectors, ask.tolerations, ask.admin_access, tuple(ask.capacity.items())
+
+
 def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
     stages: dict[DeviceID, Stage] = {}
     uses: dict[DeviceID, Amounts] = {}
     errors: list[tuple[DeviceID, str, str]] = []
     driver, match_of = "", rules.matching.matcher(ask, "")
+    shared = rules.shared_devices.setdefault(_same(ask), {})
     for item in state.devices:
-        if item.driver != driver:
-            driver, match_of = item.driver, rules.matching.matcher(ask, item.driver)
-        match = match_of(item.device)
-        if match.stage == "error":
-            errors.append((item.id, match.expression, match.error))
-        if match.stage != "match":
-            own = match.stage == "selector" or (match.stage == "error" and match.expression in ask.selectors)
-            stages[item.id] = Stage.SELECTOR if own else Stage.CLASS
-            continue
-        if is_hidden(rules.gates, item.device):
-            stages[item.id] = Stage.CLASS
-            continue
-        use = device_use(rules.gates, ask, item.device)
-        stages[item.id] = _stage(rules, ask, item, use, state)
+        elsewhere = item.slice.spec.node_name is None
+        known = shared.get(item.id) if elsewhere else None
+        if known is None:
+            if item.driver != driver:
+                driver, match_of = item.driver, rules.matching.matcher(ask, item.driver)
+            match = match_of(item.device)
+            if match.stage == "error":
+                errors.append((item.id, match.expression, match.error))
+            if match.stage != "match":
+                own = match.stage == "selector" or (match.stage == "error" and match.expression in ask.selectors)
+                known = Stage.SELECTOR if own else Stage.CLASS, None
+            elif is_hidden(rules.gates, item.device):
+                known = Stage.CLASS, None
+            else:
+                use = device_use(rules.gates, ask, item.device)
+                known = _stage(rules, ask, item, use, state), use
+            if elsewhere and match.stage != "error":
+                shared[item.id] = known
+        stages[item.id], use = known
+        if stages[item.id] is Stage.FREE and item.id in state.books.barred:
+            stages[item.id] = Stage.IN_USE if state.books.barred[item.id] else Stage.CAPACITY
         if use is not None and is_shareable(item.device, rules):
             uses[item.id] = use
     listed = _listed(rules, ask, state, stages) if ask.all_devices else ()
@@ -227,7 +251,7 @@ def is_shareable(device: Device, rules: Rules) -> bool:
 
 
 def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state: _State) -> Stage:
-    """Return the first test that a device fails: `taints`, what holds it (unless `adminAccess`), capacity, counters."""
+    """Return the first test that a device fails: `taints`, what holds it (unless `adminAccess`), capacity."""
     if rules.gates.device_taints and not is_tolerated(rules.cluster, rules.release, ask, item):
         return Stage.TAINT
     held = rules.allocated
@@ -241,8 +265,6 @@ def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state:
         # Capacity that the device would have with nobody on it is in use, capacity that it never has is missing.
         whole = all(parse_quantity(item.device.capacity[key].value) >= amount for key, amount in use.items())
         return Stage.IN_USE if whole else Stage.CAPACITY
-    if item.id in state.books.barred:
-        return Stage.IN_USE if state.books.barred[item.id] else Stage.CAPACITY
     return Stage.FREE
 
 
