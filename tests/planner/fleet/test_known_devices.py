@@ -6,9 +6,13 @@ import random
 
 import pytest
 from exhaustive_fleets import a_fleet, random_workloads
+from small_nodes import NUMA, a_slice, cluster, gpu, nic
+from small_plans import GPU, NIC, request
 from test_trees_brute_force import tree_cluster, tree_workloads
 
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.planner import make_plan
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.known_devices import KnownDevices
@@ -35,3 +39,19 @@ def test_put_together_is_looked_at(kind):
                 assert found == looked_at, f"{kind} {number} {name}"
             devices.learn(name, looked_at)
     assert put_together >= 5, "too few nodes are put together"
+
+
+def test_a_device_refused_on_one_node_is_looked_at_again_on_another():
+    """A NIC whose NUMA node follows from a GPU beside it serves a link that refuses the same NIC on another node."""
+    known, other = gpu(0, "pci0000:10", **{NUMA: 0}), gpu(0, "pci0000:20", **{NUMA: 0})
+    unknown = nic("nic", "pci0000:10")
+    slices = (
+        a_slice(GPU, other, node="a"),
+        a_slice(NIC, unknown, node="a"),
+        a_slice(GPU, known, node="b"),
+        a_slice(GPU, known, node="c"),
+        a_slice(NIC, unknown, node="c"),
+    )
+    link = Link("near", ("gpu", "nic"), "numaNode")
+    sketch = ClaimSketch(requests=(request("gpu", GPU), request("nic", "dranet")), links=(link,))
+    assert make_plan(cluster(*slices), sketch, release=KubernetesRelease("1.36")).node == "c"
