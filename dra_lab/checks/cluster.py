@@ -67,10 +67,10 @@ def check_pools(cluster: Cluster) -> Iterator[Finding]:
         if len(current) != wanted:
             message = f"the pool is incomplete: {len(current)} of {wanted} ResourceSlices of generation {generation}"
             advice = "kube-scheduler does not use its devices, and a request with allocationMode All gives up the pod."
-            yield Finding("pool-incomplete", Severity.ERROR, pool, message, advice)
+            yield Finding("pool-incomplete", Severity.WARNING, pool, message, advice)
         elif invalid := why_invalid(current, current):
             advice = "kube-scheduler does not use its devices; correct what the driver publishes."
-            yield Finding("pool-invalid", Severity.ERROR, pool, f"the pool is invalid: {invalid}", advice)
+            yield Finding("pool-invalid", Severity.WARNING, pool, f"the pool is invalid: {invalid}", advice)
 
 
 def check_identities(cluster: Cluster) -> Iterator[Finding]:

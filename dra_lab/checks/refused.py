@@ -91,7 +91,8 @@ def _counted(told: _Told, release: str) -> Finding:
     which = f"these {told.objects:,} objects; they are" if told.objects > 1 else "such an object; it is"
     advice = f"The API server of Kubernetes {release} refuses {which} used here as written."
     place = Origin(path=told.finding.origin.path if told.finding.origin else "")
-    return replace(told.finding, message=f"{told.finding.message}{more}", advice=advice, origin=place)
+    message = f"{told.finding.message}{more}"
+    return replace(told.finding, severity=Severity.WARNING, message=message, advice=advice, origin=place)
 
 
 def _shape(item: ResourceClaim | DeviceClass | DeviceTaintRule) -> Hashable:

@@ -114,7 +114,7 @@ class _Reader:
     def _refuse(self, rule: str, message: str, origin: Origin, advice: str = "") -> None:
         subject = origin.object or "document"
         advice = advice or "The other documents are read; correct this one."
-        self.findings.append(Finding(rule, Severity.ERROR, subject, message, advice, origin))
+        self.findings.append(_not_used(rule, subject, message, advice, origin))
 
     def done(self) -> Documents:
         """Return what was collected."""
@@ -123,6 +123,11 @@ class _Reader:
             message = f"objects of other kinds are not used: {kinds}"
             self.findings.append(Finding("kind-ignored", Severity.NOTE, self.source, message, "", Origin(self.source)))
         return Documents(tuple(self.objects), _gathered(self.findings))
+
+
+def _not_used(rule: str, subject: str, message: str, advice: str, origin: Origin | None) -> Finding:
+    """Return the finding about a document without which all answers are given."""
+    return Finding(rule, Severity.WARNING, subject, f"{message}; it counts as absent", advice, origin)
 
 
 def _gathered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -170,8 +175,7 @@ def decode_documents(text: str | bytes, source: str = "") -> Documents:
         raise errors[0]
     rest = "The other documents are read; correct this one."
     for told in errors:
-        broken = Finding("document-broken", Severity.ERROR, "document", told.message, rest, told.origin)
-        reader.findings.append(broken)
+        reader.findings.append(_not_used("document-broken", "document", told.message, rest, told.origin))
     return reader.done()
 
 

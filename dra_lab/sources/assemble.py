@@ -23,6 +23,9 @@ from dra_lab.sources.snapshots_overlays import overlays_of
 KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json"
 """The command that writes everything that is needed into one file."""
 
+NOT_USED = frozenset(("document-broken", "file-broken", "version-old", "version-unknown"))
+"""Rules of the findings about a document or file that counts as absent."""
+
 
 def assemble(documents: Documents, name: str, *, read_at: str = "", info: SnapshotInfo | None = None) -> Cluster:
     """Return the snapshot that documents make; `name` is what the person gave.
@@ -36,7 +39,7 @@ def assemble(documents: Documents, name: str, *, read_at: str = "", info: Snapsh
     kept = _latest(documents, findings)
     slices, nodes = _of(kept, ResourceSlice), _of(kept, Node)
     if not slices and not nodes:
-        first = next((str(f) for f in findings if f.severity is Severity.ERROR), "")
+        first = next((str(f) for f in findings if f.rule in NOT_USED), "")
         reason = f" First problem: {first}" if first else ""
         raise SourceError(f"there are no ResourceSlices and no Nodes in {name!r}; write them with: {KUBECTL}.{reason}")
     claims = tuple(claim for claim in _of(kept, ResourceClaim))
@@ -92,7 +95,7 @@ def _check_counts(info: SnapshotInfo, kept: list[Any], name: str) -> Iterator[Fi
         if kind in KINDS and found[kind] != count:
             message = f"{found[kind]:,} of the {count:,} objects of kind {kind} that were captured are there"
             advice = "The snapshot is damaged or was changed; capture it again, or get it again."
-            yield Finding("snapshot-incomplete", Severity.ERROR, name, message, advice, Origin(name, object=SNAPSHOT))
+            yield Finding("snapshot-incomplete", Severity.WARNING, name, message, advice, Origin(name, object=SNAPSHOT))
 
 
 def _check_claims(

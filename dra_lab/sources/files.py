@@ -106,9 +106,10 @@ def _decoded(source: str, name: str, content: Path | bytes) -> Documents:
     try:
         return decode_documents(read_bytes(content, MAX_FILE_BYTES) if isinstance(content, Path) else content, source)
     except (ManifestError, SourceError) as error:
+        message = f"{error.message}; the file counts as absent"
         rest = "The other files are read; correct or remove this one."
         origin = error.origin or Origin(source)
-        return Documents((), (Finding("file-broken", Severity.ERROR, name, error.message, rest, origin),))
+        return Documents((), (Finding("file-broken", Severity.WARNING, name, message, rest, origin),))
 
 
 def modified_at(path: Path) -> str:

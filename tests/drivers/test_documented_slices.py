@@ -14,10 +14,10 @@ import yaml
 from dra_lab.authoring.links import link_options
 from dra_lab.authoring.palette import palette, request_of
 from dra_lab.cel.selector import admit_selector
-from dra_lab.checks.cluster import check_cluster
+from dra_lab.checks.cluster import check_pools
+from dra_lab.checks.refused import check_refused_slices
 from dra_lab.drivers import KINDS, device_kind, device_label, known_drivers, level_attributes, profile, published
 from dra_lab.exports.sentences import answer_sentence
-from dra_lab.findings import Severity
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
@@ -77,7 +77,7 @@ def test_every_driver_has_a_slice():
 @pytest.mark.parametrize("driver", known_drivers())
 def test_slices_are_valid(driver):
     """The API server would take the slice."""
-    assert [f for f in check_cluster(cluster(driver)) if f.severity is Severity.ERROR] == []
+    assert [*check_pools(cluster(driver)), *check_refused_slices(cluster(driver))] == []
 
 
 @pytest.mark.parametrize("driver", known_drivers())
