@@ -1,7 +1,8 @@
 """Comparing a followed cluster of 5,000 nodes with lists: what it costs, and how long the event loop waits meanwhile.
 
 Every 60 seconds the first object of each kind is listed, and now and then the names of all objects: on a large cluster
-so seldom that this takes 1 % of the time. Here both are asked for again and again, with nothing else to do.
+so seldom that this takes 1 % of the time. The objects themselves are listed every half hour, and after an outage. Here
+all three are asked for again and again, with nothing else to do.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
-from typing import Any
 
-from dra_lab.sources import load_context
+from dra_lab.sources.live import load_context
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.consistency import Consistency
@@ -28,6 +29,7 @@ from tests.benchmarks.live_server import serving
 
 NODES = 5000
 ROUNDS = 5
+WHOLE, NAMES, FIRST = "whole objects", "names of all", "first objects"
 _BEAT = 0.01
 
 
@@ -53,7 +55,7 @@ def _three(values: Sequence[float]) -> str:
     return f"median {median(values):.4f} s, 95 % {quantiles(values, n=20)[18]:.4f} s, most {max(values):.4f} s"
 
 
-async def _measured(work: Any) -> Waits:
+async def _measured(work: Callable[[], None]) -> Waits:
     waits, ended = Waits(), threading.Event()
 
     def run() -> None:
@@ -67,52 +69,68 @@ async def _measured(work: Any) -> Waits:
     return waits
 
 
+class Comparisons:
+    """Compares what a follower holds with its server, with a client of its own, and measures it."""
+
+    def __init__(self, follower: ClusterFollower) -> None:
+        """Connect."""
+        client = ReadingClient(lambda: connect(find_context("test")), Limits(), threading.Event())
+        self.unlike: list[str] = []
+        self.took: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
+        self._client, self._watches = client, follower._watches
+        self._compared = Consistency(
+            client, self._watches, follower._objects, lambda watch: self.unlike.append(watch.label)
+        )
+
+    def __call__(self, what: str, rounds: int = 1) -> None:
+        """Compare all kinds so often."""
+        for _ in range(rounds):
+            if what == NAMES:
+                self._compared._due.clear()
+            for watch in self._watches:
+                if what == WHOLE:
+                    self._compared.soon(whole=watch.label)
+                begin, computed = time.monotonic(), time.thread_time()
+                if not self._compared._is_same(watch):
+                    self.unlike.append(watch.label)
+                self.took[what][watch.label].append((time.monotonic() - begin, time.thread_time() - computed))
+
+    def computed(self, what: str) -> float:
+        """Return the seconds of processor time of a round over all kinds."""
+        return sum(median(part for _, part in seconds) for seconds in self.took[what].values())
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+
 async def _compare() -> None:
     cluster = load_context("test", progress=lambda progress: None)
     live = threading.Event()
-    limits = Limits(consistency=3600.0)
 
     def on_state() -> None:
         if follower.following.state is FollowState.LIVE:
             live.set()
 
-    follower = ClusterFollower(cluster, lambda cluster: None, on_state, limits=limits)
+    follower = ClusterFollower(cluster, lambda cluster: None, on_state, limits=Limits(consistency=3600.0))
     follower.start()
     await asyncio.to_thread(live.wait, 120)
-    client = ReadingClient(lambda: connect(find_context("test")), limits, threading.Event())
-    unlike: list[str] = []
-    compared = Consistency(client, follower._watches, follower._objects, lambda watch: unlike.append(watch.label))
-    took: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
-
-    def once(what: str) -> None:
-        for watch in follower._watches:
-            begin, computed = time.monotonic(), time.thread_time()
-            if not compared._is_same(watch):
-                unlike.append(watch.label)
-            took[what, watch.label].append((time.monotonic() - begin, time.thread_time() - computed))
-
-    def names() -> None:
-        for _ in range(ROUNDS):
-            compared._due.clear()
-            once("names of all")
-
-    def first() -> None:
-        for _ in range(ROUNDS):
-            once("first object")
-
+    compare = Comparisons(follower)
     idle = Waits()
     await idle.until(live, least=5.0)
     print(f"{NODES:,} nodes; the loop alone: {_three(idle.waited)}")
-    for work in (names, first):
-        waits = await _measured(work)
-        print(f"  the loop beside {'all names' if work is names else 'first objects'}: {_three(waits.waited)}")
+    for what in (WHOLE, NAMES, FIRST):
+        waits = await _measured(partial(compare, what, ROUNDS))
+        print(f"  the loop beside {what}: {_three(waits.waited)}")
         print(f"    in processor time of this process: {_three(waits.computed)}   (target 0.1 s)")
-    for (what, label), seconds in took.items():
-        waited, computed = (median(part) for part in zip(*seconds, strict=True))
-        print(f"  {what}, {label}: {waited:.3f} s, of it {computed:.3f} s of processor time")
-    print(f"  kinds that differed: {len(unlike)}")
+    for what, kinds in compare.took.items():
+        for label, seconds in kinds.items():
+            waited, computed = (median(part) for part in zip(*seconds, strict=True))
+            print(f"  {what}, {label}: {waited:.3f} s, of it {computed:.3f} s of processor time")
+        print(f"  {what}, all kinds: {compare.computed(what):.3f} s of processor time")
+    print(f"  kinds that differed: {len(compare.unlike)}")
     follower.stop()
-    client.close()
+    compare.close()
 
 
 def main() -> None:

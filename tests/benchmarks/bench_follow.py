@@ -21,6 +21,7 @@ from typing import Any
 
 import psutil
 
+from tests.benchmarks.bench_consistency import FIRST, NAMES, WHOLE, Comparisons
 from tests.benchmarks.live_server import serving
 
 NODES = 5000
@@ -28,6 +29,11 @@ SECONDS = float(os.environ.get("DRA_LAB_FOLLOW_SECONDS", "60"))
 EVENTS = float(os.environ.get("DRA_LAB_FOLLOW_EVENTS", "20"))
 HARDWARE = int(os.environ.get("DRA_LAB_FOLLOW_HARDWARE", "10"))
 KINDS = {"ResourceClaim": "a claim", "ResourceSlice": "a slice published anew", "Node": "another label of a node"}
+COMPARED = {
+    NAMES: "in 1 % of the time",
+    FIRST: "every minute",
+    WHOLE: "every half hour and after an outage",
+}
 _BEAT = 0.01
 _BEGUN = 20.0
 """Seconds after which the first answers to changes were shown, and memory is looked at for the first time."""
@@ -100,6 +106,10 @@ async def _follow(folder: Path) -> None:
     computed = time.process_time()
     await watcher.run(SECONDS)
     computed = time.process_time() - computed
+    compare = Comparisons(lab.session._live._follower)
+    for what in COMPARED:
+        await asyncio.to_thread(compare, what)
+    compare.close()
     lab.unfollow()
     left = [t.name for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))]
     lines = [line.split() for line in (folder / "changes").read_text().splitlines()]
@@ -108,6 +118,8 @@ async def _follow(folder: Path) -> None:
         changes = [(int(line[0]), float(line[1])) for line in lines if len(line) == 3 and line[2] == kind]
         found[kind] = delays([(versions[kind], at) for versions, at in watcher.answers], changes)
     _tell(watcher, computed, found, left)
+    for what, when in COMPARED.items():
+        print(f"  comparing {what} with the server, {when}: {compare.computed(what):.2f} s of processor time")
     lab.close()
 
 

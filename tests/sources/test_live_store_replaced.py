@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 from api_server.small_cluster import claim, recorded_store
@@ -91,6 +92,73 @@ def test_an_object_of_an_earlier_version_of_its_own_is_listed_anew(server, watch
     other.version = server.store.version + 1000
     replace_store(server, other)
     watched.until(lambda w: "gpu-y" in devices(w, "of-the-old-store"), 20)
+
+
+def replace_content(server) -> None:
+    """Let the server have the same store, but for what a claim holds; all versions are as before."""
+    other, key = recorded_store(), ("team-a", "of-the-old-store")
+    metadata = json.loads(server.store.objects["resourceclaims"][key])["metadata"]
+    held = {**claim("of-the-old-store", "gpu-y"), "metadata": metadata}
+    other.objects["resourceclaims"] = {**server.store.objects["resourceclaims"], key: json.dumps(held).encode()}
+    other.version = server.store.version
+    replace_store(server, other)
+
+
+def whole_lists(server, plural) -> int:
+    """How many lists of whole objects of a kind were asked for."""
+    return sum(f"{plural}?limit=500" in target for target in server.whole)
+
+
+@pytest.fixture(params=[0.0])
+def compared_whole(server, config, request):
+    """The cluster with a claim of its own, of which the objects themselves are compared after so many seconds."""
+    server.store.put(claim("of-the-old-store", "gpu-x"))
+    limits = replace(OFTEN, whole=request.param)
+    made = Watched(load_context("test", limits=limits), limits)
+    made.until_live()
+    yield made
+    made.follower.stop()
+
+
+def test_the_same_versions_with_another_content_are_listed_anew(server, compared_whole):
+    """A store restored before its last write gives the version of that write again, to another one."""
+    replace_content(server)
+    compared_whole.until(lambda w: devices(w, "of-the-old-store") == {"gpu-y"}, 20)
+
+
+def test_objects_are_compared_whole_after_a_long_outage(server, config):
+    """An etcd is restored while its API server is away, so that nobody waits for the next comparison in turn."""
+    server.store.put(claim("of-the-old-store", "gpu-x"))
+    limits = replace(OFTEN, consistency=3600.0, outage=0.0)
+    watched = Watched(load_context("test", limits=limits), limits)
+    watched.until_live()
+    replace_content(server)
+    watched.until(lambda w: devices(w, "of-the-old-store") == {"gpu-y"}, 20)
+    watched.follower.stop()
+
+
+def test_equal_objects_compared_whole_change_nothing(server, compared_whole):
+    """No watch is begun again and no snapshot made, also while events are on their way."""
+    server.requests.clear()
+    server.whole.clear()
+    for number in range(100):
+        server.store.put(claim("often", "gpu-x" if number % 2 else ""))
+    compared_whole.until_elsewhere(lambda: whole_lists(server, "resourceclaims") > 1)
+    count = compared_whole.count
+    compared_whole.until_elsewhere(lambda: whole_lists(server, "resourceclaims") > 3)
+    assert (server.asked("watch=true"), compared_whole.count) == ([], count)
+
+
+@pytest.mark.parametrize("compared_whole", [1.0], indirect=True)
+def test_an_object_that_cannot_be_read_is_no_difference_when_compared_whole(server, compared_whole):
+    """The names have it, the objects that were read do not; no kind is listed anew for that again and again."""
+    server.requests.clear()
+    server.whole.clear()
+    spec = {"driver": "d.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n"}
+    server.store.put({"kind": "ResourceSlice", "metadata": {"name": "odd"}, "spec": {**spec, "devices": [{"name": 1}]}})
+    compared_whole.until(lambda w: any(f.rule == "document-broken" for f in w.latest.findings))
+    compared_whole.until_elsewhere(lambda: whole_lists(server, "resourceslices") > 3)
+    assert len(server.asked("resourceslices?watch=true")) <= 1
 
 
 def test_an_event_of_a_lower_version_lists_anew(server, watched):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from dra_lab.model.decoding import decoder
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.kinds import not_kubernetes
 from dra_lab.sources.live.objects import LiveObjects
-from dra_lab.sources.live.pages import Key
+from dra_lab.sources.live.pages import Key, each_page, key_of, tidy
 from dra_lab.sources.live.resource_versions import number_of, went_back
 from dra_lab.sources.live.watching import Watch
 
@@ -47,6 +48,19 @@ class _Names(msgspec.Struct):
     items: list[_Item] | None = None
 
 
+@dataclass
+class _Listing:
+    """What a list of all objects of a kind says: metadata by key, its version, and what is held with other content.
+
+    `whole` says that it is of the objects themselves, without those that cannot be read, and not of all names.
+    """
+
+    whole: bool = False
+    objects: dict[Key, _Meta] = field(default_factory=dict)
+    version: str = ""
+    unlike: dict[Key, Any] = field(default_factory=dict)
+
+
 _NAMES = decoder(_Names)
 Odd = tuple[Key, Any]
 
@@ -56,6 +70,9 @@ class Consistency:
 
     Each time, the first object of each kind is listed (`limit=1`): its answer has the server's resource version and
     the number of objects. All names with their versions are listed when that answer is odd, and now and then.
+    A store that is restored while nobody asks may give the same objects the same versions again with another content:
+    only the objects themselves show it, which are listed as a whole after `whole` seconds of the limits, and after an
+    outage that was long enough for a restore.
     """
 
     def __init__(
@@ -68,10 +85,16 @@ class Consistency:
         self._replaced = replaced
         self._soon = threading.Event()
         self._due: dict[str, float] = {}
+        self._whole_due: dict[str, float] = {}
         self._told: dict[str, frozenset[Odd]] = {}
 
-    def soon(self) -> None:
-        """Check now: the server was away, and an etcd is restored while its API server is away."""
+    def soon(self, whole: str = "") -> None:
+        """Check now: the server was away, and an etcd is restored while its API server is away.
+
+        `whole` is the label of a watch whose objects themselves are to be compared.
+        """
+        if whole:
+            self._whole_due[whole] = 0.0
         self._soon.set()
 
     def run(self) -> None:
@@ -100,12 +123,17 @@ class Consistency:
         # of the pods only some are kept, and they follow their claims
         if watch.served.kind.name == "Pod" or not watch.is_open:
             return True
-        if time.monotonic() < self._due.get(watch.label, 0.0) and self._looks_same(watch, first):
-            return True
         begin = time.monotonic()
-        listed, version = self._all(watch)
-        self._due[watch.label] = time.monotonic() + (time.monotonic() - begin) / SHARE
-        return not went_back(version, last) and self._holds(watch, listed, version)
+        whole = begin >= self._whole_due.setdefault(watch.label, begin + self._client.limits.whole)
+        if not whole and begin < self._due.get(watch.label, 0.0) and self._looks_same(watch, first):
+            return True
+        listing = self._objects_of(watch) if whole else self._names_of(watch)
+        now = time.monotonic()
+        pause = (now - begin) / SHARE
+        self._due[watch.label] = now + pause
+        if whole:
+            self._whole_due[watch.label] = now + max(pause, self._client.limits.whole)
+        return not went_back(listing.version, last) and self._holds(watch, listing)
 
     def _looks_same(self, watch: Watch, first: _Names) -> bool:
         """Say whether the first object and the number of objects are those that are held."""
@@ -114,14 +142,24 @@ class Consistency:
         there = {_key(item): held.get(_key(item)) == item.metadata.uid for item in items}
         return all(there.values()) and len(held) == len(items) + (first.metadata.remaining_item_count or 0)
 
-    def _all(self, watch: Watch) -> tuple[dict[Key, _Meta], str]:
-        """Return the metadata of all objects of a kind by key, and the version of the list."""
-        listed: dict[Key, _Meta] = {}
-        version = ""
+    def _names_of(self, watch: Watch) -> _Listing:
+        """List the metadata of all objects of a kind."""
+        listing = _Listing()
         for page in self._pages(watch, self._client.limits.page):
-            listed |= {_key(item): item.metadata for item in page.items or ()}
-            version = page.metadata.resource_version
-        return listed, version
+            listing.objects |= {_key(item): item.metadata for item in page.items or ()}
+            listing.version = page.metadata.resource_version
+        return listing
+
+    def _objects_of(self, watch: Watch) -> _Listing:
+        """List all objects of a kind, of which only those that are held otherwise are kept."""
+        listing, served, limits = _Listing(whole=True), watch.served, self._client.limits
+        path = served.path(watch.space)
+        for page in each_page(self._client, served, path, watch.source, limits.page, attempts=1):
+            metas = ((key_of(item), item.metadata) for item in page.items)
+            listing.objects |= {key: _Meta(*key[::-1], meta.uid, meta.resource_version) for key, meta in metas}
+            listing.unlike |= self._objects.unlike(served.kind.name, map(tidy, page.items))
+            listing.version = page.meta.resource_version
+        return listing
 
     def _pages(self, watch: Watch, limit: int) -> Iterator[_Names]:
         query: dict[str, str | int] = {"limit": limit}
@@ -136,15 +174,17 @@ class Consistency:
                 return
             query = {"limit": limit, "continue": page.metadata.continue_}
 
-    def _holds(self, watch: Watch, listed: dict[Key, _Meta], version: str) -> bool:
+    def _holds(self, watch: Watch, listing: _Listing) -> bool:
         """Say whether the watch has what the list has; events on their way get `settle` seconds to come."""
-        odd = self._odd(watch, listed, version)
+        listed, version = listing.objects, listing.version
+        odd = self._odd(watch, listing)
         if odd:
             self._client.cancel.wait(self._client.limits.settle)
-            odd &= self._odd(watch, listed, version)
+            odd &= self._odd(watch, listing)
         # what a new list did not change is an object that cannot be read, and no reason for another list
-        same = odd <= self._told.get(watch.label, frozenset())
-        self._told[watch.label] = odd
+        told = self._told.get(watch.label, frozenset())
+        same = odd <= told
+        self._told[watch.label] = odd | told if listing.whole else odd
         if same:
             # under the keys of the objects that are held, of which there is no second copy then
             held = self._objects.held(watch.served.kind.name, watch.space)
@@ -152,12 +192,14 @@ class Consistency:
             watch.agreed(version, {key: number for key, number in found if number is not None})
         return same
 
-    def _odd(self, watch: Watch, listed: dict[Key, _Meta], version: str) -> frozenset[Odd]:
+    def _odd(self, watch: Watch, listing: _Listing) -> frozenset[Odd]:
         """Return the objects that differ, apart from those that changed after the list."""
+        listed, version, kind = listing.objects, listing.version, watch.served.kind.name
         at, base, changes = number_of(version), number_of(watch.base), dict(watch.changes)
         if at is None or base is None or base > at:
             return frozenset()
-        held = self._objects.held(watch.served.kind.name, watch.space)
+        held = self._objects.held(kind, watch.space)
+        unlike = self._objects.unlike(kind, listing.unlike.values())
         later = {key for key, changed in changes.items() if changed > at}
         odd: set[Odd] = {(key, "gone") for key in held.keys() - listed.keys() - later}
         for key, meta in listed.items():
@@ -165,7 +207,11 @@ class Consistency:
                 continue
             if key not in held:
                 odd.add((key, "missing"))
-            elif held[key] != meta.uid or _differs(number_of(meta.resource_version), changes.get(key), base):
+            elif (
+                key in unlike
+                or held[key] != meta.uid
+                or _differs(number_of(meta.resource_version), changes.get(key), base)
+            ):
                 odd.add((key, meta.resource_version))
         return frozenset(odd)
 

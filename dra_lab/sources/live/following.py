@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -91,7 +92,7 @@ class ClusterFollower:
         self._consistency: Consistency | None = None
         self._threads: list[threading.Thread] = []
         self._troubles: dict[str, str] = {}
-        self._away: set[str] = set()
+        self._away: dict[str, float] = {}
         self._waiting: set[str] = set()
         self._barred: dict[str, Finding | None] = {}
         self._unread: set[str] = set()
@@ -140,15 +141,15 @@ class ClusterFollower:
         """Events of a kind come."""
         with self._lock:
             self._troubles.pop(watch.label, None)
-            was_away = watch.label in self._away
-            self._away.discard(watch.label)
+            away = self._away.pop(watch.label, math.inf)
             self._waiting.discard(watch.label)
             allowed = self._barred.pop(watch.label, None)
             self._tell_state()
         if allowed is not None or self._now_read(watch):
             self.changed()
-        if was_away and self._consistency is not None:
-            self._consistency.soon()
+        if away < math.inf and self._consistency is not None:
+            is_long = time.monotonic() - away >= self._limits.outage
+            self._consistency.soon(whole=watch.label if is_long else "")
 
     def replaced(self, watch: Watch) -> None:
         """Let all other kinds be listed again: what is known of them is of the old store."""
@@ -163,7 +164,10 @@ class ClusterFollower:
         with self._lock:
             self._troubles[watch.label] = error.message
             # a server that has too much to do is not asked for more
-            (self._away.add if isinstance(error, Unreachable) else self._away.discard)(watch.label)
+            if isinstance(error, Unreachable):
+                self._away.setdefault(watch.label, time.monotonic())
+            else:
+                self._away.pop(watch.label, None)
             self._tell_state()
 
     def barred(self, watch: Watch, error: Refusal) -> None:

@@ -21,7 +21,8 @@ class Limits:
     server just begun does not know them yet. Credentials that are refused are asked for again (plug-ins are run) after
     `renew`, and the first time at once. Topology objects of Kueue and KAI are not watched but read again after
     `topologies`. After `consistency` seconds the followed objects are compared with a list; a difference counts once
-    events had `settle` seconds to arrive.
+    events had `settle` seconds to arrive. Their versions are compared, and after `whole` seconds their content: a
+    restored store may give the same versions again. After `outage` seconds without the server that is done at once.
     """
 
     connect: float = 10.0
@@ -41,6 +42,8 @@ class Limits:
     topologies: float = 60.0
     consistency: float = 60.0
     settle: float = 5.0
+    whole: float = 1800.0
+    outage: float = 5.0
 
     def delay(self, attempt: int, retry_after: float | None = None) -> float:
         """Return the pause after a failed attempt (from 0): the server's wish, or the doubled base with jitter."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -67,11 +67,8 @@ def list_kind(client: ReadingClient, served: Served, namespace: str, count: OnCo
 def _pages(client: ReadingClient, served: Served, path: str, count: OnCount, source: str, limit: int) -> Listed:
     objects: dict[Key, Any] = {}
     findings: list[Finding] = []
-    query: dict[str, str | int] = {"limit": limit} if limit else {}
-    seen = 0
-    while True:
-        answer = client.get(path, query)
-        page = _page_of(answer, served, client.server, source)
+    seen, version = 0, ""
+    for page in each_page(client, served, path, source, limit):
         for item in page.items:
             if wanted(item):
                 kept = tidy(item)
@@ -79,8 +76,20 @@ def _pages(client: ReadingClient, served: Served, path: str, count: OnCount, sou
         findings += page.findings
         seen += page.seen
         count(seen, page.meta.remaining_item_count)
+        version = page.meta.resource_version
+    return Listed(objects, version, tuple(dict.fromkeys(findings)))
+
+
+def each_page(
+    client: ReadingClient, served: Served, path: str, source: str, limit: int, *, attempts: int = 0
+) -> Iterator[Page]:
+    """Yield the pages of a list, of `limit` objects each (0: one page), as the server has them. Raises as `get`."""
+    query: dict[str, str | int] = {"limit": limit} if limit else {}
+    while True:
+        page = _page_of(client.get(path, query, attempts=attempts), served, client.server, source)
+        yield page
         if not page.meta.continue_:
-            return Listed(objects, page.meta.resource_version, tuple(dict.fromkeys(findings)))
+            return
         query = {"limit": limit, "continue": page.meta.continue_}
 
 
@@ -116,7 +125,9 @@ class _Envelope(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class Page:
+    """The readable objects of one answer, how many objects it had, and what is wrong with the others."""
+
     meta: _ListMeta
     items: list[Any]
     seen: int
@@ -130,13 +141,13 @@ def _page_decoder(kind: str) -> JsonDecoder[Any]:
     return decoder(msgspec.defstruct(f"{kind}Page", fields))
 
 
-def _page_of(answer: bytes, served: Served, server: str, source: str) -> _Page:
+def _page_of(answer: bytes, served: Served, server: str, source: str) -> Page:
     kind = served.kind
     try:
         if _is_v1(served):
             page = _page_decoder(kind.name).decode(answer)
             if page.kind == f"{kind.name}List":
-                return _Page(page.metadata, page.items, len(page.items))
+                return Page(page.metadata, page.items, len(page.items))
         envelope = from_json(answer, _Envelope)
     except (msgspec.MsgspecError, RecursionError):
         envelope = _envelope(answer, server)
@@ -148,7 +159,7 @@ def _page_of(answer: bytes, served: Served, server: str, source: str) -> _Page:
         item, found = decode_item(bytes(raw), served, source)
         items += [item] if item is not None else []
         findings += found
-    return _Page(envelope.metadata, items, len(envelope.items or ()), tuple(findings))
+    return Page(envelope.metadata, items, len(envelope.items or ()), tuple(findings))
 
 
 def _envelope(answer: bytes, server: str) -> _Envelope:
