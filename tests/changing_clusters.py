@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 from mixed_clusters import mixed_cluster
@@ -15,7 +16,7 @@ from dra_lab.model.slices import ResourceSlice
 
 def anew(cluster: Cluster) -> Cluster:
     """Return the same cluster as if it were read for the first time."""
-    return Cluster(**{name: getattr(cluster, name) for name in Cluster.__dataclass_fields__})
+    return dataclasses.replace(cluster)
 
 
 def changes(rng: random.Random, cluster: Cluster) -> dict[str, tuple]:

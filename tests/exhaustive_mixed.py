@@ -15,7 +15,8 @@ from exhaustive_plans import COUNTED, CPU, GPU, NIC, NUMA, ROOT, TAG, Exhaustive
 from literal_pools import Books, Gathered
 from mixed_clusters import CLASSES, TELLS
 
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceTaint
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity

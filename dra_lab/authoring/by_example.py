@@ -17,10 +17,10 @@ from dra_lab.authoring.palette import PaletteEntry, ask_for, palette, request_of
 from dra_lab.authoring.status import PLURALS
 from dra_lab.authoring.telling_apart import fewest, joined_text, tests_for
 from dra_lab.errors import InputError
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link
 from dra_lab.topology.locality import Locality, localities

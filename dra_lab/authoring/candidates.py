@@ -10,16 +10,15 @@ from functools import cached_property
 from dra_lab.authoring.catalogue import Shape, catalogue, kind_of, lookup_of
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.device_use import is_free, is_tainted
-from dra_lab.authoring.fresh import Fresh
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR, Matching
 from dra_lab.checks.counters_left import without_counters
 from dra_lab.drivers import KINDS
 from dra_lab.errors import CelError
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.shelf import Change, Earlier
 from dra_lab.model.sketch import Ask, ClaimSketch, asks, covers
 
 __all__ = [
@@ -37,10 +36,6 @@ __all__ = [
     "reference_candidates",
 ]
 
-_MATCHED = "_authoring_matched"
-_TAKEN = "_authoring_taken"
-_ALONE = "alone"
-_TAINTED = "_authoring_tainted"
 _MOST_REMEMBERED = 64
 _IN_CLASS = (MATCH, SELECTOR, ERROR)
 
@@ -87,21 +82,15 @@ def all_devices(cluster: Cluster) -> tuple[PoolDevice, ...]:
 def candidates(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates:
     """Return the devices that an ask means; documented classes stand in for missing ones. Never raises for bad CEL."""
     cluster = with_documented_classes(cluster)
-    memo = _memo(cluster)
+    memo = _matched(cluster)
     # the reference is part of the messages
     key = (str(release), ask.reference, ask.device_class_name, ask.selectors)
-    found = memo.now.get(key)
+    found = memo.get(key)
     if found is None:
-        if len(memo.now) >= _MOST_REMEMBERED:
+        if len(memo) >= _MOST_REMEMBERED:
             # a person who types a selector leaves one entry with every pause
-            memo.now.clear()
-        before, change = memo.before.get(key), memo.change
-        if before is not None and change is not None:
-            found = _carried(cluster, before, change, ask, release, memo)
-        if found is None:
-            found = _sharing(_match(cluster, ask, release), memo)
-        memo.now[key] = found
-        memo.before.pop(key, None)
+            memo.clear()
+        found = memo[key] = _sharing(_match(cluster, ask, release), memo)
     return found
 
 
@@ -157,56 +146,41 @@ def free_by_kind(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, t
     return {kind: (count, count - taken[kind]) for kind, count in total.items()}
 
 
+@once_per_snapshot
 def _taken(cluster: Cluster, release: KubernetesRelease, capacity_key: str) -> frozenset[DeviceID]:
-    """Return the devices that are not free; remembered as long as the cluster lives."""
-    memo: dict[object, frozenset[DeviceID]] = cluster.__dict__.setdefault(_TAKEN, {})
-    key = (str(release), capacity_key)
-    found = memo.get(key)
-    if found is None:
-        # only what somebody holds or taints is looked at: of a followed cluster this is asked again with every claim
-        by_id = catalogue(cluster).by_id
-        shared = [by_id[id_] for id_ in cluster.allocated.shares if id_ in by_id]
-        full = (item.id for item in shared if not is_free(cluster, item, release, capacity_key))
-        alone = memo.get(_ALONE)
-        if alone is None:
-            gone = cluster.allocated.exclusive.keys() | without_counters(cluster).keys()
-            alone = memo[_ALONE] = frozenset(by_id.keys() & gone)
-        more = _tainted(cluster, release).union(full) - alone
-        found = memo[key] = alone | more if more else alone
-    return found
+    """Return the devices that are not free."""
+    # only what somebody holds or taints is looked at: of a followed cluster this is asked again with every claim
+    by_id = catalogue(cluster).by_id
+    shared = [by_id[id_] for id_ in cluster.allocated.shares if id_ in by_id]
+    full = (item.id for item in shared if not is_free(cluster, item, release, capacity_key))
+    alone = _taken_alone(cluster)
+    more = _tainted(cluster, release).union(full) - alone
+    return alone | more if more else alone
 
 
+@once_per_snapshot
+def _taken_alone(cluster: Cluster) -> frozenset[DeviceID]:
+    gone = cluster.allocated.exclusive.keys() | without_counters(cluster).keys()
+    return frozenset(catalogue(cluster).by_id.keys() & gone)
+
+
+@once_per_hardware
 def _tainted(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
-    """Return the devices that `is_tainted`; remembered as long as hardware and taint rules stay."""
-    key = _TAINTED, str(release)
-    known: tuple[object, frozenset[DeviceID]] = cluster.hardware.get(key, (None, frozenset()))
-    if known[0] is not cluster.taint_rules:
-        items = catalogue(cluster).devices if cluster.taint_rules else catalogue(cluster).tainted
-        known = cluster.taint_rules, frozenset(item.id for item in items if is_tainted(cluster, item, release))
-        cluster.hardware[key] = known
-    return known[1]
+    """Return the devices that `is_tainted`."""
+    items = catalogue(cluster).devices if cluster.taint_rules else catalogue(cluster).tainted
+    return frozenset(item.id for item in items if is_tainted(cluster, item, release))
 
 
-@dataclass(slots=True)
-class _Matched:
-    """What asks mean, by what tells them apart; `before` is what they meant before a change and are not asked since."""
-
-    now: dict[object, Candidates] = field(default_factory=dict)
-    before: dict[object, Candidates] = field(default_factory=dict)
-    change: Change | None = None
+@once_per_hardware
+def _matched(_cluster: Cluster) -> dict[object, Candidates]:
+    """Return what asks mean, by what tells them apart."""
+    return {}
 
 
-def _memo(cluster: Cluster) -> _Matched:
-    def make(earlier: Earlier[_Matched] | None) -> _Matched:
-        return _Matched() if earlier is None else _Matched(before=dict(earlier[0].now), change=earlier[1])
-
-    return cluster.hardware.find(_MATCHED, make)
-
-
-def _sharing(found: Candidates, memo: _Matched) -> Candidates:
+def _sharing(found: Candidates, memo: Mapping[object, Candidates]) -> Candidates:
     """Return what an ask means, with the devices of another ask where they are the same: 40,000 names take 2 MB."""
     devices, in_class, ids = found.devices, found.in_class, None
-    for other in tuple(memo.now.values()):
+    for other in tuple(memo.values()):
         if other.devices == devices:
             devices, ids = other.devices, other.ids
         if other.in_class == in_class:
@@ -215,35 +189,6 @@ def _sharing(found: Candidates, memo: _Matched) -> Candidates:
     if ids is not None:
         shared.__dict__["ids"] = ids
     return shared
-
-
-def _carried(
-    cluster: Cluster, before: Candidates, change: Change, ask: Ask, release: KubernetesRelease, memo: _Matched
-) -> Candidates | None:
-    """Return what the ask meant before a change, with the devices that some nodes see now in place of theirs."""
-    if before.error:
-        return None
-    fresh = Fresh.since(cluster, change)
-    if fresh is None:
-        return None
-    matching, look = Matching(cluster, release), catalogue(cluster).look
-    stages = {item.id: matching.match(ask, item.driver, item.device) for item in fresh.items}
-    devices, gone = fresh.spliced(before.devices, lambda item: stages[item.id].stage == MATCH)
-    in_class, left = fresh.spliced(before.in_class, lambda item: stages[item.id].stage in _IN_CLASS)
-    failed = dict(before.failed)
-    for item in left:
-        failed.pop(item.id, None)
-    failed.update((device, match.error) for device, match in stages.items() if match.stage == ERROR)
-    if failed:
-        failed = {item.id: failed[item.id] for item in in_class if item.id in failed}
-    shapes = Counter(before.shapes)
-    shapes.subtract(map(look, gone))
-    shapes.update(look(item) for item in fresh.items if stages[item.id].stage == MATCH)
-    found = _sharing(Candidates(devices, in_class, failed, shapes=+shapes), memo)
-    if "ids" in before.__dict__ and "ids" not in found.__dict__:
-        new = (item.id for item in fresh.items if stages[item.id].stage == MATCH)
-        found.__dict__["ids"] = before.ids.difference(item.id for item in gone).union(new)
-    return found
 
 
 def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates:

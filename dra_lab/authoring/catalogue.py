@@ -7,20 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from dra_lab.authoring.classes import with_documented_classes
-from dra_lab.authoring.fresh import Fresh
 from dra_lab.drivers import Lookup, attributes_of_labels, device_kind, profile
+from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device, DeviceAttribute
+from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID, full_name
-from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
-from dra_lab.model.shelf import Earlier
 
-_MEMO = "_authoring_catalogue"
 RDMA = full_name("rdma", "dra.net")
 """The attribute that says of a NIC whether it can do RDMA; devices that differ in it have different shapes."""
 
-_MOST_SHAPES = 50_000
 _TEXT, _VERSION, _BOOL = ("string", True), ("version", True), ("bool", False)
 
 
@@ -46,7 +42,6 @@ class Catalogue:
 
     devices: tuple[PoolDevice, ...]
     shapes: Mapping[DeviceID, Shape]
-    look: ShapeOf
 
     @cached_property
     def by_id(self) -> Mapping[DeviceID, PoolDevice]:
@@ -72,10 +67,19 @@ class Catalogue:
         return tuple(item for item in self.devices if item.device.taints)
 
 
+@once_per_devices
 def catalogue(cluster: Cluster) -> Catalogue:
-    """Return the catalogue of a cluster, worked out once and remembered as long as its hardware stays."""
-    cluster = with_documented_classes(cluster)
-    return cluster.hardware.find(_MEMO, lambda earlier: _carried(cluster, earlier) or _make(cluster))
+    """Return the catalogue of a cluster."""
+    seen: dict[DeviceID, PoolDevice] = {}
+    shared: set[int] = set()
+    for node_name in cluster.node_names:
+        # a pool that several nodes see alike is one object, which the cluster keeps
+        pools = tuple(pool for pool in gather_pools(cluster, node_name) if id(pool) not in shared)
+        shared.update(map(id, pools))
+        for item in devices_on(pools):
+            seen.setdefault(item.id, item)
+    look = ShapeOf()
+    return Catalogue(tuple(seen.values()), {device_id: look(item) for device_id, item in seen.items()})
 
 
 def lookup_of(driver: str, device: Device) -> Lookup:
@@ -115,38 +119,6 @@ class ShapeOf:
         if found is None:
             found = self.known[key] = Shape(driver, _types(driver, published), kind_of(item), device)
         return found
-
-
-def _make(cluster: Cluster) -> Catalogue:
-    seen: dict[DeviceID, PoolDevice] = {}
-    shared: set[int] = set()
-    for node_name in cluster.node_names:
-        # a pool that several nodes see alike is one object, which the cluster keeps
-        pools = tuple(pool for pool in gather_pools(cluster, node_name) if id(pool) not in shared)
-        shared.update(map(id, pools))
-        for item in devices_on(pools):
-            seen.setdefault(item.id, item)
-    look = ShapeOf()
-    return Catalogue(tuple(seen.values()), {device_id: look(item) for device_id, item in seen.items()}, look)
-
-
-def _carried(cluster: Cluster, earlier: Earlier[Catalogue] | None) -> Catalogue | None:
-    """Return the catalogue of before a change with what some nodes see now, None where all is to be looked at."""
-    if earlier is None or len(earlier[0].look.known) > _MOST_SHAPES:
-        return None
-    before, change = earlier
-    fresh = Fresh.since(cluster, change)
-    if fresh is None:
-        return None
-    devices, gone = fresh.spliced(before.devices)
-    shapes, by_id = dict(before.shapes), dict(before.by_id)
-    for item in gone:
-        del shapes[item.id], by_id[item.id]
-    shapes.update((item.id, before.look(item)) for item in fresh.items)
-    by_id.update((item.id, item) for item in fresh.items)
-    found = Catalogue(devices, shapes, before.look)
-    found.__dict__["by_id"] = by_id
-    return found
 
 
 def _looked_at(driver: str) -> tuple[str, ...]:

@@ -11,12 +11,9 @@ from dra_lab.drivers import DocumentedClass, documented_class, known_drivers, pr
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import Cache, once_per_hardware, once_per_snapshot
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.shelf import Earlier, Shelf
 from dra_lab.model.sketch import ClaimSketch, asks
-
-_MEMO = "_with_documented_classes"
-_ADDED = "_documented_classes"
 
 
 def with_documented_classes(cluster: Cluster) -> Cluster:
@@ -25,23 +22,43 @@ def with_documented_classes(cluster: Cluster) -> Cluster:
     This is the one place that decides which classes a claim sees: those of the cluster (and of the claim's files, see
     `with_given_classes`), else the documented class of that name or alias, whether or not its driver is in the cluster.
     For a driver of which nothing is known the stand-in has the driver's name and selects all its devices. The same
-    object for a cluster that came from here; remembered as long as the cluster lives.
+    object for a cluster that came from here.
     Source of the classes: the drivers' documentation, as `drivers/data` names it.
     """
-    if _ADDED in cluster.__dict__:
-        return cluster
-    found: Cluster | None = cluster.__dict__.get(_MEMO)
-    if found is None:
-        missing = _stand_ins(cluster)
-        added = tuple(device_class_of(documented) for documented in missing.values())
-        found = cluster.with_objects(classes=(*cluster.classes, *added)) if added else cluster
-        if added:
-            found.__dict__["hardware"] = _shelf(cluster, tuple(missing))
-        # On the instance, like a cached_property: it goes when the cluster goes.
-        found.__dict__[_ADDED] = missing
-        if added:
-            cluster.__dict__[_MEMO] = found
+    return _documented(cluster) or cluster
+
+
+@once_per_snapshot
+def _documented(cluster: Cluster) -> Cluster | None:
+    """Return the cluster with the classes that it lacks, None if it lacks none."""
+    missing = _missing(cluster)
+    if not missing.classes:
+        return None
+    found = cluster.with_objects(classes=(*cluster.classes, *missing.classes))
+    found.memo.hardware = missing.hardware
+    _added(found).update(missing.by_name)
     return found
+
+
+@dataclasses.dataclass(frozen=True)
+class _Missing:
+    """The documented classes that a cluster lacks, by name and as API objects, and the hardware cache with them."""
+
+    by_name: Mapping[str, DocumentedClass]
+    classes: tuple[DeviceClass, ...]
+    hardware: Cache
+
+
+@once_per_hardware
+def _missing(cluster: Cluster) -> _Missing:
+    found = _stand_ins(cluster)
+    return _Missing(found, tuple(map(device_class_of, found.values())), Cache())
+
+
+@once_per_hardware
+def _added(_cluster: Cluster) -> dict[str, DocumentedClass]:
+    """Return the classes that `with_documented_classes` added to this cluster, by name."""
+    return {}
 
 
 def with_given_classes(cluster: Cluster, given: Iterable[DeviceClass]) -> Cluster:
@@ -55,17 +72,7 @@ def with_given_classes(cluster: Cluster, given: Iterable[DeviceClass]) -> Cluste
         return cluster
     kept = tuple(item for item in cluster.classes if item.name not in new)
     names = cluster.given_classes | frozenset(new)
-    return dataclasses.replace(cluster, classes=(*kept, *new.values()), given_classes=names)
-
-
-def _shelf(cluster: Cluster, added: tuple[str, ...]) -> Shelf:
-    """Return where what depends on the added classes too is remembered; it knows of the one before a change."""
-
-    def make(earlier: Earlier[tuple[tuple[str, ...], Shelf]] | None) -> tuple[tuple[str, ...], Shelf]:
-        same = earlier is not None and earlier[0][0] == added
-        return added, earlier[0][1].after(earlier[1]) if same and earlier is not None else Shelf()
-
-    return cluster.hardware.find(_MEMO, make)[1]
+    return cluster.with_objects(classes=(*kept, *new.values()), given_classes=names)
 
 
 def device_class_of(documented: DocumentedClass) -> DeviceClass:
@@ -80,7 +87,7 @@ def device_class_of(documented: DocumentedClass) -> DeviceClass:
 
 def is_documented_only(cluster: Cluster, name: str) -> bool:
     """Say whether a class stands in from the documentation because the cluster, as it was read, lacks it."""
-    return name in _added(cluster)
+    return name in _added(with_documented_classes(cluster))
 
 
 def needed_classes(sketch: ClaimSketch, cluster: Cluster) -> tuple[DeviceClass, ...]:
@@ -88,7 +95,7 @@ def needed_classes(sketch: ClaimSketch, cluster: Cluster) -> tuple[DeviceClass, 
 
     They are documented, also those of drivers that are not in the cluster at all, or come from the claim's files.
     """
-    lacking = _added(cluster).keys() | cluster.given_classes
+    lacking = _added(with_documented_classes(cluster)).keys() | cluster.given_classes
     known = with_documented_classes(cluster).class_by_name
     return tuple(known[name] for name in _named(sketch) if name in lacking and is_subdomain(name))
 
@@ -105,7 +112,8 @@ def class_findings(
 
     `done` says what is done with the documented class.
     """
-    added, known = _added(cluster), with_documented_classes(cluster).class_by_name
+    whole = with_documented_classes(cluster)
+    added, known = _added(whole), whole.class_by_name
     findings = []
     for name in _named(sketch):
         if name in added:
@@ -141,9 +149,3 @@ def _stand_ins(cluster: Cluster) -> dict[str, DocumentedClass]:
             selectors = (f"device.driver == {json.dumps(driver)}",)
             found.setdefault(driver, DocumentedClass(driver, selectors, source=source))
     return {name: documented for name, documented in found.items() if name not in present}
-
-
-def _added(cluster: Cluster) -> Mapping[str, DocumentedClass]:
-    """Return the classes that stand in from the documentation, by name."""
-    added: Mapping[str, DocumentedClass] = with_documented_classes(cluster).__dict__[_ADDED]
-    return added

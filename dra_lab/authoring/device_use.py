@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dra_lab.checks.counters_left import without_counters
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceTaint
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 

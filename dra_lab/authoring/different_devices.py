@@ -9,10 +9,10 @@ from dra_lab.authoring.pieces import Piece, Pieces
 from dra_lab.authoring.telling_apart import names_one_device
 from dra_lab.checks.plan_amounts import capacity_taken
 from dra_lab.findings import Finding, Severity
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import DeviceConstraint
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks

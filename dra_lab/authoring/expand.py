@@ -12,6 +12,7 @@ from dra_lab.authoring.candidates import candidates, common_kind
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.names import Names
 from dra_lab.cel.matching import Matching
+from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.claims import (
     CapacityRequirements,
     DeviceClaimConfiguration,
@@ -20,7 +21,6 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
-from dra_lab.model.pools import devices_on, gather_pools
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, asks

@@ -9,9 +9,8 @@ from dra_lab.authoring.candidates import Candidates, reference_candidates
 from dra_lab.authoring.catalogue import Shape
 from dra_lab.drivers import level_attributes
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.pools import nodes_seeing
+from dra_lab.model.memo import once_per_devices
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.shelf import Earlier
 from dra_lab.model.sketch import LEVELS, LINK_KINDS, ClaimSketch, How, Link
 from dra_lab.topology.locality import is_place_known, level_value, localities, shared_value
 
@@ -23,7 +22,6 @@ LEVEL_WORDS: Mapping[str, str] = {
 }
 """The levels in sentences."""
 
-_KNOWN = "_authoring_known"
 
 Ends = Mapping[str, Candidates]
 
@@ -98,17 +96,10 @@ def _knows_any(cluster: Cluster, level: str, how: How, found: Candidates) -> boo
     )
 
 
+@once_per_devices
 def _driver_knows(cluster: Cluster, level: str, driver: str) -> bool:
-    """Say whether a link could hold at a level for any device of a driver; remembered as long as the hardware stays."""
-
-    def make(earlier: Earlier[bool] | None) -> bool:
-        nodes: Iterable[str] = cluster.node_names
-        if earlier is not None and not earlier[0]:
-            seeing = nodes_seeing(cluster, earlier[1])
-            nodes = nodes if seeing is None else seeing & cluster.node_by_name.keys()
-        return is_place_known(cluster, nodes, driver, level)
-
-    return cluster.hardware.find((_KNOWN, level, driver), make)
+    """Say whether a link could hold at a level for any device of a driver."""
+    return is_place_known(cluster, cluster.node_names, driver, level)
 
 
 def _ends(cluster: Cluster, sketch: ClaimSketch, link: Link, release: KubernetesRelease) -> Ends:

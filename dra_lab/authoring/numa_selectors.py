@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from dra_lab.authoring.cel_text import literal, read_of
 from dra_lab.drivers import level_attributes
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import PCIE_ROOT, DeviceID
-from dra_lab.model.pools import PoolDevice
 from dra_lab.topology.locality import localities
 
 

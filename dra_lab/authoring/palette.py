@@ -26,13 +26,13 @@ from dra_lab.model.claims import (
     ExactDeviceRequest,
 )
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, asks
 
 __all__ = ["PaletteEntry", "palette", "request_of", "with_documented_classes"]
 
-_MEMO = "_palette"
 _KIND_ORDER = {"gpu": 0, "nic": 1, "cpu": 2, "memory": 3, "other": 4}
 
 
@@ -74,30 +74,25 @@ def palette(cluster: Cluster, release: KubernetesRelease | None = None) -> tuple
     device; drivers without any class, under their own name. Empty for a cluster without devices. Without a release,
     the cluster's default counts.
     """
-    asked = cluster.target_release(release)
-    memo: dict[str, tuple[PaletteEntry, ...]] = cluster.__dict__.setdefault(_MEMO, {})
-    found = memo.get(str(asked))
-    if found is None:
-        found = tuple(
-            dataclasses.replace(entry, free=count_free(cluster, meant, asked, entry.capacity_key))
-            for entry, meant in _of_hardware(cluster, asked)
-        )
-        memo[str(asked)] = found
-    return found
+    return _with_free(cluster, cluster.target_release(release))
 
 
+@once_per_snapshot
+def _with_free(cluster: Cluster, release: KubernetesRelease) -> tuple[PaletteEntry, ...]:
+    return tuple(
+        dataclasses.replace(entry, free=count_free(cluster, meant, release, entry.capacity_key))
+        for entry, meant in _of_hardware(cluster, release)
+    )
+
+
+@once_per_hardware
 def _of_hardware(cluster: Cluster, release: KubernetesRelease) -> tuple[Meant, ...]:
-    """Return the entries without what is free: they stay while slices, nodes, classes and taint rules do."""
-    memo: dict[str, tuple[object, tuple[Meant, ...]]] = cluster.hardware.setdefault(_MEMO, {})
-    rules, found = memo.get(str(release), (None, ()))
-    if rules is not cluster.taint_rules:
-        pairs = [*_offers(cluster, release)]
-        pairs += _classes(cluster, release, {entry.device_class for entry, _ in pairs})
-        pairs += _unclassed(cluster, release, [entry for entry, _ in pairs])
-        told = zip(_told_apart([entry for entry, _ in pairs]), (meant for _, meant in pairs), strict=True)
-        found = tuple(sorted(told, key=lambda pair: (_KIND_ORDER[pair[0].kind], pair[0].driver)))
-        memo[str(release)] = cluster.taint_rules, found
-    return found
+    """Return the entries without what is free."""
+    pairs = [*_offers(cluster, release)]
+    pairs += _classes(cluster, release, {entry.device_class for entry, _ in pairs})
+    pairs += _unclassed(cluster, release, [entry for entry, _ in pairs])
+    told = zip(_told_apart([entry for entry, _ in pairs]), (meant for _, meant in pairs), strict=True)
+    return tuple(sorted(told, key=lambda pair: (_KIND_ORDER[pair[0].kind], pair[0].driver)))
 
 
 def request_of(entry: PaletteEntry, name: str) -> DeviceRequest:

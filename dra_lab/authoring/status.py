@@ -10,14 +10,14 @@ from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.cel.selector import admit_selector, compile_selector
 from dra_lab.drivers import documented_class, profile
 from dra_lab.errors import CelError
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 
-_MEMO = "_authoring_status"
 _MOST_REMEMBERED = 64
 
 PLURALS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory devices", "other": "devices"}
@@ -50,9 +50,7 @@ def request_status(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRel
 
 def _status(cluster: Cluster, request: DeviceRequest, release: KubernetesRelease) -> RequestStatus:
     ways = asks(request)
-    memo: dict[object, tuple[Candidates, RequestStatus]] = with_documented_classes(cluster).hardware.setdefault(
-        _MEMO, {}
-    )
+    memo = _matched(with_documented_classes(cluster))
     key = (str(release), tuple((ask.reference, ask.device_class_name, ask.selectors) for ask in ways))
     found = memo.get(key)
     if found is None:
@@ -64,6 +62,11 @@ def _status(cluster: Cluster, request: DeviceRequest, release: KubernetesRelease
     keys = {key for ask in ways for key in ask.capacity}
     capacity_key = next(iter(keys)) if len(keys) == 1 else ""
     return replace(known, free=count_free(cluster, whole, release, capacity_key))
+
+
+@once_per_hardware
+def _matched(_cluster: Cluster) -> dict[object, tuple[Candidates, RequestStatus]]:
+    return {}
 
 
 def _of_hardware(

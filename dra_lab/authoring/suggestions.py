@@ -13,11 +13,11 @@ from dra_lab.authoring.device_use import is_free
 from dra_lab.authoring.free_words import free_count
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for, listed
 from dra_lab.authoring.numa_selectors import selector_at
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Suggestion
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, ClaimSketch, Link, LinkKind, asks, covers
 from dra_lab.topology.locality import Locality, localities, shared_value

@@ -9,9 +9,9 @@ from itertools import combinations
 
 from dra_lab.authoring.cel_text import is_one_of, literal, read_of
 from dra_lab.drivers import level_attributes
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.names import full_name
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.sketch import LEVELS
 

@@ -11,41 +11,28 @@ from dra_lab.checks.in_use_audit import check_audit
 from dra_lab.checks.refused import check_refused_claims, check_refused_slices
 from dra_lab.checks.unused_claims import check_unused
 from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.index.pools import why_invalid
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.grouped import newest
+from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.names import PCIE_ROOT, DeviceID, full_name
-from dra_lab.model.pools import pools_changed, why_invalid
 from dra_lab.model.release import LIST_ATTRIBUTES
-from dra_lab.model.shelf import Earlier
 from dra_lab.model.slices import ResourceSlice
 
 _SHOWN = 5
 Rule = Callable[[Cluster], Iterator[Finding]]
 
 
+@once_per_snapshot
 def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
-    """Return what is to be known about a cluster's slices, classes and claims, errors first.
-
-    Computed once for a cluster and remembered for as long as it lives.
-    """
-    found: tuple[Finding, ...] | None = cluster.__dict__.get("_check_cluster")
-    if found is None:
-        published = cluster.hardware.find("_check_cluster", lambda earlier: _published(cluster, earlier))
-        found = sort_findings((*published, *_said(cluster, _RULES)))
-        cluster.__dict__["_check_cluster"] = found
-    return found
+    """Return what is to be known about a cluster's slices, classes and claims, errors first."""
+    return sort_findings((*_published(cluster), *_said(cluster, _RULES)))
 
 
-def _published(cluster: Cluster, earlier: Earlier[tuple[Finding, ...]] | None) -> tuple[Finding, ...]:
-    """Return what is to be said of the hardware: that of before, where nothing that went or came is worth a word."""
-    if earlier is None:
-        return _said(cluster, _RULES_OF_HARDWARE)
-    for slices in zip(*pools_changed(cluster, earlier[1]).values(), strict=True):
-        part = Cluster(slices=tuple(s for of_pool in slices for s in of_pool), classes=cluster.classes)
-        if _said(part, _RULES_OF_HARDWARE):
-            return _said(cluster, _RULES_OF_HARDWARE)
-    return earlier[0]
+@once_per_hardware
+def _published(cluster: Cluster) -> tuple[Finding, ...]:
+    return _said(cluster, _RULES_OF_HARDWARE)
 
 
 def _said(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ...]:

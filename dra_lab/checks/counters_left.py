@@ -9,30 +9,27 @@ from dra_lab.checks.in_use import Amount, counters_in_use
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.grouped import newest
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.slices import ResourceSlice
 
-_MEMO = "_without_counters"
 _Book = Mapping[tuple[str, str], Amount]
 """What there is of a pool's counters, by counter set and counter."""
 
 
+@once_per_snapshot
 def without_counters(cluster: Cluster) -> Mapping[DeviceID, str]:
     """Return the devices that nobody holds and nobody can be given, with the counter that they lack.
 
     The values read `gpu-0/memory-slice-0: 0 of 1 left`. The usual one is a partition of a GPU beside one in use; a pool
     of which a counter is overdrawn gives no device that draws on counters at all (docs/semantics.md 3.10.4).
-    Remembered with the cluster.
     """
-    found: dict[DeviceID, str] | None = cluster.__dict__.get(_MEMO)
-    if found is None:
-        books: dict[tuple[str, str], dict[tuple[str, str], Amount]] = defaultdict(dict)
-        for use in counters_in_use(cluster):
-            books[use.driver, use.pool][use.counter_set, use.counter] = use.amount
-        drawn_on = ((pool, book) for pool, book in books.items() if any(amount.used for amount in book.values()))
-        found = cluster.__dict__[_MEMO] = dict(row for pool, book in drawn_on for row in _pool(cluster, pool, book))
-    return found
+    books: dict[tuple[str, str], dict[tuple[str, str], Amount]] = defaultdict(dict)
+    for use in counters_in_use(cluster):
+        books[use.driver, use.pool][use.counter_set, use.counter] = use.amount
+    drawn_on = ((pool, book) for pool, book in books.items() if any(amount.used for amount in book.values()))
+    return dict(row for pool, book in drawn_on for row in _pool(cluster, pool, book))
 
 
 def _pool(cluster: Cluster, pool: tuple[str, str], book: _Book) -> Iterator[tuple[DeviceID, str]]:

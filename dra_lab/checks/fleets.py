@@ -25,6 +25,7 @@ from dra_lab.model.allocation import (
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica, Workload
+from dra_lab.model.memo import once_per_claims
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Placement, Plan, PlanStatus
@@ -311,13 +312,18 @@ def part_of_cluster(cluster: Cluster, nodes: Mapping[str, None]) -> Cluster:
 
 
 def _claims_on(cluster: Cluster, pools: Mapping[tuple[str, str], None]) -> Iterator[ResourceClaim]:
-    memo: dict[tuple[str, str], dict[int, ResourceClaim]] | None = cluster.__dict__.get("_claims_by_pool")
-    if memo is None:
-        memo = cluster.__dict__["_claims_by_pool"] = {}
-        for claim in cluster.claims:
-            for result in claim.status.allocation.devices.results if claim.status.allocation else ():
-                memo.setdefault((result.driver, result.pool), {})[id(claim)] = claim
+    memo = _claims_by_pool(cluster)
     found: dict[int, ResourceClaim] = {}
     for pool in pools:
         found.update(memo.get(pool, {}))
     yield from found.values()
+
+
+@once_per_claims
+def _claims_by_pool(cluster: Cluster) -> Mapping[tuple[str, str], Mapping[int, ResourceClaim]]:
+    """Return the claims by the pools that they hold devices of, and by identity."""
+    found: dict[tuple[str, str], dict[int, ResourceClaim]] = {}
+    for claim in cluster.claims:
+        for result in claim.status.allocation.devices.results if claim.status.allocation else ():
+            found.setdefault((result.driver, result.pool), {})[id(claim)] = claim
+    return found

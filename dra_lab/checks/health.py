@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.workloads import Pod, ResourceHealth, ResourceStatus
 
@@ -16,21 +17,18 @@ _PREFIX = "claim:"
 _RANK = {"Healthy": 0, "Unknown": 1, UNHEALTHY: 2}
 
 
+@once_per_snapshot
 def device_health(cluster: Cluster) -> Mapping[DeviceID, str]:
     """Return "Healthy", "Unhealthy" or "Unknown" by device, where a pod says it; the worst of what several say.
 
     kubelet names a device by its first CDI name, else by `driver/pool/device` (`dra/manager.go`,
     `UpdateAllocatedResourcesStatus`). A CDI name that fits none or several of the claim's devices says nothing of any,
     and neither does a pod for which the claim is not reserved any more: nobody writes its status after its end.
-    Remembered with the cluster.
     """
-    found: dict[DeviceID, str] | None = cluster.__dict__.get("_device_health")
-    if found is None:
-        found = {}
-        for device_id, health in _reported(cluster):
-            if _RANK.get(health, 1) >= _RANK.get(found.get(device_id, ""), -1):
-                found[device_id] = health
-        cluster.__dict__["_device_health"] = found
+    found: dict[DeviceID, str] = {}
+    for device_id, health in _reported(cluster):
+        if _RANK.get(health, 1) >= _RANK.get(found.get(device_id, ""), -1):
+            found[device_id] = health
     return found
 
 
@@ -51,7 +49,7 @@ def check_health(cluster: Cluster) -> Iterator[Finding]:
 
 
 def _reported(cluster: Cluster) -> Iterator[tuple[DeviceID, str]]:
-    pods = [pod for pod in cluster.telling_pods if _statuses(pod)]
+    pods = [pod for pod in cluster.pods if _statuses(pod)]
     if not pods:
         return
     claims = {(claim.metadata.namespace, claim.metadata.name): claim for claim in cluster.claims}

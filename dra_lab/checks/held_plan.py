@@ -10,11 +10,11 @@ from functools import cached_property
 from dra_lab.cel.matching import Matching
 from dra_lab.drivers import level_attributes
 from dra_lab.findings import Finding, Severity
+from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.plan import GoalValue, Placement, Plan
-from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, How, Link, asks
 from dra_lab.topology.locality import Locality, level_number, level_value, localities, shared_value

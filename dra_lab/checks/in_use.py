@@ -13,13 +13,10 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.grouped import newest
+from dra_lab.model.memo import once_per_devices, once_per_snapshot
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import ids_known, pools_changed
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.shelf import Earlier
 from dra_lab.model.slices import ResourceSlice
-
-_MEMO = "_devices_in_use"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +69,12 @@ class CounterInUse:
 _Published = dict[DeviceID, tuple[Device, ResourceSlice]]
 
 
+@once_per_devices
 def published_devices(cluster: Cluster) -> Mapping[DeviceID, tuple[Device, ResourceSlice]]:
-    """Return every device of the newest generation of its pool, with its slice; remembered with the hardware."""
-    return cluster.hardware.find("_published_devices", lambda earlier: _published(cluster, earlier))
-
-
-def _published(cluster: Cluster, earlier: Earlier[_Published] | None) -> _Published:
-    if earlier is None:
-        # of 90,000 devices the names take megabytes: those that are there already are used again
-        same = {device_id: device_id for device_id in ids_known(cluster)}
-        pools = cluster.slices_by_pool.values()
-        return {same.get(name, name): told for slices in pools for name, told in _of_newest(slices).items()}
-    found = dict(earlier[0])
-    for before, now in pools_changed(cluster, earlier[1]).values():
-        new = _of_newest(now)
-        for name in _of_newest(before).keys() - new.keys():
-            found.pop(name, None)
-        # in place, so that the names that are there stay
-        found.update(new)
+    """Return every device of the newest generation of its pool, with its slice."""
+    found: _Published = {}
+    for slices in cluster.slices_by_pool.values():
+        found.update(_of_newest(slices))
     return found
 
 
@@ -102,22 +87,20 @@ def _of_newest(slices: Sequence[ResourceSlice]) -> _Published:
     }
 
 
+@once_per_snapshot
 def devices_in_use(cluster: Cluster) -> tuple[DeviceInUse, ...]:
-    """Return the devices that claims hold, sorted by driver, pool and device; remembered with the cluster."""
-    rows: tuple[DeviceInUse, ...] | None = cluster.__dict__.get(_MEMO)
-    if rows is None:
-        rows = tuple(_rows(cluster))
-        cluster.__dict__[_MEMO] = rows
-    return rows
+    """Return the devices that claims hold, sorted by driver, pool and device."""
+    return tuple(_rows(cluster))
 
 
 def in_use_of(cluster: Cluster, device: DeviceID) -> DeviceInUse | None:
     """Return what is known of a device that claims hold, None for one that nobody holds."""
-    found: dict[DeviceID, DeviceInUse] | None = cluster.__dict__.get("_in_use_by_device")
-    if found is None:
-        found = {row.device: row for row in devices_in_use(cluster)}
-        cluster.__dict__["_in_use_by_device"] = found
-    return found.get(device)
+    return _by_device(cluster).get(device)
+
+
+@once_per_snapshot
+def _by_device(cluster: Cluster) -> Mapping[DeviceID, DeviceInUse]:
+    return {row.device: row for row in devices_in_use(cluster)}
 
 
 def _rows(cluster: Cluster) -> Iterator[DeviceInUse]:
@@ -184,17 +167,15 @@ def counters_in_use(cluster: Cluster) -> tuple[CounterInUse, ...]:
 _Total = tuple[str, str, tuple[str, str], Fraction]
 
 
+@once_per_devices
 def _counter_totals(cluster: Cluster) -> tuple[_Total, ...]:
-    """Return driver, pool, counter and how much there is of it, sorted by pool; remembered with the hardware."""
-    found: tuple[_Total, ...] | None = cluster.hardware.get("_counter_totals")
-    if found is None:
-        counted = (s.spec for s in cluster.slices if s.spec.shared_counters is not None)
-        found = cluster.hardware["_counter_totals"] = tuple(
-            (driver, pool, counter, total)
-            for driver, pool in sorted({(spec.driver, spec.pool.name) for spec in counted})
-            for counter, total in _counters(cluster.slices_by_pool[driver, pool])
-        )
-    return found
+    """Return driver, pool, counter and how much there is of it, sorted by pool."""
+    counted = (s.spec for s in cluster.slices if s.spec.shared_counters is not None)
+    return tuple(
+        (driver, pool, counter, total)
+        for driver, pool in sorted({(spec.driver, spec.pool.name) for spec in counted})
+        for counter, total in _counters(cluster.slices_by_pool[driver, pool])
+    )
 
 
 def _counters(slices: tuple[ResourceSlice, ...]) -> Iterator[tuple[tuple[str, str], Fraction]]:

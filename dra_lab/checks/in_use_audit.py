@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from dra_lab.checks.in_use import claim_name
 from dra_lab.checks.in_use_rules import Held, broken_constraint, device_reasons, results_of
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, node_matches
-from dra_lab.model.pools import pools_changed
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.model.slices import DeviceTaintRule
 
 MAX_FINDINGS = 20
 """Claims told one by one of a rule; more are counted in one finding (`audit_claims` has all)."""
-
-_MEMO = "_audit_claims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +36,7 @@ class AuditRow:
     advice: str
 
 
+@once_per_snapshot
 def audit_claims(cluster: Cluster) -> tuple[AuditRow, ...]:
     """Return why allocated claims would not be granted again as they are, in the order of the claims.
 
@@ -46,21 +44,16 @@ def audit_claims(cluster: Cluster) -> tuple[AuditRow, ...]:
     not tolerate, classes and selectors that no longer match, capacity that is too small, devices that are held twice
     or are no longer shared, constraints that no longer hold. An allocation stays valid all the same: Kubernetes looks
     at none of it again (docs/semantics.md 3.14). Selectors and taints are looked at as in the cluster's default
-    release: DeviceTaintRules count from 1.37 on. Remembered with the cluster.
+    release: DeviceTaintRules count from 1.37 on.
     """
-    rows: tuple[AuditRow, ...] | None = cluster.__dict__.get(_MEMO)
-    if rows is None:
-        rows = tuple(_all_rows(Held(cluster, cluster.target_release())))
-        cluster.__dict__[_MEMO] = rows
-    return rows
+    return tuple(_all_rows(Held(cluster, cluster.target_release())))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Audited:
     """What the latest audit found of claims that share no device with another, by their place in memory."""
 
     release: KubernetesRelease = field(default_factory=KubernetesRelease)
-    taint_rules: tuple[DeviceTaintRule, ...] = ()
     known: dict[int, tuple[ResourceClaim, tuple[AuditRow, ...]]] = field(default_factory=dict)
 
 
@@ -69,9 +62,8 @@ def _all_rows(held: Held) -> Iterator[AuditRow]:
 
     A followed cluster is audited with every change of a claim.
     """
-    before: _Audited = held.cluster.hardware.get(_MEMO) or _carried(held.cluster)
-    same = before.taint_rules is held.cluster.taint_rules and before.release == held.release
-    known = before.known if same else {}
+    latest = _latest(held.cluster)
+    known = latest.known if latest.release == held.release else {}
     kept: dict[int, tuple[ResourceClaim, tuple[AuditRow, ...]]] = {}
     in_use = held.cluster.allocated
     meeting = in_use.contested or bool(in_use.shares)
@@ -89,35 +81,12 @@ def _all_rows(held: Held) -> Iterator[AuditRow]:
         if not meets:
             # the claim is kept with it, so that no other one can come to stand at its place
             kept[id(claim)] = last
-    held.cluster.hardware[_MEMO] = _Audited(held.release, held.cluster.taint_rules, kept)
+    latest.release, latest.known = held.release, kept
 
 
-def _carried(cluster: Cluster) -> _Audited:
-    """Return what was found before a change of slices and nodes, of the claims that they are nothing to."""
-    earlier = cluster.hardware.earlier(_MEMO)
-    if earlier is None:
-        return _Audited()
-    before: _Audited = earlier[0]
-    changed, nodes = pools_changed(cluster, earlier[1]), earlier[1].nodes
-    known = {
-        key: known
-        for key, known in before.known.items()
-        if not any((result.driver, result.pool) in changed for result in results_of(known[0]))
-        and not (nodes and _is_about(known[0], nodes))
-    }
-    return replace(before, known=known)
-
-
-def _is_about(claim: ResourceClaim, nodes: Collection[str]) -> bool:
-    """Say whether other nodes may make a difference to where a claim is allocated."""
-    selector = claim.status.allocation.node_selector if claim.status.allocation else None
-    if selector is None:
-        return False
-    fields = [
-        [value for named in term.match_fields if named.operator == "In" for value in named.values]
-        for term in selector.node_selector_terms
-    ]
-    return not all(fields) or any(name in nodes for names in fields for name in names)
+@once_per_hardware
+def _latest(_cluster: Cluster) -> _Audited:
+    return _Audited()
 
 
 def _tell_holders(held: Held, claims: Iterable[ResourceClaim]) -> None:

@@ -10,16 +10,16 @@ from functools import cached_property
 
 from dra_lab.cel.matching import CLASS, ERROR, NO_CLASS, Matching
 from dra_lab.checks.in_use import published_devices
+from dra_lab.index.pools import why_invalid
 from dra_lab.model.allocation import DeviceRequestAllocationResult
 from dra_lab.model.claims import DeviceConstraint, DeviceToleration, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceTaint
 from dra_lab.model.grouped import newest
+from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import pools_changed, why_invalid
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.shelf import Earlier
 from dra_lab.model.sketch import Ask
 
 Reason = tuple[str, str, str]
@@ -43,26 +43,19 @@ class Held:
         """Return the answers of selectors."""
         return Matching(self.cluster, self.release)
 
-    @cached_property
-    def unusable(self) -> Mapping[tuple[str, str], str]:
-        """Return why kube-scheduler skips a pool, by (driver, pool); remembered with the hardware."""
-        return self.cluster.hardware.find("_unusable_pools", self._unusable)
 
-    def _unusable(self, earlier: Earlier[dict[tuple[str, str], str]] | None) -> dict[tuple[str, str], str]:
-        found: dict[tuple[str, str], str] = {}
-        look = self.cluster.slices_by_pool.items()
-        if earlier is not None:
-            changed = pools_changed(self.cluster, earlier[1])
-            found = {key: why for key, why in earlier[0].items() if key not in changed}
-            look = {key: now for key, (_, now) in changed.items() if now}.items()
-        for key, slices in look:
-            current = newest(slices)
-            wanted = current[0].spec.pool.resource_slice_count
-            if len(current) != wanted:
-                found[key] = f"incomplete ({len(current)} of {wanted} ResourceSlices)"
-            elif invalid := why_invalid(current, current):
-                found[key] = f"invalid ({invalid})"
-        return found
+@once_per_devices
+def unusable_pools(cluster: Cluster) -> Mapping[tuple[str, str], str]:
+    """Return why kube-scheduler skips a pool, by (driver, pool)."""
+    found: dict[tuple[str, str], str] = {}
+    for key, slices in cluster.slices_by_pool.items():
+        current = newest(slices)
+        wanted = current[0].spec.pool.resource_slice_count
+        if len(current) != wanted:
+            found[key] = f"incomplete ({len(current)} of {wanted} ResourceSlices)"
+        elif invalid := why_invalid(current, current):
+            found[key] = f"invalid ({invalid})"
+    return found
 
 
 def results_of(claim: ResourceClaim) -> tuple[DeviceRequestAllocationResult, ...]:
@@ -80,7 +73,7 @@ def device_reasons(held: Held, result: DeviceRequestAllocationResult, ask: Ask |
         else:
             yield "pool-vanished", f"no ResourceSlice publishes the pool {pool} any more", advice
         return
-    if skipped := held.unusable.get((result.driver, result.pool)):
+    if skipped := unusable_pools(held.cluster).get((result.driver, result.pool)):
         yield "pool-unusable", f"the pool {pool} is {skipped}", "The driver has to publish the pool as a whole again."
     yield from _taints(held, result, ask, device)
     yield from _matches(held, result, ask, device)

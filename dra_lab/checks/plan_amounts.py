@@ -9,11 +9,12 @@ from math import ceil
 
 from dra_lab.checks.held_plan import HeldPlan, broken
 from dra_lab.findings import Finding
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.index.pools import Pool
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import CapacityRequestPolicyRange, Device, DeviceCapacity
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Placement
-from dra_lab.model.pools import Pool
 from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask

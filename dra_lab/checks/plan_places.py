@@ -10,9 +10,9 @@ from dra_lab.cel.matching import Matching
 from dra_lab.checks.held_plan import HeldPlan, broken
 from dra_lab.checks.plan_amounts import is_split
 from dra_lab.findings import Finding
+from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import devices_on, gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
 from dra_lab.topology.locality import Locality, localities

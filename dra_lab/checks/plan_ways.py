@@ -12,8 +12,8 @@ from dra_lab.checks.held_plan import HeldPlan
 from dra_lab.checks.plan_amounts import amounts_taken, capacity_taken, counters_left, draws_of
 from dra_lab.checks.plan_devices import all_devices, looks_at_every, stopping
 from dra_lab.checks.plan_places import losses
+from dra_lab.index.pools import Pool
 from dra_lab.model.names import DeviceID, part_of
-from dra_lab.model.pools import Pool
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import MAX_DEVICES, Ask, How, Link, asks, covers
 

@@ -13,8 +13,9 @@ from dra_lab.exports import replay
 from dra_lab.exports.node_pins import admitted_nodes
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.pod_kinds import PodKind
+from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.allocation import AllocationResult
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFitStatus, GoalValue, Placement
 from dra_lab.model.quantity import parse_quantity

@@ -9,9 +9,9 @@ from dra_lab.authoring.candidates import all_devices
 from dra_lab.authoring.cel_text import is_one_of, read_of
 from dra_lab.authoring.numa_selectors import selector_at
 from dra_lab.drivers import LEVELS, level_attributes
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, full_name
-from dra_lab.model.pools import PoolDevice
 from dra_lab.topology.locality import localities
 
 _MOST_VALUES = 32

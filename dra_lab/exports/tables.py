@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from dra_lab.authoring.device_use import device_use
 from dra_lab.findings import Finding
+from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GOALS, FirstFit, Plan
-from dra_lab.model.pools import devices_on, gather_pools
 from dra_lab.topology.locality import Locality, Place, localities, skipped_devices
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""Slices by what they have in common; of a cluster that is followed, with the groups that no change touches."""
+"""Slices by what they have in common."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from dra_lab.model.slices import ResourceSlice
@@ -37,23 +37,3 @@ def grouped(
         if key is not None:
             found[key].append(slice_)
     return {key: tuple(group) for key, group in found.items()}
-
-
-def regrouped(
-    groups: Mapping[K, tuple[ResourceSlice, ...]],
-    before: Sequence[ResourceSlice],
-    after: Sequence[ResourceSlice],
-    key_of: Callable[[ResourceSlice], K | None],
-) -> dict[K, tuple[ResourceSlice, ...]] | None:
-    """Return `grouped` of the slices `after`, told from the groups of those `before`.
-
-    None where one did not change in its place and group: groups stand in the order of their first slices.
-    """
-    if len(before) != len(after):
-        return None
-    pairs = [pair for pair in zip(before, after, strict=True) if pair[0] is not pair[1]]
-    if any(key_of(old) != key_of(new) for old, new in pairs):
-        return None
-    now = {id(old): new for old, new in pairs}
-    keys = {key for old, _ in pairs if (key := key_of(old)) is not None}
-    return {**groups, **{key: tuple([now.get(id(slice_), slice_) for slice_ in groups[key]]) for key in keys}}

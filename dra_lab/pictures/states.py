@@ -11,11 +11,11 @@ from dra_lab.authoring.free_words import doubt_words
 from dra_lab.checks.counters_left import without_counters
 from dra_lab.checks.health import UNHEALTHY, device_health
 from dra_lab.checks.in_use import in_use_of
+from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import FirstFit, Placement, Plan
-from dra_lab.model.pools import devices_on, gather_pools
 from dra_lab.model.quantity import format_quantity
 from dra_lab.model.release import KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, asks

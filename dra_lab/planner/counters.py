@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.index.pools import Pool
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import Pool
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.scheduler.capacity import nano
 from dra_lab.scheduler.counters import counters_left

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
 from dra_lab.scheduler.capacity import NANO, capacity_use

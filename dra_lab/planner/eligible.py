@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dra_lab.cel.matching import Matching
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.index.pools import Pool, PoolDevice, devices_on
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, part_of
-from dra_lab.model.pools import Pool, PoolDevice, devices_on
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks

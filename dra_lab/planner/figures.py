@@ -9,9 +9,9 @@ from fractions import Fraction
 from itertools import takewhile
 
 from dra_lab.authoring.links import LEVEL_WORDS
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import expressions
 from dra_lab.model.device import Device
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.reasons import FunnelStep
 from dra_lab.model.sketch import Ask, covers

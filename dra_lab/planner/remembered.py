@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
-from dra_lab.model.cluster import AllocatedDevices, Cluster
-from dra_lab.model.pools import nodes_seeing
-from dra_lab.model.shelf import Change
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_hardware
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.views import ClusterViews
@@ -17,7 +17,6 @@ from dra_lab.planner.views import ClusterViews
 if TYPE_CHECKING:
     from dra_lab.planner.solve import Solution
 
-_MEMO = "_planner_remembered"
 _QUESTIONS = 4
 _MOST_STATES = 20_000
 _MOST_SOLUTIONS = 100
@@ -66,8 +65,7 @@ class Remembered:
 
     `question` is what all of it depends on besides slices, nodes, classes and overlays. `held` is what was in use at
     the latest whole look, to which `states` belong. `layouts` are numbered, `layout_of` tells their numbers by shape
-    and shares; `prints` are by kind of node, by state, or by layout and what is free of it. `orphans` are layouts made
-    from a node that sees something else now: another node of theirs is to stand for them.
+    and shares; `prints` are by kind of node, by state, or by layout and what is free of it.
     """
 
     question: Hashable
@@ -77,7 +75,6 @@ class Remembered:
     states: dict[str, NodeState] = field(default_factory=dict)
     held: AllocatedDevices = field(default_factory=AllocatedDevices)
     solutions: dict[Hashable, Solution] = field(default_factory=dict)
-    orphans: dict[int, Layout] = field(default_factory=dict)
     _nodes: dict[str, set[str]] = field(default_factory=dict)
     _same: dict[Print, Print] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=count)
@@ -94,34 +91,6 @@ class Remembered:
         number = self.layout_of[shape, shared] = next(self._numbers)
         self.layouts[number] = layout
         return number
-
-    def leave(self, nodes: Collection[str], before: ClusterViews, after: ClusterViews) -> None:
-        """Forget what was found on nodes that see something else now, from views `before` to those `after`."""
-        self.orphans = {n: layout for n, layout in self.layouts.items() if layout.problem.node in nodes}
-        self.layouts = {number: layout for number, layout in self.layouts.items() if number not in self.orphans}
-        self.layout_of = {key: number for key, number in self.layout_of.items() if number not in self.orphans}
-        self.states = {name: state for name, state in self.states.items() if name not in nodes}
-        # a solution names devices of its node; one that does not begins with another word
-        self.solutions = {
-            key: found for key, found in self.solutions.items() if not (isinstance(key, tuple) and key[0] in nodes)
-        }
-        for name in nodes if self._nodes else ():
-            for pool in {item.id.pool for item in before.nodes[name].devices} if name in before.nodes else ():
-                self._nodes.get(pool, set()).discard(name)
-                if not self._nodes.get(pool, True):
-                    del self._nodes[pool]
-            for item in after.view(name).devices if name in after.cluster.node_by_name else ():
-                self._nodes.setdefault(item.id.pool, set()).add(name)
-
-    def adopt(self, number: int, shape: tuple[int, ...], shared: Hashable, layout: Layout) -> bool:
-        """Make a layout of another node that of an orphan's states; False where it is not the same but for names."""
-        before = self.orphans[number]
-        if (layout.group_of, layout.sizes) != (before.group_of, before.sizes):
-            return False
-        self.layouts[number] = layout
-        self.layout_of[shape, shared] = number
-        del self.orphans[number]
-        return True
 
     def forget(self) -> None:
         """Forget what belongs to states that no node is in any more, once it is more than what the present ones need.
@@ -178,17 +147,6 @@ class Remembered:
 _Entry = tuple[ClusterViews, Remembered]
 
 
-class _Entries(list[_Entry]):
-    """What is remembered on a cluster's shelf, and what was before a change, of which each claim takes its own."""
-
-    def __init__(self, earlier: tuple[_Entries, Change] | None) -> None:
-        """Begin empty, after a change or nothing; those before look no further back, else each kept all before it."""
-        super().__init__()
-        self.earlier = earlier
-        if earlier is not None:
-            earlier[0].earlier = None
-
-
 def recall(rules: Rules, views: ClusterViews, *, paired: bool, kept: bool = True) -> Remembered:
     """Return what is remembered for a claim, else something empty; until `remember`, nobody else gets it.
 
@@ -197,47 +155,31 @@ def recall(rules: Rules, views: ClusterViews, *, paired: bool, kept: bool = True
     """
     question = (rules.sketch, rules.replicas, rules.only, paired)
     # the views number the hardware and know the release and the taint rules
-    found = _taken(_shelf(rules.cluster), question, lambda known: known is views) if kept else None
-    if found is None and kept:
-        found = _carried(rules.cluster, views, question)
-    return Remembered(question) if found is None else found[1]
+    found = _taken(_latest(rules.cluster), question, views) if kept else None
+    return found or Remembered(question)
 
 
-def _taken(shelf: list[_Entry], question: Hashable, wanted: Callable[[ClusterViews], bool]) -> _Entry | None:
-    """Take what is remembered off the shelf: two threads must not write into one."""
-    for entry in tuple(shelf):
-        if wanted(entry[0]) and entry[1].question == question:
+def _taken(latest: list[_Entry], question: Hashable, views: ClusterViews) -> Remembered | None:
+    """Take what is remembered out of the list: two threads must not write into one."""
+    for entry in tuple(latest):
+        if entry[0] is views and entry[1].question == question:
             try:
-                shelf.remove(entry)
+                latest.remove(entry)
             except ValueError:
                 break
-            return entry
+            return entry[1]
     return None
-
-
-def _carried(cluster: Cluster, views: ClusterViews, question: Hashable) -> _Entry | None:
-    """Return what was remembered before a change, without what was found on the nodes that see it."""
-    earlier = _shelf(cluster).earlier
-    nodes = None if earlier is None else nodes_seeing(cluster, earlier[1])
-    if earlier is None or nodes is None:
-        return None
-    # only with the same numbers for kinds of hardware are states the same
-    found = _taken(earlier[0], question, lambda known: known.numbers is views.numbers)
-    if found is not None:
-        found[1].leave(nodes, found[0], views)
-    return found
 
 
 def remember(cluster: Cluster, views: ClusterViews, found: Remembered) -> None:
     """Keep it for the next look; the questions asked longest ago, and what has grown too much, are forgotten."""
-    shelf = _shelf(cluster)
+    latest = _latest(cluster)
     if len(found.prints) + len(found.layouts) < _MOST_STATES + 4 * len(found.states):
-        shelf.append((views, found))
-    del shelf[:-_QUESTIONS]
+        latest.append((views, found))
+    del latest[:-_QUESTIONS]
 
 
-def _shelf(cluster: Cluster) -> _Entries:
-    found: _Entries | None = cluster.hardware.get(_MEMO)
-    if found is None:
-        found = cluster.hardware.setdefault(_MEMO, _Entries(cluster.hardware.earlier(_MEMO)))
-    return found
+@once_per_hardware
+def _latest(_cluster: Cluster) -> list[_Entry]:
+    """Return what is remembered of the latest questions."""
+    return []

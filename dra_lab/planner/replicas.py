@@ -12,7 +12,7 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from dra_lab.model.cluster import AllocatedDevices
+from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.plan import Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, asks

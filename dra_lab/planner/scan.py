@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
@@ -195,18 +196,11 @@ class _Sorter:
     def add(self, shape: tuple[int, ...], name: str) -> None:
         """Put one node into its class."""
         state = self._unchanged.get(name)
-        if state is None or state.shape != shape or not self._has_layout(state, name):
+        if state is None or state.shape != shape:
             state = self._look(shape, name)
         self.states[name] = state
         self.scan.states[name] = (state.layout, state.free)
         self._nodes.setdefault((state.now, state.idle), []).append(name)
-
-    def _has_layout(self, state: NodeState, name: str) -> bool:
-        """Say whether the layout of a state is known; this node stands for one whose own node has changed."""
-        if state.layout not in self.known.orphans:
-            return True
-        _, shared = self.scan.views.held_on(name, self.scan.rules.allocated)
-        return self.known.adopt(state.layout, state.shape, shared, self._layout(name))
 
     def equal_nodes(self) -> tuple[EqualNodes, ...]:
         """Return the classes, sorted inside; the first node of each tells its layout."""
@@ -222,7 +216,6 @@ class _Sorter:
         """Remember what was found for the next look; after a look that was ended early, only what it is made of."""
         if self.scan.complete:
             self.known.states, self.known.held = self.states, self.scan.rules.allocated
-            self.known.orphans = {}
             self.scan.exact = {name: state.exact for name, state in self.states.items()}
             self.known.forget()
         if again:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
+from dra_lab.index.pools import Pool, PoolDevice
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import Pool, PoolDevice
 from dra_lab.model.sketch import Ask
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -10,22 +10,19 @@ from itertools import count, groupby, repeat
 
 from dra_lab.cel.matching import Match, Matching
 from dra_lab.drivers import LEVELS, level_attributes, machines, profile
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.index.pools import Pool, PoolDevice, devices_on
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import Cache, once_per_hardware
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import Pool, PoolDevice, devices_on, nodes_seeing
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.shelf import Shelf
 from dra_lab.model.sketch import Ask
 from dra_lab.planner.counters import consumption, counted_pools
 from dra_lab.planner.stages import Tie, tie_of
 from dra_lab.scheduler.candidates import pools_of
 from dra_lab.scheduler.gates import gates_of
 
-_MEMO = "_planner_views"
 _QUESTIONS = 16
-_MORE, _FEW = 2, 1000
-"""How many times as many numbers are kept as the first snapshot needed, and how many besides."""
-
 _MOST_ANSWERS = 256
 """Pairs of class and selectors whose answers are kept; those of one plan with all that it tries are some tens."""
 
@@ -64,23 +61,13 @@ class Answers:
     failures: dict[Failure, None] = field(default_factory=dict)
     shared: dict[int, Match] = field(default_factory=dict)
 
-    def without(self, nodes: Collection[str], devices: Collection[DeviceID]) -> Answers:
-        """Return the answers for all other nodes and devices."""
-        by_node = {name: number for name, number in tuple(self.by_node.items()) if name not in nodes}
-        failures = {failure: None for failure in tuple(self.failures) if failure[0] not in devices}
-        return Answers(by_node, self.stages, failures)
-
 
 @dataclass
 class Numbers:
-    """Numbers that stand for values: equal ones have the same, and no number ever stands for two.
-
-    They go on from one snapshot of a followed cluster to the next; `most` is how many are kept before all is forgotten.
-    """
+    """Numbers that stand for values: equal ones have the same, and no number ever stands for two."""
 
     known: dict[Hashable, int] = field(default_factory=dict)
     following: Iterator[int] = field(default_factory=count)
-    most: int = 0
 
     def of(self, kind: str, value: Hashable) -> int:
         """Return the number of a value; two threads that ask at once get the same."""
@@ -105,32 +92,6 @@ class ClusterViews:
         self.nodes: dict[str, NodeView] = {}
         self._held: tuple[AllocatedDevices | None, dict[str, Held]] = (None, {})
         self._shapes: dict[Hashable, dict[tuple[int, ...], list[str]]] = {}
-
-    def after(self, cluster: Cluster, nodes: Collection[str]) -> ClusterViews | None:
-        """Return the views of a cluster in which only these `nodes` see something else; None where that is no gain."""
-        numbers = self.numbers
-        if 0 < numbers.most < len(numbers.known):
-            return None
-        numbers.most = numbers.most or _MORE * len(numbers.known) + _FEW
-        gone = [item for name in nodes if name in self.nodes for item in self.nodes[name].devices]
-        # of a device that others see too, nobody knows who else failed on it
-        shared = {item.id for item in gone if not item.slice.spec.node_name}
-        ids = {item.id for item in gone}
-        made = ClusterViews(cluster, self.release)
-        made.numbers = numbers
-        made.nodes = {name: view for name, view in tuple(self.nodes.items()) if name not in nodes}
-        made._answers = {
-            key: found.without(nodes, ids)
-            for key, found in tuple(self._answers.items())
-            if not any(failure[0] in shared for failure in tuple(found.failures))
-        }
-        made._values = {
-            where: {name: number for name, number in tuple(known.items()) if name not in nodes}
-            for where, known in tuple(self._values.items())
-        }
-        of, held = self._held
-        made._held = (of, {name: known for name, known in tuple(held.items()) if name not in nodes})
-        return made
 
     def view(self, node_name: str) -> NodeView:
         """Return a node's view."""
@@ -306,28 +267,14 @@ def _told_by(driver: str) -> tuple[str, ...]:
     return tuple(key for name, domain, _, bare in split for key in ((name, bare) if domain == driver else (name,)))
 
 
+@once_per_hardware
 def views_of(cluster: Cluster, release: KubernetesRelease) -> ClusterViews:
     """Return the views of a cluster for a release, the same object every time."""
-    key = _MEMO, str(release)
-    found: ClusterViews | None = cluster.hardware.get(key)
-    if found is None or found.cluster.taint_rules is not cluster.taint_rules:
-        # without claims, which views do not look at: they outlive the cluster that they are first asked for
-        bare = cluster.with_objects(claims=(), pods=(), findings=())
-        # with a shelf of its own: on the one where the views stand, both would wait for the garbage collector
-        bare.__dict__["hardware"] = Shelf()
-        found = _carried(cluster, bare, key) or ClusterViews(bare, release)
-        cluster.hardware[key] = found
-    return found
-
-
-def _carried(cluster: Cluster, bare: Cluster, key: tuple[str, str]) -> ClusterViews | None:
-    """Return the views of before a change of some slices or nodes, as far as they hold on."""
-    earlier = cluster.hardware.earlier(key)
-    if earlier is None or earlier[0].cluster.taint_rules is not bare.taint_rules:
-        return None
-    before: ClusterViews = earlier[0]
-    nodes = nodes_seeing(bare, earlier[1])
-    return None if nodes is None else before.after(bare, nodes)
+    # without claims, which views do not look at: they outlive the cluster that they are first asked for
+    bare = cluster.with_objects(claims=(), pods=(), findings=())
+    # with a cache of its own: with the one that has the views, both would wait for the garbage collector
+    bare.memo.hardware = Cache()
+    return ClusterViews(bare, release)
 
 
 def shape_key(views: ClusterViews, node_name: str, asks: Sequence[Ask], wheres: Sequence[str]) -> tuple[int, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.index.pools import Pool, gather_pools
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import Pool, gather_pools
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.scheduler.capacity import Amounts, to_nano
 from dra_lab.scheduler.gates import Gates

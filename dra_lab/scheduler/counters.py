@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.index.pools import Pool
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import Pool
 from dra_lab.scheduler.candidates import Candidate, NodeView
 from dra_lab.scheduler.capacity import nano
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Generic, TypeVar
 
-from dra_lab.model.cluster import AllocatedDevices, Cluster
-from dra_lab.model.pools import nodes_seeing
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.slices import DeviceTaintRule
 from dra_lab.scheduler.candidates import pools_of
 from dra_lab.scheduler.first_fit import Verdict
 from dra_lab.scheduler.gates import Gates
 
 Q = TypeVar("Q", bound=Hashable)
-_MEMO = "_kept_states"
 _QUESTIONS = 4
 _MORE, _FEW = 2, 1000
 """How many times as many states of devices are kept as the first look found, and how many besides."""
@@ -24,14 +23,13 @@ _MORE, _FEW = 2, 1000
 
 @dataclass(frozen=True, slots=True)
 class Kept(Generic[Q]):
-    """What was found of a cluster; it goes on while slices, nodes, classes and taint rules stay, and holds no cluster.
+    """What was found of a cluster; it stays with the hardware, and holds no cluster.
 
     `numbers` stand for states of devices; `states` are those of the nodes, by question, while `held` was in use;
     `verdicts` are what searches ended with, by question and claims, then by state; `nodes` are those that see a pool of
     a name. Beyond `most` numbers all is forgotten: a device that is shared comes to ever more states.
     """
 
-    taint_rules: tuple[DeviceTaintRule, ...] = ()
     held: AllocatedDevices = field(default_factory=AllocatedDevices)
     numbers: dict[Hashable, int] = field(default_factory=dict)
     next_number: Iterator[int] = field(default_factory=count)
@@ -48,10 +46,10 @@ class Kept(Generic[Q]):
 
 def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevices, gates: Gates) -> Kept[Any]:
     """Return what is known of an earlier snapshot, without the states of nodes on which something changed since."""
-    key = _MEMO, str(release)
-    before: Kept[Any] | None = cluster.hardware.get(key) or _carried(cluster, key, gates)
-    if before is None or before.taint_rules is not cluster.taint_rules or 0 < before.most < len(before.numbers):
-        found: Kept[Any] = Kept(cluster.taint_rules, held)
+    latest = _latest(cluster, release)
+    before = latest[0] if latest else Kept(held)
+    if 0 < before.most < len(before.numbers):
+        found: Kept[Any] = Kept(held)
     elif before.held is held:
         found = before
     else:
@@ -62,32 +60,15 @@ def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevic
             for question, known in tuple(before.states.items())
         }
         most = before.most or _MORE * len(before.numbers) + _FEW
-        found = Kept(
-            cluster.taint_rules, held, before.numbers, before.next_number, states, before.verdicts, before.nodes, most
-        )
-    cluster.hardware[key] = found
+        found = Kept(held, before.numbers, before.next_number, states, before.verdicts, before.nodes, most)
+    latest[:] = (found,)
     return found
 
 
-def _carried(cluster: Cluster, key: tuple[str, str], gates: Gates) -> Kept[Any] | None:
-    """Return what was known before a change of some slices or nodes, without the states of those that see it."""
-    earlier = cluster.hardware.earlier(key)
-    seeing = None if earlier is None else nodes_seeing(cluster, earlier[1])
-    if earlier is None or seeing is None:
-        return None
-    before: Kept[Any] = earlier[0]
-    states = {
-        question: {node: state for node, state in known.items() if node not in seeing}
-        for question, known in tuple(before.states.items())
-    }
-    # other sets only of the pools that change: this snapshot and the one before are looked at side by side
-    nodes = {pool: names if names.isdisjoint(seeing) else names - seeing for pool, names in before.nodes.items()}
-    for name in seeing & cluster.node_by_name.keys() if nodes else ():
-        for pool in {pool.name for pool in pools_of(cluster, name, gates)}:
-            nodes[pool] = nodes.get(pool, set()) | {name}
-    nodes = {pool: names for pool, names in nodes.items() if names}
-    most = before.most or _MORE * len(before.numbers) + _FEW
-    return replace(before, states=states, nodes=nodes, most=most)
+@once_per_hardware
+def _latest(_cluster: Cluster, _release: KubernetesRelease) -> list[Kept[Any]]:
+    """Return what is known of the latest snapshot of this hardware, as the only item, or nothing."""
+    return []
 
 
 def _nodes_of(known: dict[str, set[str]], cluster: Cluster, gates: Gates, pools: set[str]) -> set[str]:

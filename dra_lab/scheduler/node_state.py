@@ -10,10 +10,11 @@ import msgspec
 
 from dra_lab.cel.selector import Selector, compile_selector
 from dra_lab.errors import Cancelled, CelError
+from dra_lab.index.pools import Pool, PoolDevice
 from dra_lab.model.claims import DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, has_lists
-from dra_lab.model.pools import Pool, PoolDevice
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.candidates import held_devices, pools_of
 from dra_lab.scheduler.counters import counters_left
@@ -30,22 +31,18 @@ class _Question:
     attributes: tuple[str, ...]
 
 
-_MEMO = "_node_states"
 MOST_OLDER = 1000
 """Verdicts that are kept of states that no node is in any more: a claim that goes leaves its node as it was."""
 
 
+@once_per_snapshot
 def node_states(cluster: Cluster, release: KubernetesRelease) -> NodeStates:
     """Return the node states of a cluster, remembered with it.
 
     Of a followed cluster, nodes on which nothing changed since the snapshot before keep their state, and what searches
     found for a state is known on. For grouping and `searched`: a search of its own would not know the claims.
     """
-    known: dict[str, NodeStates] = cluster.__dict__.setdefault(_MEMO, {})
-    found = known.get(str(release))
-    if found is None:
-        found = known[str(release)] = NodeStates(cluster, release, keep=True)
-    return found
+    return NodeStates(cluster, release, keep=True)
 
 
 class NodeStates:

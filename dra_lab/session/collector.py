@@ -7,7 +7,7 @@ import time
 import weakref
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.shelf import Shelf
+from dra_lab.model.memo import Cache
 
 LARGE = 300
 """ResourceSlices above which it matters: of fewer, a collection takes some hundredths of a second."""
@@ -27,8 +27,8 @@ class Collector:
 
     def __init__(self) -> None:
         """Set nothing aside yet."""
-        # not the shelf itself: what was worked out of these slices goes with them, and is some tens of megabytes
-        self._hardware: weakref.ref[Shelf] | None = None
+        # not the cache itself: what was derived of these slices goes with them, and is some tens of megabytes
+        self._devices: weakref.ref[Cache] | None = None
         self._next = 0.0
 
     def settle(self, cluster: Cluster) -> None:
@@ -36,11 +36,11 @@ class Collector:
         if len(cluster.slices) <= LARGE:
             return
         due = time.monotonic() >= self._next
-        known = None if self._hardware is None else self._hardware()
-        if known is not cluster.hardware and (due or self._hardware is None):
-            if self._hardware is not None:
+        known = None if self._devices is None else self._devices()
+        if known is not cluster.memo.devices and (due or self._devices is None):
+            if self._devices is not None:
                 gc.unfreeze()
-            self._hardware = weakref.ref(cluster.hardware)
+            self._devices = weakref.ref(cluster.memo.devices)
         if not gc.get_freeze_count() and due:
             self._next = time.monotonic() + PAUSE
             gc.collect()
@@ -48,6 +48,6 @@ class Collector:
 
     def release(self) -> None:
         """Take everything back, also for others in this process, who set it aside again with their next snapshot."""
-        if self._hardware is not None:
-            self._hardware = None
+        if self._devices is not None:
+            self._devices = None
             gc.unfreeze()

@@ -10,6 +10,7 @@ from typing import Any
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.session.summary import summary
@@ -17,9 +18,8 @@ from dra_lab.session.summary import summary
 SMALL = 300
 """ResourceSlices up to which a view works out itself what it asks for: some hundredths of a second."""
 
-_PREPARED = "_prepared"
-_CHECKED = "_checked"
-_COUNTED = "_counted_sketches"
+_PREPARED = "prepared"
+_CHECKED = "checked"
 _MOST_SKETCHES = 8
 _MOST = 16
 
@@ -31,18 +31,17 @@ def is_small(cluster: Cluster) -> bool:
 
 def is_prepared(cluster: Cluster) -> bool:
     """Say whether palette and summary of a cluster are known, or soon found."""
-    return is_small(cluster) or _PREPARED in cluster.__dict__
+    return is_small(cluster) or _PREPARED in _done(cluster)
 
 
 def is_counted(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> bool:
     """Say whether the devices that a drawing may mean are known, or soon found."""
-    known: dict[str, list[ClaimSketch]] = cluster.hardware.get(_COUNTED, {})
-    return is_small(cluster) or any(one is sketch or one == sketch for one in known.get(str(release), ()))
+    return is_small(cluster) or any(one is sketch or one == sketch for one in _counted(cluster, release))
 
 
 def is_checked(cluster: Cluster) -> bool:
     """Say whether the findings of a cluster are known, or soon found."""
-    return is_small(cluster) or _CHECKED in cluster.__dict__
+    return is_small(cluster) or _CHECKED in _done(cluster)
 
 
 def check(cluster: Cluster) -> None:
@@ -51,7 +50,7 @@ def check(cluster: Cluster) -> None:
 
     with suppress(DraLabError):  # a view that asks again tells it in its own place
         check_cluster(cluster)
-    cluster.__dict__[_CHECKED] = True
+    _done(cluster).add(_CHECKED)
 
 
 def checked_findings(cluster: Cluster, before: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -68,7 +67,7 @@ def prepare(cluster: Cluster, release: KubernetesRelease) -> None:
     with suppress(DraLabError):  # a view that asks again tells it in its own place
         palette(cluster)
         summary(cluster, release)
-    cluster.__dict__[_PREPARED] = True
+    _done(cluster).add(_PREPARED)
 
 
 def count_matches(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> Mapping[str, Any]:
@@ -83,9 +82,21 @@ def count_matches(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRele
         names = tuple(request.name for request in sketch.requests)
         for link in (*sketch.links, *(Link(name="new", requests=pair) for pair in combinations(names[:_MOST], 2))):
             link_options(cluster, sketch, link, release)
-    known: dict[str, list[ClaimSketch]] = cluster.hardware.setdefault(_COUNTED, {})
-    known[str(release)] = [*known.get(str(release), ())[-_MOST_SKETCHES:], sketch]
+    known = _counted(cluster, release)
+    known[:] = (*known[-_MOST_SKETCHES:], sketch)
     return found
+
+
+@once_per_hardware
+def _counted(_cluster: Cluster, _release: KubernetesRelease) -> list[ClaimSketch]:
+    """Return the latest drawings whose devices were counted."""
+    return []
+
+
+@once_per_snapshot
+def _done(_cluster: Cluster) -> set[str]:
+    """Return which of the steps are done: _PREPARED, _CHECKED."""
+    return set()
 
 
 def check_node(cluster: Cluster, node: str) -> None:

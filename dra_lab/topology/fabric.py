@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import split_qualified
-from dra_lab.model.shelf import Earlier
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.topology.fabric_labels import ATTRIBUTES, LEVEL_WORDS, FabricLabel, fabric_label
 from dra_lab.topology.fabric_named import given_label, in_order, named_levels
@@ -22,7 +22,6 @@ Values = Mapping[str, Mapping[str, str]]
 _RANK = {level: rank for rank, level in enumerate(LEVEL_WORDS)}
 _NVLINK = ("nvlinkDomain", "nvlinkPartition")
 _NAMED = 5
-_TELLING = "_telling_of_the_fabric"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,19 +177,10 @@ def _of_attributes(cluster: Cluster, labels: Values, findings: list[Finding]) ->
     return values
 
 
+@once_per_devices
 def _telling(cluster: Cluster) -> tuple[str, ...]:
-    """Return the nodes of which a device publishes anything of ATTRIBUTES, remembered as long as the slices stay."""
-
-    def make(earlier: Earlier[tuple[str, ...]] | None) -> tuple[str, ...]:
-        known: set[str] = set()
-        look: Iterable[str] = cluster.slices_by_node
-        if earlier is not None:
-            look = {s.spec.node_name for s in (*earlier[1].gone, *earlier[1].come) if s.spec.node_name}
-            known = set(earlier[0]).difference(look)
-        known.update(node for node in look if any(map(_tells, cluster.slices_by_node.get(node, ()))))
-        return tuple(node for node in cluster.slices_by_node if node in known)
-
-    return cluster.gathered.find(_TELLING, make)
+    """Return the nodes of which a device publishes anything of ATTRIBUTES."""
+    return tuple(node for node, slices in cluster.slices_by_node.items() if any(map(_tells, slices)))
 
 
 def _tells(slice_: ResourceSlice) -> bool:

@@ -24,12 +24,12 @@ from dra_lab.drivers import (
     kind_of_driver,
     published,
 )
+from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
+from dra_lab.model.memo import once_per_devices, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.overlay import Overlay, OverlayPlace
-from dra_lab.model.pools import Pool, PoolDevice, devices_on, gather_pools, nodes_seeing
-from dra_lab.model.shelf import Earlier
 from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_number, level_value, shared_place, shared_value
 
 __all__ = [
@@ -47,10 +47,6 @@ __all__ = [
     "skipped_devices",
 ]
 
-_LOCALITIES = "_localities"
-_MOST_DEVICES = 200_000
-"""Devices with different attributes of which a cluster that is followed remembers the places."""
-
 _KIND_WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", "other": "other devices"}
 
 
@@ -66,14 +62,13 @@ class SkippedDevice:
 def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     """Return the locality of every device that a node sees, in kube-scheduler's order; skipped devices come last.
 
-    Remembered for as long as the cluster's hardware stays. Raises NodeError for a node that the cluster does not have.
+    Raises NodeError for a node that the cluster does not have.
     """
     # Plans are made in a second thread; the worst that two threads can do here is to compute the same value twice.
-    memo = _memo(cluster)
-    found = memo.nodes.get(node_name)
+    known = _by_node(cluster)
+    found = known.get(node_name)
     if found is None:
-        found = memo.before.get(node_name) or MappingProxyType(_compute(cluster, node_name, memo))
-        memo.nodes[node_name] = found
+        found = known[node_name] = MappingProxyType(_compute(cluster, node_name, _published_places(cluster)))
     return found
 
 
@@ -82,7 +77,7 @@ def is_place_known(cluster: Cluster, nodes: Iterable[str], driver: str, level: s
 
     Equal nodes count once. Raises NodeError for a node that the cluster does not have.
     """
-    memo, done = _memo(cluster), set()
+    memo, done = _published_places(cluster), set()
     for name in nodes:
         filled = _filled(cluster, name, {item.id: item for item in _seen(cluster, name)}, memo)
         if id(filled) not in done:
@@ -97,8 +92,8 @@ def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
 
     Raises NodeError for a node that the cluster does not have.
     """
-    memo = _memo(cluster)
-    found = memo.nodes.get(node_name)
+    memo = _published_places(cluster)
+    found = _by_node(cluster).get(node_name)
     if found is not None:
         return {device_id: locality.kind for device_id, locality in found.items()}
     seen = _seen(cluster, node_name)
@@ -139,13 +134,8 @@ def _skipped(cluster: Cluster, node_name: str, pools: Iterable[Pool]) -> tuple[S
 
 @dataclass(slots=True)
 class _Memo:
-    """What was found out once: equal devices share their published places, equal nodes what was derived from them.
+    """Places without names: equal devices share what they publish, equal nodes what is derived from it."""
 
-    `nodes` are those that were asked for since the latest snapshot came, `before` those since the one before it.
-    """
-
-    nodes: dict[str, Mapping[DeviceID, Locality]] = field(default_factory=dict)
-    before: dict[str, Mapping[DeviceID, Locality]] = field(default_factory=dict)
     names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     devices: dict[tuple[object, ...], Locality] = field(default_factory=dict)
     filled: dict[tuple[object, ...], tuple[Locality, ...]] = field(default_factory=dict)
@@ -154,24 +144,15 @@ class _Memo:
     shared: dict[int, Locality] = field(default_factory=dict)
 
 
-def _memo(cluster: Cluster) -> _Memo:
-    found = cluster.located.find(_LOCALITIES, lambda earlier: _carried(cluster, earlier))
-    if _LOCALITIES not in cluster.__dict__:
-        # a node takes some kilobytes, and of a cluster that is followed almost every answer is about another one
-        cluster.__dict__[_LOCALITIES] = True
-        found.before, found.nodes = found.nodes, {}
-    return found
+@once_per_devices
+def _published_places(_cluster: Cluster) -> _Memo:
+    return _Memo()
 
 
-def _carried(cluster: Cluster, earlier: Earlier[_Memo] | None) -> _Memo:
-    seeing = None if earlier is None else nodes_seeing(cluster, earlier[1])
-    if earlier is None or seeing is None or len(earlier[0].devices) > _MOST_DEVICES:
-        return _Memo()
-    nodes, before = (
-        {name: places for name, places in tuple(known.items()) if name not in seeing}
-        for known in (earlier[0].nodes, earlier[0].before)
-    )
-    return dataclasses.replace(earlier[0], nodes=nodes, before=before, shared={})
+@once_per_snapshot
+def _by_node(_cluster: Cluster) -> dict[str, Mapping[DeviceID, Locality]]:
+    # A node takes some kilobytes, and of a cluster that is followed almost every answer is about another one.
+    return {}
 
 
 def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Locality]:

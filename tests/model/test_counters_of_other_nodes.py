@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
+from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.pools import gather_pools
 from dra_lab.sources import load_cluster
 
 

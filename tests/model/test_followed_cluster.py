@@ -1,92 +1,98 @@
-"""What was worked out of a cluster is known on where nothing changed that it depends on."""
+"""What is derived from a cluster is kept for the next snapshot as far as nothing changed that it depends on."""
+
+import pickle
 
 import pytest
 from msgspec.structs import replace
 
-from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device
-from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta
-from dra_lab.model.pools import gather_pools
-from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.index.pools import gather_pools
+from dra_lab.model.device import DeviceTaint
+from dra_lab.model.memo import once_per_claims, once_per_devices, once_per_hardware, once_per_snapshot
+from dra_lab.model.nodes import NodeSpec, ObjectMeta
+from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec
 from dra_lab.sources import load_cluster
 
+ONCE = {
+    "devices": once_per_devices,
+    "hardware": once_per_hardware,
+    "claims": once_per_claims,
+    "snapshot": once_per_snapshot,
+}
 
-def cordoned(node):
-    """The node, as kubectl cordon leaves it."""
+
+def cordoned(cluster):
+    """A node as kubectl cordon leaves it."""
     taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
-    return replace(node, spec=NodeSpec(unschedulable=True, taints=(taint,)))
+    node = replace(cluster.nodes[0], spec=NodeSpec(unschedulable=True, taints=(taint,)))
+    return {"nodes": (node, *cluster.nodes[1:])}
 
 
-def moved(node):
-    """The node with another label."""
-    return replace(node, metadata=replace(node.metadata, labels={**node.metadata.labels, "rack": "7"}))
+def labelled(cluster):
+    """A node with another label."""
+    node = cluster.nodes[0]
+    labels = {**node.metadata.labels, "rack": "7"}
+    return {"nodes": (replace(node, metadata=replace(node.metadata, labels=labels)), *cluster.nodes[1:])}
 
 
-@pytest.mark.parametrize(("change", "kept"), [(cordoned, True), (moved, False)])
-def test_hardware_is_known_on_unless_a_node_has_other_labels(change, kept):
-    """Selectors of slices ask for labels, and nothing of devices depends on taints, state or versions of nodes."""
-    before = load_cluster("sample:eks-p4d")
-    after = before.with_objects(nodes=(change(before.nodes[0]), *before.nodes[1:]))
-    assert after.node_by_name[before.nodes[0].name] is after.nodes[0]
-    assert (after.hardware is before.hardware, after.gathered is before.gathered) == (kept, kept)
-
-
-def test_a_node_that_goes_takes_what_was_worked_out_with_it():
-    """There are other nodes then."""
-    before = load_cluster("sample:eks-p4d")
-    after = before.with_objects(nodes=before.nodes[1:])
-    assert after.hardware is not before.hardware
-
-
-def two_drivers(nodes=40):
-    """Nodes with a slice of GPUs and one of NICs each."""
-    slices = tuple(
-        ResourceSlice(
-            metadata=ObjectMeta(name=f"n-{number:02}-{driver}"),
-            spec=ResourceSliceSpec(
-                driver=driver,
-                pool=ResourcePool(name=f"n-{number:02}", generation=1, resource_slice_count=1),
-                node_name=f"n-{number:02}",
-                devices=(Device(name="d-0"), Device(name="d-1")),
-            ),
-        )
-        for number in range(nodes)
-        for driver in ("gpu.example.com", "nic.example.com")
-    )
-    return Cluster(slices, nodes=tuple(Node(metadata=ObjectMeta(name=f"n-{number:02}")) for number in range(nodes)))
-
-
-def published_anew(cluster, at):
-    """The cluster after a slice got another generation."""
-    old = cluster.slices[at]
+def published_again(cluster):
+    """A slice with the next generation of its pool."""
+    old = cluster.slices[0]
     pool = replace(old.spec.pool, generation=old.spec.pool.generation + 1)
-    new = replace(old, spec=replace(old.spec, pool=pool))
-    return cluster.with_objects(slices=(*cluster.slices[:at], new, *cluster.slices[at + 1 :]))
+    return {"slices": (replace(old, spec=replace(old.spec, pool=pool)), *cluster.slices[1:])}
 
 
-def test_what_a_node_sees_is_known_on_however_long_nobody_asks():
-    """Else all nodes were gathered twice, as what was worked out from them keeps what they saw before."""
-    cluster = two_drivers()
-    before = {name: gather_pools(cluster, name) for name in cluster.node_names}
-    for at in range(6):
-        cluster = published_anew(cluster, at)
-        gather_pools(cluster, "n-00")
-    assert all(gather_pools(cluster, name) is before[name] for name in cluster.node_names[3:])
+def ruled(cluster):
+    """One more DeviceTaintRule."""
+    spec = DeviceTaintRuleSpec(DeviceTaint(key="k", effect="NoSchedule"))
+    return {"taint_rules": (*cluster.taint_rules, DeviceTaintRule(metadata=ObjectMeta(name="rule"), spec=spec))}
 
 
-def test_a_pool_published_anew_leaves_the_other_pools_of_its_node_what_they_are():
-    """Its own devices have the names of before, the same objects, on which much is kept."""
-    cluster = two_drivers()
-    before = gather_pools(cluster, "n-07")
-    now = gather_pools(published_anew(cluster, 14), "n-07")
-    assert (now[0].generation, now[0] is before[0], now[1] is before[1]) == (2, False, True)
-    assert all(new.id is old.id for new, old in zip(now[0].devices, before[0].devices, strict=True))
+CHANGES = {
+    "a claim goes": (lambda cluster: {"claims": cluster.claims[1:]}, {"devices", "hardware"}),
+    "a pod goes": (lambda cluster: {"pods": cluster.pods[1:]}, {"devices", "hardware", "claims"}),
+    "a node is cordoned": (cordoned, {"devices", "hardware", "claims"}),
+    "a node gets a label": (labelled, {"claims"}),
+    "a node goes": (lambda cluster: {"nodes": cluster.nodes[1:]}, {"claims"}),
+    "a slice is published again": (published_again, {"claims"}),
+    "a class goes": (lambda cluster: {"classes": cluster.classes[1:]}, {"devices", "claims"}),
+    "a taint rule comes": (ruled, {"devices", "claims"}),
+    "a topology file is read": (lambda _: {"overlays": {}}, {"claims"}),
+}
 
 
-def test_a_node_with_another_label_sees_the_pools_of_before():
-    """Nothing of them asks for labels."""
-    cluster = two_drivers()
-    before = gather_pools(cluster, "n-07")
-    after = cluster.with_objects(nodes=(*cluster.nodes[:7], moved(cluster.nodes[7]), *cluster.nodes[8:]))
-    assert after.gathered is not cluster.gathered
-    assert [now is was for now, was in zip(gather_pools(after, "n-07"), before, strict=True)] == [True, True]
+@pytest.mark.parametrize("change", CHANGES)
+def test_values_are_kept_while_the_fields_that_they_may_read_stay(change):
+    """Each of the four kinds for itself."""
+    before = load_cluster("sample:eks-p4d")
+    make, kept = CHANGES[change]
+    after = before.with_objects(**make(before))
+    values = {kind: once(lambda _cluster: object()) for kind, once in ONCE.items()}
+    assert {kind for kind, value in values.items() if value(before) is value(after)} == kept
+
+
+@pytest.mark.parametrize("once", ONCE.values(), ids=ONCE)
+def test_a_value_is_derived_once_for_each_question(once):
+    """A None too."""
+    asked = []
+    derived = once(lambda _cluster, *key: asked.append(key))
+    cluster = load_cluster("sample:eks-p4d")
+    for key in ((), (1,), (2,), (1,)):
+        derived(cluster, *key)
+    assert asked == [(), (1,), (2,)]
+
+
+def test_nodes_are_those_of_the_snapshot_while_hardware_is_kept():
+    """Whoever asks for a node gets it as it is now."""
+    before = load_cluster("sample:eks-p4d")
+    name = before.nodes[0].name
+    _ = before.node_by_name
+    after = before.with_objects(**cordoned(before))
+    assert after.node_by_name[name] is after.nodes[0]
+
+
+def test_a_cluster_travels_without_what_is_derived_from_it():
+    """Of a large cluster that is a hundred times as much."""
+    cluster = load_cluster("sample:eks-p4d")
+    alone = len(pickle.dumps(cluster))
+    gather_pools(cluster, cluster.node_names[0])
+    assert (len(pickle.dumps(cluster)), pickle.loads(pickle.dumps(cluster))) == (alone, cluster)

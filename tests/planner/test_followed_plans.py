@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dra_lab import KubernetesRelease, Plan, load_cluster, make_plan, read_sketch
+from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.checks.cluster import check_cluster
 from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from dra_lab.model.claims import (
@@ -74,7 +75,7 @@ def test_a_plan_of_a_followed_cluster_is_that_of_the_cluster_read_anew(example):
     for claims in steps(followed, random.Random(example)):
         followed = followed.with_objects(claims=claims)
         anew = replace(followed)
-        assert "hardware" not in anew.__dict__
+        assert not anew.memo.hardware
         assert told(make_plan(followed, sketch, release=RELEASE)) == told(make_plan(anew, sketch, release=RELEASE))
 
 
@@ -107,8 +108,7 @@ def test_solutions_of_states_that_are_gone_are_forgotten(monkeypatch):
         held = chance.sample(devices, 6)
         read = read.with_objects(claims=tuple(holding(number, device, None) for number, device in enumerate(held)))
         make_plan(read, sketch, release=RELEASE)
-    hardware = read.hardware.get("_with_documented_classes", ((), read.hardware))[1]
-    [(_, known)] = hardware["_planner_remembered"]
+    [(_, known)] = remembered._latest(with_documented_classes(read))
     assert len(known.solutions) <= 1.25 * len(known.states)
 
 
@@ -116,8 +116,7 @@ def test_what_is_tried_for_a_misfit_does_not_displace_what_was_asked():
     """Relaxations look at the cluster too, more of them than questions are remembered: the question itself stays."""
     read, sketch = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs")
     assert len(make_plan(read, sketch, release=RELEASE).reasons.relaxations) > 4
-    hardware = read.hardware.get("_with_documented_classes", ((), read.hardware))[1]
-    [(_, known)] = hardware["_planner_remembered"]
+    [(_, known)] = remembered._latest(with_documented_classes(read))
     assert (known.question[0].requests, known.question[0].links) == (sketch.requests, sketch.links)
 
 

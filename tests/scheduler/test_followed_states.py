@@ -105,7 +105,7 @@ def test_what_is_remembered_stays_small():
     for number in range(40):
         node_states(some, NOW).groups([a_claim(request("gpu", "gpu", 1, f"true && {number} > 0"))])
     assert len(node_states(some, NOW)._groups) <= 4
-    kept = some.hardware["_kept_states", str(NOW)]
+    kept = kept_states._latest(some, NOW)[0]
     assert len(kept.states) <= 4
     assert len(kept.verdicts) <= 4
 
@@ -118,5 +118,5 @@ def test_states_of_devices_that_come_and_go_do_not_add_up(monkeypatch):
         share = holding(f"{GPUS}/{NAMES[0]}/gpu-2", share_id="s", consumed_capacity={"memory": f"{turn}Mi"})
         some = some.with_objects(claims=(share,))
         assert states(some) == set(NodeStates(some, NOW).groups([PAIR]))
-        numbers.append(len(some.hardware["_kept_states", str(NOW)].numbers))
+        numbers.append(len(kept_states._latest(some, NOW)[0].numbers))
     assert max(numbers) <= 2 * numbers[0] + 11

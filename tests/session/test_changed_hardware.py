@@ -20,7 +20,7 @@ from dra_lab.checks.cluster import check_cluster
 from dra_lab.checks.in_use import published_devices
 from dra_lab.checks.in_use_audit import audit_claims
 from dra_lab.errors import DraLabError
-from dra_lab.model.pools import gather_pools
+from dra_lab.index.pools import gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
 from dra_lab.planner import choose, make_plan, misfit, reasons, replicas

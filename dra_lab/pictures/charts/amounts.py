@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dra_lab.authoring.device_use import keeps_away
+from dra_lab.index.pools import Pool, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.fleet import FleetPlan, Stranded
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import Pool, gather_pools
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.topology.locality import kinds, skipped_devices
 

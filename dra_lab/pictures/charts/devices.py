@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from dra_lab.authoring.device_use import device_use
 from dra_lab.authoring.free_words import unread_words
+from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
-from dra_lab.model.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.pictures.captions import KIND_NAMES, clean, short_name, shorten, text_width
 from dra_lab.pictures.charts.states import BLOCKED, FREE, IN_USE, PLANNED, State
 from dra_lab.pictures.plain_table import plain_table

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity

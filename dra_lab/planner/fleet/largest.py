@@ -12,8 +12,9 @@ from typing import TypeVar
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
+from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, LargestJob, Workload
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity

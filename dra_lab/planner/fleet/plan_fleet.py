@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from dra_lab.checks.taint_rules import ignored_taint_rules
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workload
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease

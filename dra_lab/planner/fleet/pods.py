@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.expand import Expansion, expand
 from dra_lab.errors import InputError
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dra_lab.model.cluster import AllocatedDevices, Cluster
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Room, RoomOnNodes, Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget

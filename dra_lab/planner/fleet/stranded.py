@@ -11,10 +11,10 @@ from fractions import Fraction
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Stranded, StrandedKind, StrandedNodes, Workload
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch

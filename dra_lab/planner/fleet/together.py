@@ -11,8 +11,8 @@ from itertools import pairwise
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import UnsupportedFeature
+from dra_lab.index.pools import Pool
 from dra_lab.model.names import DeviceID
-from dra_lab.model.pools import Pool
 from dra_lab.model.sketch import Ask
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.counters import CounterBooks, counter_books

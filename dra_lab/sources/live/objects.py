@@ -150,7 +150,6 @@ class LiveObjects:
         with self._lock:
             changes: dict[str, Any] = {FIELDS[kind]: self._in_order(kind) for kind in self._dirty}
             self._dirty.clear()
-            _ = self._latest.allocated  # from which the next one is told by the claims that changed
             if self._moved:
                 self._latest = self._latest.with_objects(slices=changes.pop("slices"))
                 changes["overlays"] = self._overlays_now()

@@ -15,7 +15,7 @@ from small_nodes import a_slice
 from test_fleet_time_runs_out import partitions
 
 from dra_lab.checks.fleets import check_fleet
-from dra_lab.model.cluster import AllocatedDevices
+from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.device import Device
 from dra_lab.model.fleet import Workload
 from dra_lab.model.names import DeviceID

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.grouped import newest, pool_of
+from dra_lab.model.grouped import grouped, newest, pool_of
+from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID
-from dra_lab.model.nodes import Node, NodeSelector, ObjectMeta, node_matches
-from dra_lab.model.shelf import Change, Earlier
+from dra_lab.model.nodes import Node, ObjectMeta, node_matches
 from dra_lab.model.slices import CounterSet, ResourceSlice
-
-_SEEN = "_pools_by_node"
-_COUNTERS = "_counter_slices_by_pool"
-_TOLD = "_counter_pools_told_everywhere"
-_MOST_SELECTORS = 8
-"""Node selectors of changed slices that every node is held against; with more, all nodes count as seeing them."""
 
 _NOBODY = Node(metadata=ObjectMeta(name=""))
 _Key = tuple[str, str]
 """Driver and name of a pool."""
-
-_Same = Mapping[DeviceID, DeviceID]
-"""The names of devices that are kept already, each by itself."""
 
 
 class PoolDevice(Struct, frozen=True, gc=False):
@@ -73,100 +63,18 @@ def gather_pools(
     `counters_everywhere` every node sees every slice with shared counters, which ends with 1.37
     (docs/semantics.md 3.2.3). Remembered as long as the cluster's slices and nodes stay.
     """
-    gates = (partitionable_devices, counters_everywhere) if cluster.partitioned else ()
-    known = _known(cluster, gates)
-    found = known.now.get(node_name)
+    gates = (partitionable_devices, counters_everywhere) if cluster.partitioned else (True, True)
+    known = _pools_by_node(cluster, gates)
+    found = known.get(node_name)
     if found is None:
-        before = known.before.pop(node_name, ())
-        made = _gather(cluster, node_name, partitionable_devices, counters_everywhere, before)
-        found = known.now[node_name] = tuple(_as_before(pool, before) for pool in made)
+        found = known[node_name] = _gather(cluster, node_name, *gates)
     return found
 
 
-def ids_known(cluster: Cluster) -> Iterator[DeviceID]:
-    """Yield the identities of all devices of nodes that were asked about, some of them twice."""
-    known = [value for value in tuple(cluster.gathered.values()) if isinstance(value, _Seen)]
-    return (item.id for seen in known for pools in tuple(seen.now.values()) for pool in pools for item in pool.devices)
-
-
-def nodes_seeing(cluster: Cluster, change: Change) -> frozenset[str] | None:
-    """Return the nodes that may see other devices, pools or places since a change that ended in this cluster.
-
-    Those that came, went or were labelled anew; those of every slice of the pools that changed (a pool is complete or
-    not by all its slices, docs/semantics.md 3.2.6 to 3.2.9). None stands for all nodes: `allNodes`, or counters that
-    every node is told of.
-    """
-    return change.find("nodes", lambda: _seeing(cluster, change))
-
-
-def pools_changed(
-    cluster: Cluster, change: Change
-) -> Mapping[tuple[str, str], tuple[tuple[ResourceSlice, ...], tuple[ResourceSlice, ...]]]:
-    """Return the pools of which slices changed, by (driver, name), each with its slices before and now."""
-    came = {id(s) for s in change.come}
-    found = {}
-    for key in dict.fromkeys(map(pool_of, (*change.gone, *change.come))):
-        now = cluster.slices_by_pool.get(key, ())
-        stayed = (s for s in now if id(s) not in came)
-        found[key] = (*stayed, *(s for s in change.gone if pool_of(s) == key)), now
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """The pools that nodes see, by name of the node; `before` is what those saw that see a change, not asked since."""
-
-    now: dict[str, tuple[Pool, ...]] = field(default_factory=dict)
-    before: dict[str, tuple[Pool, ...]] = field(default_factory=dict)
-
-
-def _known(cluster: Cluster, gates: tuple[bool, ...]) -> _Seen:
-    """Return what is known of all nodes, in one piece: a node of which nobody asked for a while is known on too."""
-
-    def make(earlier: Earlier[_Seen] | None) -> _Seen:
-        seeing = None if earlier is None else nodes_seeing(cluster, earlier[1])
-        if earlier is None or seeing is None:
-            return _Seen()
-        known = earlier[0]
-        now = {name: pools for name, pools in tuple(known.now.items()) if name not in seeing}
-        stale = {**known.before, **{name: known.now.get(name) for name in seeing}}
-        return _Seen(now, {name: pools for name, pools in stale.items() if pools and name in cluster.node_by_name})
-
-    return cluster.gathered.find((_SEEN, *gates), make)
-
-
-def _as_before(pool: Pool, before: Sequence[Pool]) -> Pool:
-    """Return a pool as the object that it was, where nothing of it has changed: much is kept of each."""
-    for old in before:
-        if old is pool or (old == pool and all(map(operator.is_, _slices(old), _slices(pool)))):
-            return old
-    return pool
-
-
-def _slices(pool: Pool) -> Iterator[ResourceSlice]:
-    return (item.slice for item in pool.devices)
-
-
-def _seeing(cluster: Cluster, change: Change) -> frozenset[str] | None:
-    found = set(change.nodes)
-    selectors: list[NodeSelector] = []
-    for key, (before, now) in pools_changed(cluster, change).items():
-        if any(_is_told(key, [s for s in slices if s.spec.node_name], slices) for slices in (now, before)):
-            return None
-        for spec in (s.spec for s in (*now, *before)):
-            if spec.shared_counters is not None and not spec.node_name:
-                return None
-            for owner in (spec.devices or ()) if spec.per_device_node_selection else (spec,):
-                if owner.node_name:
-                    found.add(owner.node_name)
-                elif owner.node_selector is not None and owner.node_selector not in selectors:
-                    selectors.append(owner.node_selector)
-                elif owner.all_nodes:
-                    return None
-    if len(selectors) > _MOST_SELECTORS:
-        return None
-    found.update(node.name for node in cluster.node_by_name.values() if any(node_matches(s, node) for s in selectors))
-    return frozenset(found)
+@once_per_devices
+def _pools_by_node(_cluster: Cluster, _gates: tuple[bool, bool]) -> dict[str, tuple[Pool, ...]]:
+    """Return where the pools of each node are kept, by name of the node."""
+    return {}
 
 
 def _gather(
@@ -174,7 +82,6 @@ def _gather(
     node_name: str,
     partitionable_devices: bool,  # noqa: FBT001 - two gates, by position
     counters_everywhere: bool,  # noqa: FBT001
-    before: Sequence[Pool],
 ) -> tuple[Pool, ...]:
     node = cluster.node_named(node_name)
     relevant: dict[_Key, list[ResourceSlice]] = {}
@@ -193,9 +100,7 @@ def _gather(
         if kept and kept[0].spec.pool.generation < slice_.spec.pool.generation:
             kept.clear()
         kept.append(slice_)
-    # of 90,000 devices the names take megabytes: what is kept of a device has the same one on
-    same = {item.id: item.id for pool in before for item in pool.devices}
-    pools = [pool for key, slices in relevant.items() if (pool := _pool(cluster, key, slices, node, same)) is not None]
+    pools = [pool for key, slices in relevant.items() if (pool := _pool(cluster, key, slices, node)) is not None]
     return tuple(sorted(pools, key=lambda p: (_binds(p), p.driver.encode(), p.name.encode())))
 
 
@@ -211,29 +116,23 @@ def _counters_elsewhere(cluster: Cluster, node: Node, seen: Sequence[ResourceSli
     complete and valid pool of counters alone has no device to offer and changes nothing on a node that sees nothing
     else of the pool: with 5,000 such pools, all of them on every node would be 25 million.
     """
-    if not cluster.counter_slices:
+    by_pool = _counters_by_pool(cluster)
+    if not by_pool:
         return []
-    by_pool: dict[_Key, list[ResourceSlice]] | None = cluster.gathered.get(_COUNTERS)
-    if by_pool is None:
-        by_pool = {}
-        for slice_ in cluster.counter_slices:
-            by_pool.setdefault(pool_of(slice_), []).append(slice_)
-        cluster.gathered[_COUNTERS] = by_pool
-    told: frozenset[_Key] | None = cluster.gathered.get(_TOLD)
-    if told is None:
-        told = cluster.gathered[_TOLD] = _all_told(cluster, by_pool)
-    keys = dict.fromkeys((*map(pool_of, seen), *told))
+    keys = dict.fromkeys((*map(pool_of, seen), *_told_everywhere(cluster)))
     return [s for key in keys for s in by_pool.get(key, ()) if s.spec.node_name != node.name]
 
 
-def _all_told(cluster: Cluster, by_pool: Mapping[_Key, list[ResourceSlice]]) -> frozenset[_Key]:
-    before = cluster.gathered.earlier(_TOLD)
-    known: frozenset[_Key] = frozenset()
-    look: Iterable[_Key] = by_pool
-    if before is not None:
-        changed = {pool_of(s) for s in (*before[1].gone, *before[1].come)}
-        known, look = before[0] - changed, changed & by_pool.keys()
-    return known.union(key for key in look if _is_told(key, by_pool[key], cluster.slices_by_pool[key]))
+@once_per_devices
+def _counters_by_pool(cluster: Cluster) -> Mapping[_Key, tuple[ResourceSlice, ...]]:
+    return grouped(cluster.counter_slices, pool_of)
+
+
+@once_per_devices
+def _told_everywhere(cluster: Cluster) -> frozenset[_Key]:
+    """Return the pools with counters of which every node sees more than the counters."""
+    by_pool = _counters_by_pool(cluster)
+    return frozenset(key for key, counters in by_pool.items() if _is_told(key, counters, cluster.slices_by_pool[key]))
 
 
 def _is_told(key: _Key, counters: Sequence[ResourceSlice], everywhere: Sequence[ResourceSlice]) -> bool:
@@ -241,7 +140,7 @@ def _is_told(key: _Key, counters: Sequence[ResourceSlice], everywhere: Sequence[
     counters = [s for s in counters if s.spec.shared_counters is not None]
     if not counters:
         return False
-    pool = _build(everywhere, key, newest(counters), _NOBODY, {})
+    pool = _build(everywhere, key, newest(counters), _NOBODY)
     return pool is not None and (bool(pool.devices) or bool(pool.invalid) or not pool.complete)
 
 
@@ -266,21 +165,23 @@ def _device_on(device: Device, node: Node) -> bool:
     return bool(device.all_nodes)
 
 
-def _pool(cluster: Cluster, key: _Key, slices: list[ResourceSlice], node: Node, same: _Same) -> Pool | None:
+def _pool(cluster: Cluster, key: _Key, slices: list[ResourceSlice], node: Node) -> Pool | None:
     if any(s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices) for s in slices):
-        return _build(cluster.slices_by_pool[key], key, slices, node, same)
+        return _build(cluster.slices_by_pool[key], key, slices, node)
     # What several nodes see alike is one object for all of them: 5,000 nodes before 200 network-attached devices were a
-    # million. Kept on the instance, like a cached_property, by the identity of slices that live as long.
-    memo: dict[object, Pool | None] = cluster.gathered.setdefault("_shared_pools", {})
-    known = (key, *map(id, slices))
-    if known not in memo:
-        memo[known] = _build(cluster.slices_by_pool[key], key, slices, node, same)
-    return memo[known]
+    # million. Slices are told apart by identity, and live as long as the memo.
+    known, ids = _shared_pools(cluster), (key, *map(id, slices))
+    if ids not in known:
+        known[ids] = _build(cluster.slices_by_pool[key], key, slices, node)
+    return known[ids]
 
 
-def _build(
-    everywhere: Sequence[ResourceSlice], key: _Key, slices: list[ResourceSlice], node: Node, same: _Same
-) -> Pool | None:
+@once_per_devices
+def _shared_pools(_cluster: Cluster) -> dict[object, Pool | None]:
+    return {}
+
+
+def _build(everywhere: Sequence[ResourceSlice], key: _Key, slices: list[ResourceSlice], node: Node) -> Pool | None:
     driver, name = key
     wanted = slices[0].spec.pool
     published = list(slices)
@@ -297,7 +198,7 @@ def _build(
         return Pool(driver, name, wanted.generation, invalid=invalid)
     devices = tuple(
         PoolDevice(
-            same.get(id_ := DeviceID(driver, name, d.name), id_),
+            DeviceID(driver, name, d.name),
             d,
             s,
             not s.spec.per_device_node_selection or _device_on(d, node),

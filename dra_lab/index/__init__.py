@@ -1,0 +1,1 @@
+"""Data derived from a snapshot; `model.memo` says how long it is kept."""

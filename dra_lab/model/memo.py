@@ -1,0 +1,87 @@
+"""Where data derived from a cluster is kept, and the one rule for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+
+class Cache(dict[Hashable, Any]):
+    """Derived values by the function that made them and its arguments; it can be referenced weakly."""
+
+
+class Memo:
+    """The derived values of one Cluster.
+
+    One rule holds for all of them. A function that derives data from a cluster has one of four decorators. The
+    decorator names the fields that the function may read. The value is kept while these fields are the same objects:
+
+    - `once_per_devices`: slices, names and labels of the nodes, overlays;
+    - `once_per_hardware`: the same, DeviceClasses and DeviceTaintRules;
+    - `once_per_claims`: claims alone;
+    - `once_per_snapshot`: every field.
+
+    `Cluster.with_objects` hands the caches to the next snapshot if their fields stay. A value is never adapted to other
+    fields: it is derived again. A value may be a container that the same module fills later, under the same rule.
+    No value may refer to a Cluster that has the same cache: such a cycle stays until a garbage collection.
+    A memo is not pickled and not copied with its cluster.
+    """
+
+    __slots__ = ("claims", "devices", "hardware", "snapshot")
+
+    def __init__(self) -> None:
+        """Begin without any value."""
+        self.devices, self.hardware, self.claims, self.snapshot = Cache(), Cache(), Cache(), Cache()
+
+
+class HasMemo(Protocol):
+    """A Cluster, for the type checker."""
+
+    @property
+    def memo(self) -> Memo:
+        """Return the derived values."""
+
+
+C = TypeVar("C", bound=HasMemo)
+P = ParamSpec("P")
+T = TypeVar("T")
+_Derive = Callable[Concatenate[C, P], T]
+_MISSING = object()
+
+
+def once_per_devices(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
+    """Keep what a function derives from slices, names and labels of nodes, and overlays."""
+    return _once(derive, lambda memo: memo.devices)
+
+
+def once_per_hardware(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
+    """Keep what a function derives from slices, names and labels of nodes, overlays, classes and taint rules."""
+    return _once(derive, lambda memo: memo.hardware)
+
+
+def once_per_claims(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
+    """Keep what a function derives from claims alone."""
+    return _once(derive, lambda memo: memo.claims)
+
+
+def once_per_snapshot(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
+    """Keep what a function derives from any field of a cluster."""
+    return _once(derive, lambda memo: memo.snapshot)
+
+
+def _once(derive: _Derive[C, P, T], cache_of: Callable[[Memo], Cache]) -> _Derive[C, P, T]:
+    @wraps(derive)
+    def known(cluster: C, /, *key: P.args, **named: P.kwargs) -> T:
+        # Arguments by name would make a second key of the same question.
+        assert not named
+        cache = cache_of(cluster.memo)
+        whole = (derive, *key)
+        found = cache.get(whole, _MISSING)
+        if found is _MISSING:
+            # Of two threads that ask at once, both get the same value.
+            found = cache.setdefault(whole, derive(cluster, *key, **named))
+        value: T = found
+        return value
+
+    return known
