@@ -200,35 +200,3 @@ class OnIsland:
         self.least = np.where(more, np.maximum(self.least, least), self.least)
         self.most = np.where(less, np.minimum(self.most, most), self.most)
         return True
-
-
-def holds_one(fleet: Fleet, sites: Sequence[Site], solver: str, budget: Budget) -> tuple[str, bool]:
-    """Return a node that holds a pod of the fleet's one workload, "" where none was found; and whether that is proven.
-
-    The first by name of those on which a way fits that is listed, else the first that the solver finds.
-    """
-    hardware, others = hardware_of(fleet, sites, budget)
-    fits = [
-        min(site.members)
-        for found in hardware
-        if found.listed
-        for site, way in zip(found.sites, found.stock.first(found.stock.left, 0).tolist(), strict=True)
-        if way >= 0
-    ]
-    if fits:
-        return min(fits), True
-    proven = True
-    unlisted = [_OnHardware(found, 1) for found in hardware if not found.listed]
-    for found in unlisted:
-        for _ in found.states(fleet, solver, budget):
-            if found.least.any():
-                return found.hardware.sites[int(found.least.argmax())].members[0], True
-        proven = proven and not found.most.any()
-    for site in sorted(others, key=lambda site: site.members[0]):
-        known = counted(fleet, site, 1, budget)
-        if known.most and not budget.reached:
-            decide(fleet, known, solver, budget)
-        if known.least:
-            return site.members[0], True
-        proven = proven and not known.most
-    return "", proven

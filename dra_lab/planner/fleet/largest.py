@@ -23,8 +23,7 @@ from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import look_at
-from dra_lab.planner.fleet.room import room_of_claim
-from dra_lab.planner.fleet.sites import each_alone, sites_of
+from dra_lab.planner.fleet.room import holds_one, room_of_claim
 from dra_lab.planner.progress import Progress
 from dra_lab.planner.waiting import awaited
 
@@ -112,12 +111,8 @@ class _Search:
 
     def _node_for(self, claim: ClaimSketch) -> tuple[str, bool]:
         """Return a node that holds one pod with a claim, "" where none was found; and whether that is proven."""
-        from dra_lab.planner.fleet.fullest import holds_one
-
         fleet = look_at(self.cluster, [Workload(claim.name, (claim,), 1)], self.release, self.budget, self.held)
-        # One pod stands on one node: what others may take does not matter.
-        node, decided = holds_one(fleet, tuple(each_alone(fleet, sites_of(fleet))), self.solver, self.budget)
-        return node, bool(node) or (decided and fleet.scan.complete)
+        return holds_one(fleet, self.budget, self.solver)
 
 
 def multiple(claim: ClaimSketch, times: int, scale: Sequence[str] = ()) -> ClaimSketch:

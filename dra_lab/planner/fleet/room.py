@@ -16,18 +16,18 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import Fleet, look_at
-from dra_lab.planner.fleet.sites import sites_of
+from dra_lab.planner.fleet.sites import each_alone, sites_of
 from dra_lab.planner.progress import Progress
 from dra_lab.planner.waiting import awaited
 
 if TYPE_CHECKING:
-    from dra_lab.planner.fleet.fullest_site import Known
+    from dra_lab.planner.fleet.filled import Known
     from dra_lab.planner.fleet.tree_table import TreeTable
 
 _GOALS = ("roots",)
 """What pods are placed by where only their number is asked."""
 
-_TELL_EVERY = 500
+_TELL_EVERY = 25
 
 MOST = MOST_COUNTED
 """More pods than this are not told apart on one node."""
@@ -67,31 +67,77 @@ def room_of_claim(
     solver: str,
 ) -> Room:
     """Return how many more pods of a workload fit beside what is held."""
+    fleet = look_at(cluster, [replace(workload, replicas=MOST)], release, budget, held)
+    return room_of_fleet(fleet, budget, solver)
+
+
+def room_of_fleet(fleet: Fleet, budget: Budget, solver: str) -> Room:
+    """Return how many pods of a fleet's one workload fit, with no more on a node than its replicas."""
     # The solver takes half a second to import; only who asks waits for it.
-    from dra_lab.planner.fleet.fullest import fullest
-    from dra_lab.planner.fleet.fullest_together import fullest_together
+    from dra_lab.planner.fleet.filled import known_sites
     from dra_lab.planner.fleet.islands import with_islands
+    from dra_lab.planner.fleet.most import most_pods, most_together
     from dra_lab.planner.fleet.tree_table import tree_tables
 
-    fleet = look_at(cluster, [replace(workload, replicas=MOST)], release, budget, held)
     trees = tree_tables(fleet, _GOALS, solver, budget)
     if trees is not None:
         return _room_on_trees(fleet, trees, budget)
-    sites = sites_of(fleet)
+    sites, most = sites_of(fleet), fleet.demand[0]
     shared = [site for site in sites if site.nodes]
+    alone = with_islands(fleet, [site for site in sites if not site.nodes], budget)
+    found = known_sites(fleet, alone, most, budget)
+    for number, known in enumerate(sorted(found, key=lambda known: (-known.gap, known.site.members[0]))):
+        if not known.gap or budget.reached:
+            break
+        if number % _TELL_EVERY == 0:
+            _tell(found, budget)
+        known.learn(*most_pods(known.site, most, solver, budget))
+    classes = _on_nodes(found, most)
+    joint = [RoomOnNodes(site.all_nodes, *most_together(fleet, site, most, solver, budget)) for site in shared]
     together = tuple(site.all_nodes for site in shared)
-    alone = [site for site in sites if not site.nodes]
-    plain = [site for site in alone if site.state is not None]
-    islands = with_islands(fleet, [site for site in alone if site.state is None], budget)
-    classes = _on_nodes(fullest(fleet, [*plain, *islands], solver, budget))
-    joint = [RoomOnNodes(site.all_nodes, *fullest_together(fleet, site, solver, budget)) for site in shared]
     seen = {node for nodes in together for node in nodes}
     if unseen := tuple(node for node in fleet.scan.unseen if node not in seen):
-        classes.append(RoomOnNodes(unseen, 0, MOST))
-    count = sum(c.each * len(c.nodes) for c in classes) + sum(c.each for c in joint)
-    bound = sum(c.bound * len(c.nodes) for c in classes) + sum(c.bound for c in joint)
-    ordered = tuple(sorted((*classes, *joint), key=lambda c: (-c.each, c.nodes)))
-    return Room(workload.name, count, bound, ordered, together)
+        classes.append(RoomOnNodes(unseen, 0, most))
+    return _room(fleet, [*classes, *joint], together)
+
+
+def holds_one(fleet: Fleet, budget: Budget, solver: str) -> tuple[str, bool]:
+    """Return a node that holds a pod of a fleet's one workload, "" if none was found; and whether that is proven.
+
+    What several nodes see is counted on each of them, because one pod stands on one node.
+    """
+    from dra_lab.planner.fleet.filled import Known, known_sites
+    from dra_lab.planner.fleet.most import most_pods
+    from dra_lab.planner.fleet.tree_table import tree_tables
+
+    trees = tree_tables(fleet, _GOALS, solver, budget)
+    if trees is not None:
+        found = [Known(table.site, *table.count(budget)) for table in trees]
+    else:
+        found = known_sites(fleet, tuple(each_alone(fleet, sites_of(fleet))), 1, budget)
+    fits = [min(known.site.members) for known in found if known.least]
+    for known in found:
+        if fits or budget.reached:
+            break
+        if known.gap:
+            known.learn(*most_pods(known.site, 1, solver, budget))
+            fits = [min(known.site.members)] if known.least else []
+    return min(fits, default=""), bool(fits) or (fleet.scan.complete and not any(known.most for known in found))
+
+
+def _tell(found: Sequence[Known], budget: Budget) -> None:
+    """Report how many pods fit on all nodes."""
+    least, most = (sum(getattr(k, end) * k.site.count for k in found) for end in ("least", "most"))
+    budget.tell("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
+
+
+def _room(fleet: Fleet, classes: Sequence[RoomOnNodes], together: tuple[tuple[str, ...], ...]) -> Room:
+    """Return what classes hold in all, those that hold most first."""
+    times = [1 if c.nodes in together else len(c.nodes) for c in classes]
+    count = sum(c.each * n for c, n in zip(classes, times, strict=True))
+    bound = sum(c.bound * n for c, n in zip(classes, times, strict=True))
+    ordered = tuple(sorted(classes, key=lambda c: (-c.each, c.nodes)))
+    return Room(fleet.pods[0].workload.name, count, bound, ordered, together)
 
 
 def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], budget: Budget) -> Room:
@@ -111,12 +157,11 @@ def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], budget: Budget) -> 
     seen = {node for nodes in alike.values() for node in nodes}
     classes = [RoomOnNodes(tuple(sorted(nodes)), least, most) for (least, most), nodes in alike.items()]
     if unseen := tuple(node for node in fleet.scan.rules.nodes if node not in seen):
-        classes.append(RoomOnNodes(unseen, 0, MOST))
-    count, bound = sum(c.each * len(c.nodes) for c in classes), sum(c.bound * len(c.nodes) for c in classes)
-    return Room(fleet.pods[0].workload.name, count, bound, tuple(sorted(classes, key=lambda c: (-c.each, c.nodes))), ())
+        classes.append(RoomOnNodes(unseen, 0, fleet.demand[0]))
+    return _room(fleet, classes, ())
 
 
-def _on_nodes(found: Sequence[Known]) -> list[RoomOnNodes]:
+def _on_nodes(found: Sequence[Known], most: int) -> list[RoomOnNodes]:
     """Return what nodes hold, those with equal numbers of equal sites together; islands are summed up."""
     classes = [RoomOnNodes(known.site.members, known.least, known.most) for known in found if not known.site.homes]
     sums: dict[str, list[int]] = {}
@@ -125,6 +170,6 @@ def _on_nodes(found: Sequence[Known]) -> list[RoomOnNodes]:
             mine = sums.setdefault(node, [0, 0])
             mine[0], mine[1] = mine[0] + known.least, mine[1] + known.most
     alike: dict[tuple[int, int], list[str]] = {}
-    for node, (least, most) in sorted(sums.items()):
-        alike.setdefault((min(MOST, least), min(MOST, most)), []).append(node)
-    return classes + [RoomOnNodes(tuple(nodes), least, most) for (least, most), nodes in alike.items()]
+    for node, (least, bound) in sorted(sums.items()):
+        alike.setdefault((min(most, least), min(most, bound)), []).append(node)
+    return classes + [RoomOnNodes(tuple(nodes), least, bound) for (least, bound), nodes in alike.items()]

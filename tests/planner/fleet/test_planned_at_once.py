@@ -31,7 +31,7 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import CounterSet
-from dra_lab.planner.fleet import at_once, coupled_tables, fullest_together, how_many_more, plan_fleet, search
+from dra_lab.planner.fleet import at_once, coupled_tables, how_many_more, most, plan_fleet, search
 from dra_lab.planner.fleet.partition_kinds import most_fed
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_AT_ONCE", "40"))
@@ -59,7 +59,7 @@ def crowds(request, monkeypatch):
     monkeypatch.setattr(coupled_tables, "crowd_of", crowd_of)
     monkeypatch.setattr(search, "apart", lambda fleet, sites, limits, **_: list(sites))
     if request.param == "copies":
-        for room in (at_once, fullest_together):
+        for room in (at_once, most):
             monkeypatch.setattr(room, "ways_crowd", lambda *_: None)
     return made
 

@@ -1,0 +1,121 @@
+"""The most that pods take of one place, by one integer model for it: pods, or devices of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.engine import minimise
+from dra_lab.planner.fleet.at_once import SHARE, seen_together
+from dra_lab.planner.fleet.crowd_copies import CopiesCrowd, copies_crowd
+from dra_lab.planner.fleet.crowd_ways import ways_crowd
+from dra_lab.planner.fleet.crowds import Crowd, CrowdModel, CrowdTaken
+from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
+from dra_lab.planner.fleet.together import deal
+from dra_lab.planner.modelling import pulp
+from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.states.coarse import coarse
+from dra_lab.planner.variables import Expression, total
+
+Bounds = tuple[int, int]
+"""At least, at most."""
+
+_COPIES = (16, 200)
+"""Pods on a node in one model, where their ways cannot be listed."""
+
+
+def most_pods(site: Site, most: int, solver: str, budget: Budget) -> Bounds:
+    """Return how many pods of a fleet's one workload stand on a site, with no more than `most` on a node."""
+    place = _alone(site)
+    ways = ways_crowd(place, (), budget)
+    if ways is not None:
+        return _pods(ways, most, solver, budget)
+    least, nodes = 0, len(place.nodes[0])
+    for copies in sorted({min(most, number) for number in _COPIES}):
+        crowd = copies_crowd(place, (copies,), (), budget)
+        if crowd is None:
+            break
+        known = _copies(crowd, copies, most, solver, budget)
+        least = max(least, known[0])
+        if known[1] is not None:
+            return least, known[1]
+    return least, most * nodes
+
+
+def _copies(crowd: CopiesCrowd, copies: int, most: int, solver: str, budget: Budget) -> tuple[int, int | None]:
+    """Return how many pods stand on nodes if up to `copies` are modelled on each; None if more could be a bound.
+
+    A node with a pod that takes nothing away holds `most`, and keeps nothing from the others.
+    """
+    lp = pulp.LpProblem("pods", pulp.LpMinimize)
+    model = crowd.model(lp, 0, (copies,))
+    least, bound = _solved(model, lp, {v: 1 for _, v in model.placed}, copies * len(crowd.nodes), solver, budget)
+    taken = model.read() if least else CrowdTaken(counts=crowd.site.zero)
+    owners = [part for part, count in enumerate(taken.counts) for _ in range(count)]
+    takers = {row[0] for row in taken.takes if _is_taken(crowd.site.problem, row[1], row[2])}
+    endless = {part for pod, part in enumerate(owners) if pod not in takers and crowd.counts[part] == copies}
+    least = sum(most if part in endless else count for part, count in enumerate(taken.counts))
+    rest = bound - copies * len(endless)
+    whole = copies == most or max(crowd.counts) < copies or rest < copies
+    return least, most * len(endless) + rest if whole else None
+
+
+def _is_taken(problem: AllocationProblem, ask: int, group: int) -> bool:
+    """Say whether an ask keeps something of a device: admin access does not, nor does a share without an amount."""
+    found = problem.groups[group]
+    amounts = dict(dict(found.uses).get(ask, ()))
+    return not (problem.asks[ask].admin_access or (found.shareable and not any(amounts.values())))
+
+
+def most_together(fleet: Fleet, site: Site, most: int, solver: str, budget: Budget) -> Bounds:
+    """Return how many pods of a fleet's one workload nodes that share devices hold, at most `most` on each.
+
+    One model says it for all of them. Where that is too large, or time ends, each node with the devices that are dealt
+    to it holds what is found, and each as if nobody else took any bounds it.
+    """
+    seen = seen_together(fleet, site, budget.part(SHARE))
+    known = (0, most * len(site.all_nodes)) if seen is None else most_pods(seen, most, solver, budget.part(SHARE))
+    if known[0] == known[1]:
+        return known
+    dealt = deal(fleet, site.all_nodes)
+    least = bound = 0
+    for node in site.all_nodes:
+        if not budget.reached:
+            least += most_pods(dealt_site(fleet, node, dealt), most, solver, budget)[0]
+        bound += most if budget.reached else most_pods(whole_site(fleet, node), most, solver, budget)[1]
+    return max(known[0], least), min(known[1], bound)
+
+
+def _pods(crowd: Crowd, most: int, solver: str, budget: Budget) -> Bounds:
+    lp = pulp.LpProblem("pods", pulp.LpMinimize)
+    model = crowd.model(lp, 0, (most,))
+    placed: dict[str, list[Expression]] = {}
+    for part, variable in model.placed:
+        placed.setdefault(part.node, []).append(variable)
+    for number, mine in enumerate(placed.values()):
+        lp.addConstraint(total(mine) <= most, f"most_{number}")
+    every = {variable: 1 for mine in placed.values() for variable in mine}
+    return _solved(model, lp, every, most * len(crowd.nodes), solver, budget)
+
+
+def _solved(
+    model: CrowdModel, lp: Expression, worth: Mapping[Expression, int], most: int, solver: str, budget: Budget
+) -> Bounds:
+    """Return the most that variables are worth together, and what they do not exceed; that is `most` at a limit."""
+    if not worth:
+        return 0, 0
+    while True:
+        outcome = minimise(lp, {variable: -amount for variable, amount in worth.items()}, solver, budget)
+        if outcome.value is None or not model.cut():
+            break
+    return -(outcome.value or 0), most if outcome.bound is None else min(most, -outcome.bound)
+
+
+def _alone(site: Site) -> Site:
+    """Return a site as one place, devices that no must-link tells apart together."""
+    if site.nodes:
+        return site
+    problem = coarse(site.problem)[0]
+    return replace(site, nodes=((site.parts[0].node,),), make=lambda: problem)
