@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -46,12 +46,6 @@ class Room:
             unit = lcm(*(weight.denominator for weight in weights))
             found.append((tuple(int(weight * unit) for weight in weights), floor(limit * unit)))
         return tuple(dict.fromkeys(found))
-
-    def within(self, rows: Iterable[tuple[Counts, int]]) -> Room:
-        """Return the bounds together with others: weights in whole numbers and what the weighted sum stays within."""
-        more = [(tuple(map(Fraction, weights)), Fraction(limit)) for weights, limit in rows]
-        caps = [min([cap, *(limit // w[at] for w, limit in more if w[at] > 0)]) for at, cap in enumerate(self.caps)]
-        return Room(tuple(map(int, caps)), (*self.rows, *more))
 
     def vectors(self, most: int) -> list[Counts] | None:
         """Return all numbers that may be held, each after those that it contains; None when more than `most`."""

@@ -12,7 +12,6 @@ from dra_lab.planner.fleet.exhaust import exhaust
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
 from dra_lab.planner.fleet.site_stock import stock_of
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.fleet.units import Known, WholeRow, unit_rows
 from dra_lab.planner.states.stock import Stock
 
 MOST_VECTORS = 2_000
@@ -101,7 +100,7 @@ class Table:
         return self.room.caps
 
     @property
-    def rows(self) -> tuple[WholeRow, ...]:
+    def rows(self) -> tuple[tuple[Counts, int], ...]:
         """Return rows that numbers of replicas keep, by what counting says."""
         caps = ((_one(self.room.caps, at), cap) for at, cap in enumerate(self.room.caps))
         return (*caps, *self.room.whole)
@@ -195,16 +194,13 @@ def tables_of(
     sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ...], solver: str, budget: Budget
 ) -> list[Table]:
     """Return a table for every site with what counting says, until a limit; `order` names the goals of devices."""
-    tables, known = [], Known()
+    tables = []
     for site in sites:
         if budget.reached:
             break
         room = room_of(site, demand)
         vectors = room.vectors(MOST_VECTORS)
         stock = stock_of(site, order) if site.homes or vectors is None or len(vectors) > LISTED else None
-        if stock is not None and (vectors is None or not site.homes):
-            room = room.within(unit_rows(site, known))
-            vectors = room.vectors(MOST_VECTORS)
         table = Table(site, room, order, solver, vectors, stock)
         table.learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
         tables.append(table)
