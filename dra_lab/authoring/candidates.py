@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from dra_lab.authoring.catalogue import Shape, catalogue, kind_of, lookup_of
+from dra_lab.authoring.catalogue import Catalogue, Shape, catalogue, count_kinds, kind_of, lookup_of
 from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.device_use import is_free, is_tainted
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR, Matching
 from dra_lab.checks.counters_left import without_counters
 from dra_lab.drivers import KINDS
 from dra_lab.errors import CelError
+from dra_lab.index.kind_matching import stages_of_kinds
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
@@ -60,12 +61,12 @@ class Candidates:
         """Return the identities of `devices`."""
         return frozenset(item.id for item in self.devices)
 
-    def only(self, shape_of: Mapping[DeviceID, Shape], wanted: Callable[[Shape], bool]) -> Candidates:
+    def only(self, known: Catalogue, wanted: Callable[[Shape], bool]) -> Candidates:
         """Return these devices as far as their shapes are `wanted`."""
         shapes = {shape: count for shape, count in self.shapes.items() if wanted(shape)}
         if len(shapes) == len(self.shapes):
             return self
-        return Candidates(tuple(item for item in self.devices if shape_of[item.id] in shapes), shapes=shapes)
+        return Candidates(tuple(item for item in self.devices if known.shape(item) in shapes), shapes=shapes)
 
     @property
     def attributes(self) -> frozenset[str]:
@@ -108,13 +109,12 @@ def joined(cluster: Cluster, parts: list[Candidates]) -> Candidates:
         return parts[0]
     devices = tuple({item.id: item for part in parts for item in part.devices}.values())
     in_class = tuple({item.id: item for part in parts for item in part.in_class}.values())
-    return Candidates(devices, in_class, shapes=_count_shapes(cluster, devices))
+    return Candidates(devices, in_class, shapes=catalogue(cluster).count(count_kinds(devices)))
 
 
 def common_kind(cluster: Cluster, items: Iterable[PoolDevice]) -> str:
     """Return the kind of most devices ("other" for none); of equally many the first of KINDS."""
-    shapes = catalogue(cluster).shapes
-    return kind_of_most(Counter(shapes[item.id] for item in items))
+    return kind_of_most(catalogue(cluster).count(count_kinds(items)))
 
 
 def kind_of_most(shapes: Mapping[Shape, int]) -> str:
@@ -139,7 +139,7 @@ def count_tainted(cluster: Cluster, found: Candidates, release: KubernetesReleas
 def free_by_kind(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, tuple[int, int]]:
     """Return how many devices of each kind there are, and how many of them are free (`is_free`)."""
     known = catalogue(cluster)
-    taken = Counter(known.shapes[id_].kind for id_ in _taken(cluster, release, ""))
+    taken = Counter(known.shape(known.by_id[id_]).kind for id_ in _taken(cluster, release, ""))
     total: Counter[str] = Counter()
     for shape, count in known.counts.items():
         total[shape.kind] += count
@@ -195,19 +195,30 @@ def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates
     if ask.device_class_name not in cluster.class_by_name:
         names = ", ".join(sorted(cluster.class_by_name)) or "none"
         return Candidates(error=f"there is no DeviceClass {ask.device_class_name!r}; classes: {names}")
+    known, matching = catalogue(cluster), Matching(cluster, release)
+    try:
+        stage_of = stages_of_kinds(matching, ask, known.kinds)
+    except CelError as error:
+        return Candidates(error=error.message)
+    if len(stage_of) < len(known.kinds):
+        return _match_each(known, matching, ask, stage_of)
+    matched = {kind: count for kind, count in known.kinds.items() if stage_of[kind.number] == MATCH}
+    in_class = known.of_kinds({number for number, stage in stage_of.items() if stage in _IN_CLASS})
+    numbers = {kind.number for kind in matched}
+    devices = tuple([item for item in in_class if item.kind.number in numbers])
+    return Candidates(devices, in_class, shapes=known.count(matched))
+
+
+def _match_each(known: Catalogue, matching: Matching, ask: Ask, stage_of: Mapping[int, str]) -> Candidates:
+    """Return what an ask means where more than the kind of a device decides."""
     matched: list[PoolDevice] = []
     in_class: list[PoolDevice] = []
     failed: dict[DeviceID, str] = {}
     try:
-        matching = Matching(cluster, release)
-        by_driver = catalogue(cluster).by_driver
-        alike = {driver: matching.alike(ask, driver) for driver in by_driver}
-        able = [driver for driver, stage in alike.items() if stage != "class"]
-        for item in by_driver[able[0]] if len(able) == 1 else catalogue(cluster).devices:
-            driver = item.id.driver
-            stage = alike[driver]
-            if not stage:
-                match = matching.match(ask, driver, item.device)
+        for item in known.devices:
+            stage = stage_of.get(item.kind.number)
+            if stage is None:
+                match = matching.match(ask, item.id.driver, item.device)
                 stage = match.stage
                 if stage == ERROR:
                     failed[item.id] = match.error
@@ -217,9 +228,4 @@ def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates
                 matched.append(item)
     except CelError as error:
         return Candidates(in_class=tuple(in_class), error=error.message)
-    return Candidates(tuple(matched), tuple(in_class), failed, shapes=_count_shapes(cluster, matched))
-
-
-def _count_shapes(cluster: Cluster, items: Iterable[PoolDevice]) -> Mapping[Shape, int]:
-    shapes = catalogue(cluster).shapes
-    return Counter(shapes[item.id] for item in items)
+    return Candidates(tuple(matched), tuple(in_class), failed, shapes=known.count(count_kinds(matched)))

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from dra_lab.drivers import Lookup, attributes_of_labels, device_kind, profile
+from dra_lab.index.device_kinds import RDMA, DeviceKind, device_kinds, type_of
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device, DeviceAttribute
 from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID, full_name
-
-RDMA = full_name("rdma", "dra.net")
-"""The attribute that says of a NIC whether it can do RDMA; devices that differ in it have different shapes."""
-
-_TEXT, _VERSION, _BOOL = ("string", True), ("version", True), ("bool", False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +34,26 @@ class Shape:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The devices of a cluster: by node name and then in kube-scheduler's order, each once; and their shapes by id."""
+    """The devices of a cluster: by node name and then in kube-scheduler's order, each once."""
 
     devices: tuple[PoolDevice, ...]
-    shapes: Mapping[DeviceID, Shape]
+    _shapes: Mapping[int, Shape]
+
+    def shape(self, item: PoolDevice) -> Shape:
+        """Return the shape of a device."""
+        return self._shapes[item.kind.number]
+
+    @cached_property
+    def kinds(self) -> Mapping[DeviceKind, int]:
+        """Return how many devices there are of each kind."""
+        return count_kinds(self.devices)
+
+    def count(self, kinds: Mapping[DeviceKind, int]) -> Mapping[Shape, int]:
+        """Return how many devices of some kinds there are of each shape."""
+        found: Counter[Shape] = Counter()
+        for kind, count in kinds.items():
+            found[self._shapes[kind.number]] += count
+        return found
 
     @cached_property
     def by_id(self) -> Mapping[DeviceID, PoolDevice]:
@@ -51,7 +63,13 @@ class Catalogue:
     @cached_property
     def counts(self) -> Mapping[Shape, int]:
         """Return how many devices there are of each shape."""
-        return Counter(self.shapes.values())
+        return self.count(self.kinds)
+
+    def of_kinds(self, numbers: Collection[int]) -> tuple[PoolDevice, ...]:
+        """Return the devices of some kinds."""
+        drivers = {kind.driver for kind in self.kinds if kind.number in numbers}
+        items = self.by_driver[drivers.pop()] if len(drivers) == 1 else self.devices
+        return tuple([item for item in items if item.kind.number in numbers])
 
     @cached_property
     def by_driver(self) -> Mapping[str, tuple[PoolDevice, ...]]:
@@ -70,16 +88,34 @@ class Catalogue:
 @once_per_devices
 def catalogue(cluster: Cluster) -> Catalogue:
     """Return the catalogue of a cluster."""
-    seen: dict[DeviceID, PoolDevice] = {}
-    shared: set[int] = set()
-    for node_name in cluster.node_names:
-        # a pool that several nodes see alike is one object, which the cluster keeps
-        pools = tuple(pool for pool in gather_pools(cluster, node_name) if id(pool) not in shared)
-        shared.update(map(id, pools))
-        for item in devices_on(pools):
-            seen.setdefault(item.id, item)
-    look = ShapeOf()
-    return Catalogue(tuple(seen.values()), {device_id: look(item) for device_id, item in seen.items()})
+    # A pool that several nodes see alike is one object, which the cluster keeps.
+    pools = tuple({id(pool): pool for name in cluster.node_names for pool in gather_pools(cluster, name)}.values())
+    devices = tuple(devices_on(pools))
+    if len({(pool.driver, pool.name) for pool in pools}) < len(pools):
+        first: dict[DeviceID, PoolDevice] = {}
+        for item in devices:
+            first.setdefault(item.id, item)
+        devices = tuple(first.values())
+    shapes: dict[Hashable, Shape] = {}
+    kinds = tuple(device_kinds(cluster).all)
+    return Catalogue(devices, {kind.number: shapes.setdefault(*_shape(kind)) for kind in kinds})
+
+
+def count_kinds(items: Iterable[PoolDevice]) -> Mapping[DeviceKind, int]:
+    """Return how many devices there are of each kind."""
+    kinds: dict[int, DeviceKind] = {}
+    found = Counter([kinds.setdefault((kind := item.kind).number, kind).number for item in items])
+    return {kinds[number]: count for number, count in found.items()}
+
+
+def _shape(kind: DeviceKind) -> tuple[Hashable, Shape]:
+    """Return what tells a shape apart, and the shape."""
+    driver, device = kind.driver, kind.example
+    types = _types(driver, device.attributes)
+    values = tuple(map(device.attributes.get, _looked_at(driver)))
+    key = (driver, *types.items(), tuple(device.capacity.items()), bool(device.allow_multiple_allocations), values)
+    lookup = lookup_of(driver, device)
+    return key, Shape(driver, types, device_kind(driver, lookup), device)
 
 
 def lookup_of(driver: str, device: Device) -> Lookup:
@@ -97,30 +133,7 @@ def kind_of(item: PoolDevice) -> str:
     return device_kind(item.driver, lookup_of(item.driver, item.device))
 
 
-class ShapeOf:
-    """Tells the shapes of devices, the same object for equal ones."""
-
-    def __init__(self) -> None:
-        """Know none yet."""
-        self.known: dict[tuple[object, ...], Shape] = {}
-        self._keys: dict[str, tuple[str, ...]] = {}
-
-    def __call__(self, item: PoolDevice) -> Shape:
-        """Return the shape of a device."""
-        driver, device = item.id.driver, item.device
-        published = device.attributes
-        keys = self._keys.get(driver)
-        if keys is None:
-            keys = self._keys[driver] = _looked_at(driver)
-        types = [_TEXT if (text := a.string) and not text.isspace() else _type_of(a) for a in published.values()]
-        capacity, shareable = tuple(device.capacity.items()), bool(device.allow_multiple_allocations)
-        key = (driver, capacity, shareable, *published, *types, *map(published.get, keys))
-        found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = Shape(driver, _types(driver, published), kind_of(item), device)
-        return found
-
-
+@cache
 def _looked_at(driver: str) -> tuple[str, ...]:
     """Return the keys of the attributes by which devices of a driver are told apart here, the bare ones too."""
     known = profile(driver)
@@ -130,19 +143,7 @@ def _looked_at(driver: str) -> tuple[str, ...]:
 
 
 def _types(driver: str, published: Mapping[str, DeviceAttribute]) -> Mapping[str, tuple[str, bool]]:
-    named = {full_name(name, driver): _type_of(attribute) for name, attribute in published.items()}
+    named = {full_name(name, driver): type_of(attribute) for name, attribute in published.items()}
     # of `numaNode` and `driver/numaNode` the full key wins (docs/semantics.md 3.9.3)
-    named.update({name: _type_of(attribute) for name, attribute in published.items() if "/" in name})
+    named.update({name: type_of(attribute) for name, attribute in published.items() if "/" in name})
     return dict(sorted(named.items()))
-
-
-def _type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
-    if attribute.string is not None:
-        return _TEXT if attribute.string.strip() else ("string", False)
-    if attribute.version is not None:
-        return _VERSION
-    if attribute.bool_ is not None:
-        return _BOOL
-    if attribute.int_ is not None:
-        return "int", attribute.int_ >= 0
-    return attribute.kind, attribute.kind != "bool"

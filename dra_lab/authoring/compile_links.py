@@ -93,7 +93,8 @@ def order_findings(
     for item in written:
         tied = [split_request(end)[0] for end in item.link.requests]
         before = order[: min(map(order.index, tied))] if item.soft else []
-        meant = {e: reference_candidates(cluster, sketch, e, release).ids for e in (*before, *item.link.requests)}
+        ends = (*before, *item.link.requests) if before else ()
+        meant = {e: reference_candidates(cluster, sketch, e, release).ids for e in ends}
         earlier = [n for n in before if any(not meant[n].isdisjoint(meant[end]) for end in item.link.requests)]
         if earlier:
             message = f"kube-scheduler fixes {listed(earlier)} first and may take the devices that keep this preference"

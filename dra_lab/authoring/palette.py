@@ -133,7 +133,7 @@ def _offer_entry(cluster: Cluster, release: KubernetesRelease, known: DriverProf
     found = candidates(cluster, ask_for(name, offer.selectors), release)
     if offer.shareable is not None:
         # whole devices and shares have one class; the stepper of an entry only makes sense for its own sort
-        found = found.only(catalogue(cluster).shapes, lambda shape: _applies(offer, shape))
+        found = found.only(catalogue(cluster), lambda shape: _applies(offer, shape))
     in_cluster = not is_documented_only(cluster, name)
     note = _note(cluster, release, found, in_cluster=in_cluster, name=name)
     matched = len(found.devices)

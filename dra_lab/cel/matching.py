@@ -111,6 +111,16 @@ class Matching:
         answer = self._driver(ask, driver).alike
         return "" if answer is None or answer.stage in (ERROR, NO_CLASS) else answer.stage
 
+    def keys_read(self, ask: Ask, driver: str) -> frozenset[str] | None:
+        """Return the keys of the attributes on which an ask's answer for devices of a driver depends, None for all.
+
+        It may also depend on capacity, on whether the device can be shared, and on whether it publishes a list.
+        """
+        chain = self._chain(ask.device_class_name, ask.selectors) or ()
+        found = [selector.keys_read(driver) for selector, _ in chain if isinstance(selector, Selector)]
+        read = [keys for keys in found if keys is not None]
+        return frozenset().union(*read) if len(read) == len(found) else None
+
     def _driver(self, ask: Ask, driver: str) -> _Driver:
         key = (ask.reference, ask.device_class_name, ask.selectors, driver)
         known = self._drivers.get(key)

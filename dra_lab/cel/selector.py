@@ -87,6 +87,10 @@ class Selector:
         except CelRuntimeError:
             return None
 
+    def keys_read(self, driver: str) -> frozenset[str] | None:
+        """Return the keys of the attributes that it reads of a driver's devices, None if it reads whole devices."""
+        return None if self._reads.whole else frozenset(_names(self.attributes, driver))
+
     def matches(self, driver: str, device: Device) -> bool:
         """Say whether a device of a driver matches.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec import Struct
 
+from dra_lab.index.device_kinds import DeviceKind, DeviceKinds, device_kinds
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.grouped import grouped, newest, pool_of
@@ -28,6 +29,7 @@ class PoolDevice(Struct, frozen=True, gc=False):
     id: DeviceID
     device: Device
     slice: ResourceSlice
+    kind: DeviceKind
     on_node: bool = True
 
     @property
@@ -64,44 +66,62 @@ def gather_pools(
     (docs/semantics.md 3.2.3). Remembered as long as the cluster's slices and nodes stay.
     """
     gates = (partitionable_devices, counters_everywhere) if cluster.partitioned else (True, True)
-    known = _pools_by_node(cluster, gates)
+    published = _published(cluster)
+    known = published.pools.setdefault(gates, {})
     found = known.get(node_name)
     if found is None:
-        found = known[node_name] = _gather(cluster, node_name, *gates)
+        found = known[node_name] = _gather(cluster, published, node_name, gates)
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Published:
+    """What the pools of all nodes are made of: slices by node and by pool, and kinds of devices.
+
+    `counters` are the slices with shared counters by pool, `everywhere` the pools with counters of which every node
+    sees more than the counters. `pools` are those of each node by gates, `shared` those that several nodes see.
+    """
+
+    by_node: Mapping[str, tuple[ResourceSlice, ...]]
+    by_pool: Mapping[_Key, tuple[ResourceSlice, ...]]
+    network: tuple[ResourceSlice, ...]
+    counters: Mapping[_Key, tuple[ResourceSlice, ...]]
+    everywhere: frozenset[_Key]
+    kinds: DeviceKinds
+    pools: dict[tuple[bool, bool], dict[str, tuple[Pool, ...]]] = field(default_factory=dict)
+    shared: dict[object, Pool | None] = field(default_factory=dict)
+
+
 @once_per_devices
-def _pools_by_node(_cluster: Cluster, _gates: tuple[bool, bool]) -> dict[str, tuple[Pool, ...]]:
-    """Return where the pools of each node are kept, by name of the node."""
-    return {}
+def _published(cluster: Cluster) -> _Published:
+    by_pool, counters, kinds = cluster.slices_by_pool, grouped(cluster.counter_slices, pool_of), device_kinds(cluster)
+    everywhere = frozenset(key for key, slices in counters.items() if _is_told(key, slices, by_pool[key], kinds))
+    return _Published(cluster.slices_by_node, by_pool, cluster.network_slices, counters, everywhere, kinds)
 
 
-def _gather(
-    cluster: Cluster,
-    node_name: str,
-    partitionable_devices: bool,  # noqa: FBT001 - two gates, by position
-    counters_everywhere: bool,  # noqa: FBT001
-) -> tuple[Pool, ...]:
+def _gather(cluster: Cluster, published: _Published, node_name: str, gates: tuple[bool, bool]) -> tuple[Pool, ...]:
+    partitionable_devices, counters_everywhere = gates
     node = cluster.node_named(node_name)
+    seen: list[ResourceSlice] = [*published.by_node.get(node_name, ())]
+    if published.network:
+        seen += published.network
+    if published.counters and all(gates):
+        seen += _counters_elsewhere(published, node, seen)
     relevant: dict[_Key, list[ResourceSlice]] = {}
-    seen = [*cluster.slices_by_node.get(node_name, ()), *cluster.network_slices]
-    if partitionable_devices and counters_everywhere:
-        seen += _counters_elsewhere(cluster, node, seen)
     for slice_ in seen:
-        partitioned = slice_.spec.per_device_node_selection or slice_.spec.shared_counters is not None
-        if (partitioned and not partitionable_devices) or not _is_relevant(
-            slice_, node, counters_everywhere=counters_everywhere
-        ):
+        spec = slice_.spec
+        if not partitionable_devices and (spec.per_device_node_selection or spec.shared_counters is not None):
             continue
-        kept = relevant.setdefault(pool_of(slice_), [])
-        if kept and kept[0].spec.pool.generation > slice_.spec.pool.generation:
+        if spec.node_name != node_name and not _is_relevant(slice_, node, counters_everywhere=counters_everywhere):
             continue
-        if kept and kept[0].spec.pool.generation < slice_.spec.pool.generation:
+        kept = relevant.setdefault((spec.driver, spec.pool.name), [])
+        if kept and kept[0].spec.pool.generation > spec.pool.generation:
+            continue
+        if kept and kept[0].spec.pool.generation < spec.pool.generation:
             kept.clear()
         kept.append(slice_)
-    pools = [pool for key, slices in relevant.items() if (pool := _pool(cluster, key, slices, node)) is not None]
-    return tuple(sorted(pools, key=lambda p: (_binds(p), p.driver.encode(), p.name.encode())))
+    pools = [pool for key, slices in relevant.items() if (pool := _pool(published, key, slices, node)) is not None]
+    return tuple(sorted(pools, key=_order))
 
 
 def devices_on(pools: tuple[Pool, ...]) -> Iterator[PoolDevice]:
@@ -109,38 +129,25 @@ def devices_on(pools: tuple[Pool, ...]) -> Iterator[PoolDevice]:
     return (device for pool in pools for device in pool.devices if device.on_node)
 
 
-def _counters_elsewhere(cluster: Cluster, node: Node, seen: Sequence[ResourceSlice]) -> list[ResourceSlice]:
+def _counters_elsewhere(published: _Published, node: Node, seen: Sequence[ResourceSlice]) -> list[ResourceSlice]:
     """Return the counters of other nodes that make a difference here.
 
     In 1.36 a slice with shared counters is seen by every node, whatever its nodeName (docs/semantics.md 3.2.3). A
     complete and valid pool of counters alone has no device to offer and changes nothing on a node that sees nothing
     else of the pool: with 5,000 such pools, all of them on every node would be 25 million.
     """
-    by_pool = _counters_by_pool(cluster)
-    if not by_pool:
-        return []
-    keys = dict.fromkeys((*map(pool_of, seen), *_told_everywhere(cluster)))
-    return [s for key in keys for s in by_pool.get(key, ()) if s.spec.node_name != node.name]
+    keys = dict.fromkeys((*map(pool_of, seen), *published.everywhere))
+    return [s for key in keys for s in published.counters.get(key, ()) if s.spec.node_name != node.name]
 
 
-@once_per_devices
-def _counters_by_pool(cluster: Cluster) -> Mapping[_Key, tuple[ResourceSlice, ...]]:
-    return grouped(cluster.counter_slices, pool_of)
-
-
-@once_per_devices
-def _told_everywhere(cluster: Cluster) -> frozenset[_Key]:
-    """Return the pools with counters of which every node sees more than the counters."""
-    by_pool = _counters_by_pool(cluster)
-    return frozenset(key for key, counters in by_pool.items() if _is_told(key, counters, cluster.slices_by_pool[key]))
-
-
-def _is_told(key: _Key, counters: Sequence[ResourceSlice], everywhere: Sequence[ResourceSlice]) -> bool:
+def _is_told(
+    key: _Key, counters: Sequence[ResourceSlice], everywhere: Sequence[ResourceSlice], kinds: DeviceKinds
+) -> bool:
     """Say whether nodes see anything of other nodes' counters but a complete and valid pool without devices."""
     counters = [s for s in counters if s.spec.shared_counters is not None]
     if not counters:
         return False
-    pool = _build(everywhere, key, newest(counters), _NOBODY)
+    pool = _build(everywhere, key, newest(counters), _NOBODY, kinds)
     return pool is not None and (bool(pool.devices) or bool(pool.invalid) or not pool.complete)
 
 
@@ -165,23 +172,21 @@ def _device_on(device: Device, node: Node) -> bool:
     return bool(device.all_nodes)
 
 
-def _pool(cluster: Cluster, key: _Key, slices: list[ResourceSlice], node: Node) -> Pool | None:
-    if any(s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices) for s in slices):
-        return _build(cluster.slices_by_pool[key], key, slices, node)
+def _pool(published: _Published, key: _Key, slices: list[ResourceSlice], node: Node) -> Pool | None:
+    for s in slices:
+        if s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices):
+            return _build(published.by_pool[key], key, slices, node, published.kinds)
     # What several nodes see alike is one object for all of them: 5,000 nodes before 200 network-attached devices were a
     # million. Slices are told apart by identity, and live as long as the memo.
-    known, ids = _shared_pools(cluster), (key, *map(id, slices))
+    known, ids = published.shared, (key, *map(id, slices))
     if ids not in known:
-        known[ids] = _build(cluster.slices_by_pool[key], key, slices, node)
+        known[ids] = _build(published.by_pool[key], key, slices, node, published.kinds)
     return known[ids]
 
 
-@once_per_devices
-def _shared_pools(_cluster: Cluster) -> dict[object, Pool | None]:
-    return {}
-
-
-def _build(everywhere: Sequence[ResourceSlice], key: _Key, slices: list[ResourceSlice], node: Node) -> Pool | None:
+def _build(
+    everywhere: Sequence[ResourceSlice], key: _Key, slices: list[ResourceSlice], node: Node, kinds: DeviceKinds
+) -> Pool | None:
     driver, name = key
     wanted = slices[0].spec.pool
     published = list(slices)
@@ -191,22 +196,19 @@ def _build(everywhere: Sequence[ResourceSlice], key: _Key, slices: list[Resource
         published = [s for s in everywhere if s.spec.pool.generation == wanted.generation]
         if len(published) != wanted.resource_slice_count:
             return Pool(driver, name, wanted.generation, complete=False)
-    ordered = sorted(slices, key=lambda s: s.name.encode())
+    ordered = sorted(slices, key=lambda s: s.name.encode()) if len(slices) > 1 else slices
     invalid = why_invalid(ordered, published)
-    counter_sets = tuple(c for s in published for c in s.spec.shared_counters or ())
+    counter_sets = tuple([c for s in published for c in s.spec.shared_counters or ()])
     if invalid:
         return Pool(driver, name, wanted.generation, invalid=invalid)
-    devices = tuple(
-        PoolDevice(
-            DeviceID(driver, name, d.name),
-            d,
-            s,
-            not s.spec.per_device_node_selection or _device_on(d, node),
-        )
-        for s in ordered
-        for d in s.spec.devices or ()
-    )
-    return Pool(driver, name, wanted.generation, devices, counter_sets)
+    devices: list[PoolDevice] = []
+    for s in ordered:
+        own, selects = s.spec.devices or (), s.spec.per_device_node_selection
+        devices += [
+            PoolDevice(DeviceID(driver, name, d.name), d, s, kind, not selects or _device_on(d, node))
+            for d, kind in zip(own, kinds.of(driver, own), strict=True)
+        ]
+    return Pool(driver, name, wanted.generation, tuple(devices), counter_sets)
 
 
 def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSlice]) -> str:
@@ -219,11 +221,11 @@ def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSli
         twice = next(name for at, name in enumerate(names) if name in names[:at])
         return f"duplicate device name {twice}"
     sets: dict[str, CounterSet] = {}
-    for counter_set in (c for s in published for c in s.spec.shared_counters or ()):
+    for counter_set in [c for s in published for c in s.spec.shared_counters or ()]:
         if counter_set.name in sets:
             return f"duplicate counter set name {counter_set.name}"
         sets[counter_set.name] = counter_set
-    for device in (d for s in published for d in s.spec.devices or () if d.consumes_counters):
+    for device in [d for s in published for d in s.spec.devices or () if d.consumes_counters]:
         for use in device.consumes_counters:
             declared = sets.get(use.counter_set)
             if declared is None:
@@ -234,5 +236,6 @@ def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSli
     return ""
 
 
-def _binds(pool: Pool) -> bool:
-    return any(item.device.binding_conditions and item.on_node for item in pool.devices)
+def _order(pool: Pool) -> tuple[bool, bytes, bytes]:
+    binds = [item for item in pool.devices if item.device.binding_conditions and item.on_node]
+    return bool(binds), pool.driver.encode(), pool.name.encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 
 class Cache(dict[Hashable, Any]):
@@ -52,31 +52,29 @@ _MISSING = object()
 
 def once_per_devices(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     """Keep what a function derives from slices, names and labels of nodes, and overlays."""
-    return _once(derive, lambda memo: memo.devices)
+    return _once(derive, "devices")
 
 
 def once_per_hardware(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     """Keep what a function derives from slices, names and labels of nodes, overlays, classes and taint rules."""
-    return _once(derive, lambda memo: memo.hardware)
+    return _once(derive, "hardware")
 
 
 def once_per_claims(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     """Keep what a function derives from claims alone."""
-    return _once(derive, lambda memo: memo.claims)
+    return _once(derive, "claims")
 
 
 def once_per_snapshot(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     """Keep what a function derives from any field of a cluster."""
-    return _once(derive, lambda memo: memo.snapshot)
+    return _once(derive, "snapshot")
 
 
-def _once(derive: _Derive[C, P, T], cache_of: Callable[[Memo], Cache]) -> _Derive[C, P, T]:
+def _once(derive: _Derive[C, P, T], fields: Literal["devices", "hardware", "claims", "snapshot"]) -> _Derive[C, P, T]:
     @wraps(derive)
     def known(cluster: C, /, *key: P.args, **named: P.kwargs) -> T:
-        # Arguments by name would make a second key of the same question.
-        assert not named
-        cache = cache_of(cluster.memo)
-        whole = (derive, *key)
+        cache: Cache = getattr(cluster.memo, fields)
+        whole = (derive, *key, *named.items())
         found = cache.get(whole, _MISSING)
         if found is _MISSING:
             # Of two threads that ask at once, both get the same value.

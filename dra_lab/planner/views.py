@@ -10,6 +10,7 @@ from itertools import count, groupby, repeat
 
 from dra_lab.cel.matching import Match, Matching
 from dra_lab.drivers import LEVELS, level_attributes, machines, profile
+from dra_lab.index.kind_matching import decided_by_kind
 from dra_lab.index.pools import Pool, PoolDevice, devices_on
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
@@ -37,13 +38,14 @@ Failure = tuple[DeviceID, str, str]
 class NodeView:
     """A node's devices in kube-scheduler's order; `hardware` is equal for nodes that differ in names alone.
 
-    `numbers` stand for what each device publishes, apart from its name; `counted` are the pools of which a device here
-    draws on shared counters.
+    `kinds` are the numbers of the devices' kinds; `numbers` stand for what the planner reads of each device; `counted`
+    are the pools of which a device here draws on shared counters.
     """
 
     node: str
     devices: tuple[PoolDevice, ...]
     hardware: int
+    kinds: tuple[int, ...]
     numbers: tuple[int, ...]
     counted: tuple[Pool, ...] = ()
 
@@ -52,9 +54,13 @@ class NodeView:
 class Answers:
     """How far the devices of the nodes looked at come with one class and selectors.
 
-    `by_node` holds for each node the number that stands for its `stages`; `failures` the devices on which a selector
-    fails; `shared` the answers for devices that several nodes see, by the place in memory of what the cluster keeps.
+    `by_node` holds for each node the number that stands for its `stages`, `by_kinds` the same by the kinds of its
+    devices, if these decide; `failures` are the devices on which a selector fails, `shared` the answers for devices
+    that several nodes see, by the place in memory of what the cluster keeps.
     """
+
+    by_kinds: dict[tuple[int, ...], int] = field(default_factory=dict)
+    decided: dict[str, bool] = field(default_factory=dict)
 
     by_node: dict[str, int] = field(default_factory=dict)
     stages: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -87,6 +93,8 @@ class ClusterViews:
         self.numbers = Numbers()
         # of devices that several nodes see, by the place in memory of what the cluster keeps
         self._shared: dict[int, int] = {}
+        self._same: dict[tuple[int, ...], NodeView] = {}
+        self._plain = not cluster.network_slices and not (cluster.taint_rules and self._taint_rules)
         self._answers: dict[tuple[str, tuple[str, ...]], Answers] = {}
         self._values: dict[str, dict[str, int]] = {}
         self.nodes: dict[str, NodeView] = {}
@@ -99,17 +107,26 @@ class ClusterViews:
         if found is None:
             pools = pools_of(self.cluster, node_name, self.gates)
             devices = tuple(devices_on(pools))
+            kinds = tuple([item.kind.number for item in devices])
             whole = all(pool.complete and not pool.invalid for pool in pools)
+            overlay = self.cluster.overlays.get(node_name)
+            plain = self._plain and whole and overlay is None
+            same = self._same.get(kinds) if plain else None
+            if same is not None:
+                found = NodeView(node_name, devices, same.hardware, same.kinds, same.numbers)
+                self.nodes[node_name] = found
+                return found
             # What an incomplete pool publishes still tells places: such a node is like no other.
             counted = counted_pools(pools)
             numbers = tuple(map(self._number, devices))
             key: tuple[Hashable, ...] = (numbers, _counters(devices, counted))
-            overlay = self.cluster.overlays.get(node_name)
             if overlay is not None:
                 # it tells places by the devices' names, so names count here
                 key = (*key, overlay, tuple((item.driver, item.id.device) for item in devices))
             hardware = self.numbers.of("node", key if whole else node_name)
-            found = NodeView(node_name, devices, hardware, numbers, counted)
+            found = NodeView(node_name, devices, hardware, kinds, numbers, counted)
+            if plain and not counted:
+                self._same[kinds] = found
             self.nodes[node_name] = found
         return found
 
@@ -182,13 +199,22 @@ class ClusterViews:
             self._shapes.pop(key, None)
 
     def _answer(self, found: Answers, ask: Ask, node_name: str) -> None:
+        view = self.view(node_name)
+        known = found.by_kinds.get(view.kinds)
+        if known is not None:
+            found.by_node[node_name] = known
+            return
         stages: list[str] = []
+        decided = True
         # whole drivers at once where the driver alone decides, as it does for most devices and requests
-        for driver, items in groupby(self.view(node_name).devices, _driver):
+        for driver, items in groupby(view.devices, _driver):
             alike = self.matching.alike(ask, driver)
             if alike:
                 stages.extend(repeat(alike, len(tuple(items))))
                 continue
+            if driver not in found.decided:
+                found.decided[driver] = decided_by_kind(self.matching, ask, driver)
+            decided = decided and found.decided[driver]
             match_of = self.matching.matcher(ask, driver)
             for item in items:
                 match = found.shared.get(id(item.device))
@@ -198,11 +224,14 @@ class ClusterViews:
                         found.shared[id(item.device)] = match
                 stages.append(match.stage)
                 if match.stage == "error":
+                    decided = False
                     found.failures[item.id, match.expression, match.error] = None
         told = tuple(stages)
         number = self.numbers.of("stages", told)
         found.stages[number] = told
         found.by_node[node_name] = number
+        if decided:
+            found.by_kinds[view.kinds] = number
 
     def _number(self, item: PoolDevice) -> int:
         if item.slice.spec.node_name:

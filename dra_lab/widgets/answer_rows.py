@@ -134,9 +134,9 @@ def badge_rows(sketch: ClaimSketch) -> dict[str, BadgeRow]:
 def _kinds(placements: Iterable[Placement], cluster: Cluster) -> dict[str, int]:
     from dra_lab.authoring.catalogue import catalogue
 
-    shapes = catalogue(cluster).shapes
+    known = catalogue(cluster)
     chosen: set[DeviceID] = {placement.device for placement in placements}
-    return Counter(shapes[device].kind for device in chosen if device in shapes)
+    return Counter(known.shape(known.by_id[device]).kind for device in chosen if device in known.by_id)
 
 
 def _values(goals: Iterable[GoalValue], kinds: dict[str, int]) -> list[tuple[str, str]]:

@@ -1,0 +1,149 @@
+"""Kinds of devices: what is derived from published values is derived once for each kind, not for each device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import cache
+from operator import itemgetter
+from threading import Lock
+from typing import Any
+
+from dra_lab.drivers import attributes_of_labels, attributes_of_machines, attributes_read, profile
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device, DeviceAttribute
+from dra_lab.model.memo import once_per_devices
+from dra_lab.model.names import full_name
+
+RDMA = full_name("rdma", "dra.net")
+"""The attribute that says of a NIC whether it can do RDMA."""
+
+_TEXT, _VERSION, _BOOL = ("string", True), ("version", True), ("bool", False)
+
+
+class DeviceKind:
+    """What devices of one driver have in common.
+
+    They have the same capacity, taints of their own and flags, attributes of the same names and types (`type_of`), and
+    the same values of `keys_read`. `example` is one of them; `number` counts the kinds of a cluster. Kinds of two
+    clusters are equal if they mean the same.
+    """
+
+    __slots__ = ("content", "driver", "example", "number")
+
+    def __init__(self, driver: str, content: Hashable, number: int, example: Device) -> None:
+        """Keep the parts; use `DeviceKinds.of`."""
+        self.driver, self.content, self.number, self.example = driver, content, number, example
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what devices of the kinds publish."""
+        if self is other:
+            return True
+        return isinstance(other, DeviceKind) and (self.driver, self.content) == (other.driver, other.content)
+
+    def __hash__(self) -> int:
+        """Return the hash of what devices of the kind publish."""
+        return hash((self.driver, self.content))
+
+
+class DeviceKinds:
+    """The kinds of a cluster's devices, by number."""
+
+    def __init__(self) -> None:
+        """Begin without any kind."""
+        self.all: list[DeviceKind] = []
+        self._lock = Lock()
+        self._known: dict[str, dict[Hashable, DeviceKind]] = {}
+        self._readers: dict[str, dict[tuple[str, ...], tuple[_Reader, _Reader]]] = {}
+
+    def of(self, driver: str, devices: Iterable[Device]) -> list[DeviceKind]:
+        """Return the kind of each device of a driver."""
+        readers, known = self._readers.setdefault(driver, {}), self._known.setdefault(driver, {})
+        found = []
+        # One loop without calls: a large cluster has 90,000 devices.
+        for device in devices:
+            published, capacity = device.attributes, device.capacity
+            names = tuple(published)
+            if names not in readers:
+                readers[names] = (
+                    _reader(n for n in names if n in keys_read(driver)),
+                    _reader(n for n in names if n not in keys_read(driver)),
+                )
+            values, others = readers[names]
+            content = (
+                names,
+                values(published),
+                tuple([_TEXT if (s := a.string) and not s.isspace() else type_of(a) for a in others(published)]),
+                tuple(capacity.items()) if capacity else (),
+                bool(device.allow_multiple_allocations),
+                _rare(device)
+                if device.taints
+                or device.consumes_counters
+                or device.binding_conditions
+                or device.binds_to_node
+                or device.node_allocatable_resources
+                or device.node_allocatable_resource_mappings
+                else (),
+            )
+            found.append(known.get(content) or self._new(driver, content, device))
+        return found
+
+    def _new(self, driver: str, content: Hashable, device: Device) -> DeviceKind:
+        with self._lock:
+            known = self._known[driver]
+            if content not in known:
+                known[content] = DeviceKind(driver, content, len(self.all), device)
+                self.all.append(known[content])
+            return known[content]
+
+
+_Reader = Callable[[Mapping[str, Any]], tuple[Any, ...]]
+
+
+def _reader(names: Iterable[str]) -> _Reader:
+    """Return a function that gives the values of some names."""
+    wanted = tuple(names)
+    return itemgetter(*wanted) if len(wanted) > 1 else lambda published: tuple([published[name] for name in wanted])
+
+
+def _rare(device: Device) -> Hashable:
+    return (
+        device.taints,
+        tuple(use.compatibility_groups for use in device.consumes_counters),
+        bool(device.consumes_counters),
+        bool(device.binding_conditions),
+        bool(device.binds_to_node),
+        bool(device.node_allocatable_resources or device.node_allocatable_resource_mappings),
+    )
+
+
+@once_per_devices
+def device_kinds(_cluster: Cluster) -> DeviceKinds:
+    """Return the kinds of the devices that were looked at."""
+    return DeviceKinds()
+
+
+@cache
+def keys_read(driver: str) -> frozenset[str]:
+    """Return the keys of the attributes of which devices of one kind have the same values, bare keys too.
+
+    They decide place, label and kind of a device, and which offer of the palette it belongs to.
+    """
+    offers = (name for offer in profile(driver).offers for name in offer.when)
+    names = {*attributes_read(driver), *attributes_of_machines(driver), *attributes_of_labels(driver), *offers, RDMA}
+    return frozenset((*names, *(name.removeprefix(f"{driver}/") for name in names)))
+
+
+def type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
+    """Return the type of an attribute, and whether its value says something.
+
+    A value says nothing where it stands for "not known": -1, "", a bool where a place is meant (`drivers.published`).
+    """
+    if attribute.string is not None:
+        return _TEXT if attribute.string.strip() else ("string", False)
+    if attribute.version is not None:
+        return _VERSION
+    if attribute.bool_ is not None:
+        return _BOOL
+    if attribute.int_ is not None:
+        return "int", attribute.int_ >= 0
+    return attribute.kind, attribute.kind != "bool"
