@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -50,11 +51,21 @@ Opens JupyterLab on the planner notebook of this folder, plan.ipynb, which is ma
 Options go to JupyterLab as they are: dra-lab lab --port=9999 --no-browser (all of them: jupyter lab --help)."""
 
 
+_ALLOCATIONS = 100_000
+"""New objects after which the garbage collector runs."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: an error becomes a line and status 2, a defect writes a report."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    with plain_output():
-        return _run(arguments)
+    # A command makes hundreds of thousands of objects that stay: to look for garbage among them takes a tenth of it.
+    before = gc.get_threshold()
+    gc.set_threshold(_ALLOCATIONS, *before[1:])
+    try:
+        with plain_output():
+            return _run(arguments)
+    finally:
+        gc.set_threshold(*before)
 
 
 def _run(arguments: list[str]) -> int:
