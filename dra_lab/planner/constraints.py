@@ -42,10 +42,8 @@ def add_counts(model: Model) -> None:
         groups = [number for number, group in enumerate(problem.groups) if ask in group.asks]
         if problem.asks[ask].all_devices:
             for number in groups:
-                size = problem.groups[number].size
-                upper = model.take[ask, number]
-                # More devices of a kind than a claim can hold: the ask is out (docs/semantics.md 3.6.7).
-                model.require(upper == size * chosen if size <= MAX_DEVICES else chosen <= 0, "all", str(ask))
+                # Of more devices than a claim can hold none is taken (docs/semantics.md 3.6.7): `take` ends there.
+                model.require(model.take[ask, number] == problem.groups[number].size * chosen, "all", str(ask))
         else:
             taken = total(model.take[ask, number] for number in groups)
             model.require(taken == problem.asks[ask].count * chosen, "count", problem.asks[ask].reference)
