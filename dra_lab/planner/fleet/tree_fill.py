@@ -131,10 +131,12 @@ class Fill:
         The weights make costs compare as goals do, and after them as devices that are left beside a pod on its roots.
         """
         self.zero = (0,) * len(self.order)
-        devices, numas, roots = self.tree.sizes
-        lost = sum(price for _, price in self.prices) * devices
-        most = {"numa": numas, "unpaired": devices, "roots": roots, SCARCITY: lost}
-        bounds = [most.get(goal, 0) for goal in self.order] + [devices]
+        # A pod takes at most a piece for each of its units: what a goal, or what is left beside it, may add up to.
+        pieces = max((sum(shape.need) for shapes in self.tree.shapes for shape in shapes), default=0)
+        beside = pieces * self.tree.largest_root
+        lost = beside * sum(price for _, price in self.prices)
+        most = {"numa": pieces, "unpaired": beside, "roots": pieces, SCARCITY: lost}
+        bounds = [most.get(goal, 0) for goal in self.order] + [beside]
         self._weights = [prod(bound + 1 for bound in bounds[at + 1 :]) for at in range(len(bounds))]
         self._exact = np.int64 if prod(bound + 1 for bound in bounds) < NEVER else object
         self._lattices = [[_Lattice.of(shape.need) for shape in shapes] for shapes in self.tree.shapes]

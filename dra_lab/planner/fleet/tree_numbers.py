@@ -266,7 +266,7 @@ def floors_of(tree: FleetTree, order: tuple[str, ...], states: Iterable[TreeStat
     most = max(len(mine) for _, mine in numas)
     large = sorted(root for root in roots if not any(root != other and all(map(le, root, other)) for other in roots))
     widest = tuple(map(max, *pools)) if len(pools) > 1 else next(iter(pools))
-    whole = ((widest, tuple(root for root in large for _ in range(most))),) * tree.sizes[1]
+    whole = ((widest, tuple(root for root in large for _ in range(most))),) * tree.most_numas
     found: list[Values | None] = []
     fills = [Fill(tree, (goal,)) for goal in order]
     for pod in range(len(tree.shapes)):

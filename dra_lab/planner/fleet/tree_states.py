@@ -59,11 +59,16 @@ class FleetTree:
         self._pool_steps = sorted({unit.pool for unit in units if any(unit.pool)})
 
     @cached_property
-    def sizes(self) -> tuple[int, int, int]:
-        """Return the most devices, NUMA nodes and PCIe roots of a node."""
-        devices = [sum(group.size for group in problem.groups) for problem in self.problems.values()]
-        roots = [sum(len(numa.roots) for numa in numas) for numas in self.numas.values()]
-        return max(devices, default=0), max(map(len, self.numas.values()), default=0), max(roots, default=0)
+    def largest_root(self) -> int:
+        """Return the most devices on one PCIe root."""
+        sizes = {number: [group.size for group in problem.groups] for number, problem in self.problems.items()}
+        roots = ((number, root) for number, numas in self.numas.items() for numa in numas for root in numa.roots)
+        return max((sum(sizes[number][at] for kind in root for at in kind) for number, root in roots), default=0)
+
+    @cached_property
+    def most_numas(self) -> int:
+        """Return the most NUMA nodes of a node."""
+        return max(map(len, self.numas.values()), default=0)
 
     @cached_property
     def needs(self) -> tuple[tuple[tuple[Vector, Vector], tuple[int, int]], ...]:

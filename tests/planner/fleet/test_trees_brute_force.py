@@ -31,6 +31,12 @@ RELEASE = KubernetesRelease("1.36")
 ORDERS = ((), ("nodes",), ("roots", "numa"), ("unpaired", "nodes"), ("nodes", "roots"), ("numa",))
 
 
+@pytest.fixture(autouse=True)
+def _no_listed_ways(monkeypatch):
+    """Small fleets are planned as trees too, though their ways could be listed."""
+    monkeypatch.setattr("dra_lab.planner.fleet.search.is_listed", lambda fleet, sizes: False)
+
+
 @pytest.mark.parametrize("block", range(-(-FLEETS // STEP)))
 @pytest.mark.parametrize("listed", [True, False])
 def test_fleet_of_trees_is_brute_force(block, listed, monkeypatch):
