@@ -115,6 +115,17 @@ class CopiesModel:
         return [(self.crowd.site.parts[part], here) for part, here in self._present()]
 
     @property
+    def taken(self) -> Iterator[tuple[int, int, Expression, int]]:
+        """Yield (ask, group of the site, variable, devices that the variable counts for the ask) of all takes."""
+        drawn = {
+            copy.first + offset: ask
+            for copy in self.copies.copies
+            for offset, ask in enumerate(range(*self.copies.parts[copy.part].asks))
+        }
+        for (ask, group), variable in self.whole.take.items():
+            yield drawn[ask], self.copies.origin[group], variable, 1
+
+    @property
     def values(self) -> Sequence[Mapping[Expression, int]]:
         """Return what the variables are worth, goal by goal of devices, as factors."""
         return self._values

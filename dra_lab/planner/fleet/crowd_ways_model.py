@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,6 +81,15 @@ class WaysModel:
     def placed(self) -> Sequence[tuple[Part, Expression]]:
         """Return the variables that count replicas, each with the part on which these stand."""
         return [(self.crowd.site.parts[part], variable) for (part, _), variable in self.takes.items()]
+
+    @property
+    def taken(self) -> Iterator[tuple[int, int, Expression, int]]:
+        """Yield (ask, group of the site, variable, devices that the variable counts for the ask) of all takes."""
+        for (part, way), variable in self.takes.items():
+            columns = self.crowd.stock.columns[part]
+            for (ask, group), count in zip(columns.pairs, columns.takes[way].tolist(), strict=True):
+                if count:
+                    yield ask, group, variable, count
 
     @property
     def values(self) -> Sequence[Mapping[Expression, int]]:

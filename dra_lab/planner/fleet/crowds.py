@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -45,6 +45,10 @@ class CrowdModel(Protocol):
     @property
     def placed(self) -> Sequence[tuple[Part, Expression]]:
         """Return the variables that count replicas, each with the part on which these stand."""
+
+    @property
+    def taken(self) -> Iterator[tuple[int, int, Expression, int]]:
+        """Yield (ask, group of the site, variable, devices that the variable counts for the ask) of all takes."""
 
     @property
     def values(self) -> Sequence[Mapping[Expression, int]]:

@@ -1,21 +1,26 @@
-"""How many pods of one workload fit on each of many node states: first fit and counting, a kind of hardware at once."""
+"""The most that pods take of each of many node states: first fit and counting, for a kind of hardware at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
 
 import numpy as np
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import room_of, rows_of
+from dra_lab.planner.fleet.counting import Row, room_of, rows_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.states.coarse import coarse, coarse_state
 from dra_lab.planner.states.columns import Array, columns_of, joined
-from dra_lab.planner.states.node_state import NodeState
+from dra_lab.planner.states.node_state import NodeState, common_unit
 from dra_lab.planner.states.stock import Stock, is_listable
+
+Amounts = Callable[[AllocationProblem], Mapping[tuple[int, int], Fraction] | None]
+"""What a device of a group counts for an ask, by (ask, group); None if several pods count a device once."""
 
 _ORDER = ("numa", "roots")
 """Goals by which the ways of a pod are sorted: compact ones first leave more for others."""
@@ -26,7 +31,7 @@ _MOST_TRIED = 4_000
 
 @dataclass
 class Known:
-    """What is known of one site: a member holds `least` pods, and not more than `most`."""
+    """What is known of one site: pods on a member take `least`, and not more than `most`."""
 
     site: Site
     least: int
@@ -34,7 +39,7 @@ class Known:
 
     @property
     def gap(self) -> int:
-        """Return how many pods on all members are not decided."""
+        """Return how much on all members is not decided."""
         return (self.most - self.least) * self.site.count
 
     def learn(self, least: int, most: int) -> None:
@@ -42,73 +47,126 @@ class Known:
         self.least, self.most = max(self.least, least), min(self.most, most)
 
 
-def known_sites(fleet: Fleet, sites: Sequence[Site], most: int, budget: Budget) -> list[Known]:
-    """Return how many pods of the fleet's one workload a member of each site holds, at most `most`.
+def known_sites(
+    fleet: Fleet, sites: Sequence[Site], most: int, budget: Budget, amounts: Amounts | None = None
+) -> list[Known]:
+    """Return what pods take of a member of each site, at most `most`: devices as `amounts` count them, or pods.
 
-    At a limit, the ways of a pod are no longer listed, and pods are only counted.
+    Pods are those of one workload. At a limit, their ways are no longer listed, and they are only counted.
     """
     alike: dict[int, list[Site]] = {}
     for number, site in enumerate(sites):
         alike.setdefault(-1 - number if site.state is None else site.state.layout, []).append(site)
-    found: list[Known] = []
+    found: dict[int, Known] = {}
     for layout, mine in alike.items():
         problem = mine[0].problem if layout < 0 else fleet.scan.layouts[layout].problem
-        found.extend(_of_hardware(problem, mine, most, budget))
-    return found
+        found.update((id(known.site), known) for known in _of_hardware(problem, mine, most, budget, amounts))
+    return [found[id(site)] for site in sites]
 
 
-def _of_hardware(problem: AllocationProblem, sites: Sequence[Site], most: int, budget: Budget) -> Iterator[Known]:
-    # Here only numbers of pods count.
+def _of_hardware(
+    problem: AllocationProblem, sites: Sequence[Site], most: int, budget: Budget, amounts: Amounts | None
+) -> Iterator[Known]:
     problem, now_in = coarse(problem)
-    part = sites[0].parts[0]
-    listed = not budget.reached and is_listable(problem, [part])
-    columns = columns_of(problem, part, _ORDER) if listed else None
-    if columns is None:
-        yield from (Known(site, 0, room_of(site, (most,)).caps[0]) for site in sites)
+    counted = {} if amounts is None else amounts(problem)
+    stock = None if budget.reached or counted is None else _stock(problem, sites, now_in)
+    if stock is None or counted is None:
+        for site in sites:
+            yield Known(site, 0, most if amounts is not None else room_of(site, (most,)).caps[0])
         return
+    if amounts is None and most == 1:
+        # Every way is listed: a state holds a pod if one of them fits.
+        for site, way in zip(sites, stock.first(stock.left, 0).tolist(), strict=True):
+            yield Known(site, int(way >= 0), int(way >= 0))
+        return
+    unit = common_unit(counted.values()) or Fraction(1)
+    in_units = {pair: int(amount / unit) for pair, amount in counted.items()}
+    worth = [
+        np.ones(len(ways.takes), np.int64)
+        if amounts is None
+        else ways.takes.astype(np.int64) @ np.array([in_units.get(pair, 0) for pair in ways.pairs], np.int64)
+        for ways in stock.columns
+    ]
+    ways = _Ways.of(stock, worth, rows_of(Site(sites[0].members, sites[0].parts, lambda: problem)))
+    bound = ways.counted(int(most / unit))
+    for site, low, high in zip(sites, ways.first_fit(bound).tolist(), bound.tolist(), strict=True):
+        yield Known(site, int(low * unit), int(high * unit))
+
+
+def _stock(problem: AllocationProblem, sites: Sequence[Site], now_in: Sequence[int]) -> Stock | None:
+    """Return what the states have of every resource and every way of their pods; None where these cannot be listed."""
+    parts = sites[0].parts
+    columns = [columns_of(problem, part, _ORDER) for part in parts] if is_listable(problem, parts) else []
+    found = [ways for ways in columns if ways is not None]
     idle = NodeState(-1, tuple(group.size for group in problem.groups))
     states = [idle if site.state is None else coarse_state(site.state, now_in) for site in sites]
-    stock = Stock(problem, states, (columns,))
-    bound = _counted(stock, sites[0], most)
-    for site, low, high in zip(sites, _first_fit(stock, bound).tolist(), bound.tolist(), strict=True):
-        yield Known(site, low, high)
+    return Stock(problem, states, found) if len(found) == len(parts) else None
 
 
-def _first_fit(stock: Stock, most: Array) -> Array:
-    """Return for each state how many pods fit that take the ways in some order, each as often as there is enough.
+@dataclass(frozen=True)
+class _Ways:
+    """The ways of pods that are worth anything: what each uses of the resources, and whose it is."""
 
-    Ways are tried in their order, and those first that take little of what is scarce.
-    """
-    uses, free = stock.uses[0], stock.free
-    found = np.zeros(len(free), np.int64)
-    scarce = (uses / np.maximum(1, free.sum(axis=0))).sum(axis=1)
-    for order in (np.arange(len(uses)), np.argsort(scarce, kind="stable")):
-        todo = np.flatnonzero(found < most)
-        left, count = free[todo], np.zeros(len(todo), np.int64)
-        for row in uses[order[:_MOST_TRIED]]:
-            used = np.flatnonzero(row)
-            times = (left[:, used] // row[used]).min(axis=1, initial=most.max(initial=0))
-            count += times
-            left[:, used] -= times[:, None] * row[used]
-        found[todo] = np.maximum(found[todo], np.minimum(count, most[todo]))
-    return found
+    stock: Stock
+    uses: Array
+    worth: Array
+    pods: Array
+    rows: Sequence[Row]
 
+    @classmethod
+    def of(cls, stock: Stock, worth: Sequence[Array], rows: Sequence[Row]) -> _Ways:
+        """Put the ways of all pods together."""
+        every = np.concatenate(worth)
+        pods = np.concatenate([np.full(len(mine), pod) for pod, mine in enumerate(worth)])
+        some = every > 0
+        return cls(stock, np.concatenate(stock.uses)[some], every[some], pods[some], rows)
 
-def _counted(stock: Stock, site: Site, most: int) -> Array:
-    """Return for each state a number of pods that counting says cannot be exceeded, by resources that no way joins."""
-    uses = stock.uses[0]
-    if not uses.any(axis=1).all():
-        return np.full(len(stock.free), most)
-    rows = rows_of(Site(site.members, site.parts, lambda: stock.problem))
-    found = np.zeros(len(stock.free), np.int64)
-    for resources in joined(uses != 0):
-        keys, free = [stock.keys[at] for at in resources.tolist()], stock.free[:, resources]
-        here = np.full(len(free), most)
-        for row in rows:
-            limits = row.limits(free, keys, stock.units) / float(row.weights[0])
-            here = np.minimum(here, np.floor(limits + 1e-6).astype(np.int64))
-        least = uses[np.ix_(uses[:, resources].any(axis=1), resources)].min(axis=0)
-        for at in np.flatnonzero(least):
-            here = np.minimum(here, free[:, at] // least[at])
-        found += here
-    return np.minimum(found, most)
+    def first_fit(self, most: Array) -> Array:
+        """Return for each state what ways are worth that are taken in some order, each as often as there is enough.
+
+        Those worth most come first, or those that take little of what is scarce for what they are worth.
+        """
+        free = self.stock.free
+        found = np.zeros(len(free), np.int64)
+        scarce = (self.uses / np.maximum(1, free.sum(axis=0))).sum(axis=1) / self.worth
+        for order in (np.argsort(-self.worth, kind="stable"), np.argsort(scarce, kind="stable")):
+            todo = np.flatnonzero(found < most)
+            left, reached = free[todo], np.zeros(len(todo), np.int64)
+            for way in order[:_MOST_TRIED].tolist():
+                used = np.flatnonzero(self.uses[way])
+                times = (left[:, used] // self.uses[way][used]).min(axis=1, initial=most.max(initial=0))
+                reached += times * self.worth[way]
+                left[:, used] -= times[:, None] * self.uses[way][used]
+            found[todo] = np.maximum(found[todo], np.minimum(reached, most[todo]))
+        return found
+
+    def counted(self, most: int) -> Array:
+        """Return for each state what counting says cannot be exceeded, by resources that no way joins."""
+        if not self.uses.any(axis=1).all():
+            return np.full(len(self.stock.free), most)
+        found = np.zeros(len(self.stock.free), np.int64)
+        for resources in joined(self.uses != 0):
+            found += self._inside(resources, most)
+        return np.minimum(found, most)
+
+    def _inside(self, resources: Array, most: int) -> Array:
+        """Return what ways are worth together that use some resources, at most: each takes a least part of some."""
+        mine = np.flatnonzero(self.uses[:, resources].any(axis=1))
+        uses, worth, pods = self.uses[np.ix_(mine, resources)], self.worth[mine], self.pods[mine]
+        keys, free = [self.stock.keys[at] for at in resources.tolist()], self.stock.free[:, resources]
+        best = {pod: int(worth[pods == pod].max()) for pod in set(pods.tolist())}
+        found = np.full(len(free), most)
+        for row in self.rows:
+            if all(row.weights[pod] > 0 for pod in best):
+                rate = max(float(amount / row.weights[pod]) for pod, amount in best.items())
+                limits = row.limits(free, keys, self.stock.units) * rate
+                found = np.minimum(found, np.floor(limits + 1e-6).astype(np.int64))
+        sets = [np.array([group in row.groups and key == row.key for group, key in keys]) for row in self.rows]
+        for chosen in (*np.eye(len(keys), dtype=bool), *sets):
+            taken = uses[:, chosen].sum(axis=1)
+            if len(taken) and taken.min() > 0:
+                best_rate = max(Fraction(w, t) for w, t in {*zip(worth.tolist(), taken.tolist(), strict=True)})
+                whole = free[:, chosen].sum(axis=1) * best_rate.numerator // best_rate.denominator
+                found = np.minimum(found, whole)
+        step = gcd(*worth.tolist())
+        return found // step * step

@@ -28,7 +28,7 @@ _COPIES = (16, 200)
 
 def most_pods(site: Site, most: int, solver: str, budget: Budget) -> Bounds:
     """Return how many pods of a fleet's one workload stand on a site, with no more than `most` on a node."""
-    place = _alone(site)
+    place = as_place(site)
     ways = ways_crowd(place, (), budget)
     if ways is not None:
         return _pods(ways, most, solver, budget)
@@ -51,7 +51,7 @@ def _copies(crowd: CopiesCrowd, copies: int, most: int, solver: str, budget: Bud
     """
     lp = pulp.LpProblem("pods", pulp.LpMinimize)
     model = crowd.model(lp, 0, (copies,))
-    least, bound = _solved(model, lp, {v: 1 for _, v in model.placed}, copies * len(crowd.nodes), solver, budget)
+    least, bound = solved(model, lp, {v: 1 for _, v in model.placed}, copies * len(crowd.nodes), solver, budget)
     taken = model.read() if least else CrowdTaken(counts=crowd.site.zero)
     owners = [part for part, count in enumerate(taken.counts) for _ in range(count)]
     takers = {row[0] for row in taken.takes if _is_taken(crowd.site.problem, row[1], row[2])}
@@ -79,6 +79,7 @@ def most_together(fleet: Fleet, site: Site, most: int, solver: str, budget: Budg
     known = (0, most * len(site.all_nodes)) if seen is None else most_pods(seen, most, solver, budget.part(SHARE))
     if known[0] == known[1]:
         return known
+    budget.tell("nodes", f"counting on each of {len(site.all_nodes)} nodes that share devices", *known)
     dealt = deal(fleet, site.all_nodes)
     least = bound = 0
     for node in site.all_nodes:
@@ -97,10 +98,10 @@ def _pods(crowd: Crowd, most: int, solver: str, budget: Budget) -> Bounds:
     for number, mine in enumerate(placed.values()):
         lp.addConstraint(total(mine) <= most, f"most_{number}")
     every = {variable: 1 for mine in placed.values() for variable in mine}
-    return _solved(model, lp, every, most * len(crowd.nodes), solver, budget)
+    return solved(model, lp, every, most * len(crowd.nodes), solver, budget)
 
 
-def _solved(
+def solved(
     model: CrowdModel, lp: Expression, worth: Mapping[Expression, int], most: int, solver: str, budget: Budget
 ) -> Bounds:
     """Return the most that variables are worth together, and what they do not exceed; that is `most` at a limit."""
@@ -113,7 +114,7 @@ def _solved(
     return -(outcome.value or 0), most if outcome.bound is None else min(most, -outcome.bound)
 
 
-def _alone(site: Site) -> Site:
+def as_place(site: Site) -> Site:
     """Return a site as one place, devices that no must-link tells apart together."""
     if site.nodes:
         return site

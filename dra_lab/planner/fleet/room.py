@@ -106,23 +106,31 @@ def holds_one(fleet: Fleet, budget: Budget, solver: str) -> tuple[str, bool]:
 
     What several nodes see is counted on each of them, because one pod stands on one node.
     """
-    from dra_lab.planner.fleet.filled import Known, known_sites
+    from dra_lab.planner.fleet.filled import known_sites
     from dra_lab.planner.fleet.most import most_pods
-    from dra_lab.planner.fleet.tree_table import tree_tables
+    from dra_lab.planner.fleet.tree_fill import Fill
+    from dra_lab.planner.fleet.tree_numbers import Numbers
+    from dra_lab.planner.fleet.tree_states import tree_of
 
-    trees = tree_tables(fleet, _GOALS, solver, budget)
-    if trees is not None:
-        found = [Known(table.site, *table.count(budget)) for table in trees]
-    else:
-        found = known_sites(fleet, tuple(each_alone(fleet, sites_of(fleet))), 1, budget)
-    fits = [min(known.site.members) for known in found if known.least]
-    for known in found:
-        if fits or budget.reached:
+    tree = tree_of(fleet)
+    if tree is not None:
+        fill = Fill(tree, _GOALS)
+        for node, free in fleet.survey.states.items():
+            state = tree.state(free)
+            if budget.reached:
+                return "", False
+            if Numbers(fill, fill, state, (1,)).most[0] and fill.best(state, 0) is not None:
+                return node, True
+        return "", fleet.scan.complete
+    found = known_sites(fleet, tuple(each_alone(fleet, sites_of(fleet))), 1, budget)
+    node = min((min(known.site.members) for known in found if known.least), default="")
+    for known in sorted(found, key=lambda known: known.site.members[0]):
+        if node or budget.reached:
             break
         if known.gap:
             known.learn(*most_pods(known.site, 1, solver, budget))
-            fits = [min(known.site.members)] if known.least else []
-    return min(fits, default=""), bool(fits) or (fleet.scan.complete and not any(known.most for known in found))
+            node = known.site.members[0] if known.least else ""
+    return node, bool(node) or (fleet.scan.complete and not any(known.most for known in found))
 
 
 def _tell(found: Sequence[Known], budget: Budget) -> None:

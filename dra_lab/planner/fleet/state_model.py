@@ -220,16 +220,26 @@ class StateModel:
             self._keep(factors, known[goal])
         return Packed(tuple(proven), known), recipe
 
-    def most(self, known: int, solver: str, budget: Budget) -> tuple[int, int, Recipe | None]:
-        """Return the largest number of pods found, what no way exceeds, and where the pods lie if that is new."""
-        begun = {arc: -1 for mine in self._paths.values() for arc in mine.get(("start",), {}).values()}
-        self.lp.setObjective(pulp.LpAffineExpression(begun))
-        bound = sum(self.counts)
+    def most(
+        self, known: int, solver: str, budget: Budget, worth: Mapping[tuple[int, int], int], limit: int
+    ) -> tuple[int, int, Recipe | None]:
+        """Return the most that pods are worth together, what no way exceeds, and where they lie if that is new.
+
+        `worth` is that of one pod of each (workload, shape). `known` was found, and `limit` is not exceeded.
+        """
+        factors = {
+            arc: -worth[key]
+            for key, mine in self._paths.items()
+            for arc in mine.get(("start",), {}).values()
+            if worth[key]
+        }
+        expression = pulp.LpAffineExpression(factors)
+        self.lp.setObjective(expression)
         relaxed = relaxed_bound(Rows.of(self.lp), budget)
-        bound = bound if relaxed is None else min(bound, -relaxed)
+        bound = limit if relaxed is None else min(limit, -relaxed)
         if known >= bound:
             return known, max(bound, known), None
-        outcome = minimise(self.lp, pulp.LpAffineExpression(begun), solver, budget)
+        outcome = minimise(self.lp, expression, solver, budget)
         bound = bound if outcome.bound is None else min(bound, -outcome.bound)
         if outcome.value is None or -outcome.value <= known:
             return known, max(bound, known), None

@@ -32,8 +32,8 @@ from dra_lab.planner.waiting import awaited
 from dra_lab.scheduler.candidates import pools_of
 from dra_lab.topology.locality import localities
 
-_MOST = 10_000
-"""More pods of one claim than this are not told apart on one node."""
+_MOST = 10**6
+"""More pods of one claim than any node holds."""
 
 _NAMED = ("gpu", "nic", "cpu")
 _KINDS = (*_NAMED, "other")
@@ -94,20 +94,22 @@ def _in_all(rows: Sequence[StrandedNodes]) -> tuple[StrandedKind, ...]:
 def _rows(fleet: Fleet, budget: Budget, solver: str) -> Iterator[StrandedNodes]:
     """Yield what is stranded on every node, each once; nodes of a site that differ in what is free stand apart."""
     # The solver takes half a second to import; only who asks waits for it.
-    from dra_lab.planner.fleet.usage_sites import most_used, most_used_together
+    from dra_lab.planner.fleet.tree_table import tree_tables
+    from dra_lab.planner.fleet.usage import used_of_kinds, used_together
 
-    free, sites = _Free(fleet, Feeding(solver, budget)), sites_of(fleet)
+    free = _Free(fleet, Feeding(solver, budget))
+    trees = tree_tables(fleet, ("roots",), solver, budget)
+    sites = sites_of(fleet) if trees is None else [table.site for table in trees]
     alone = [site for site in sites if not site.nodes]
     apart = [free.apart(site.members) for site in alone]
     most = [{kind: max(row.get(kind, 0) for row, _ in found) for kind in _KINDS} for found in apart]
-    for found, used in zip(apart, most_used(fleet, alone, most, solver, budget), strict=True):
+    for found, used in zip(apart, used_of_kinds(fleet, alone, trees, most, solver, budget), strict=True):
         yield from (StrandedNodes(tuple(nodes), _kinds(row, used)) for row, nodes in found)
     seen: set[str] = set()
     for site in (site for site in sites if site.nodes):
         row = free.on(site.all_nodes)
         seen.update(site.all_nodes)
-        kinds = {kind: amount for kind, amount in row.items() if kind in _KINDS}
-        used = most_used_together(fleet, site, kinds, solver, budget)
+        used = used_together(fleet, site, {k: row[k] for k in _KINDS if row.get(k)}, solver, budget)
         yield StrandedNodes(site.all_nodes, _kinds(row, used), together=True)
     unseen = [node for node in fleet.scan.unseen if node not in seen]
     yield from (StrandedNodes(tuple(nodes), _kinds(row, {})) for row, nodes in free.apart(unseen))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,6 +33,9 @@ _FILLED = 0.6
 """The share of the time after which no more pods are placed one after the other."""
 
 _PRICE = 1_000_000
+
+_ONE_EACH: Mapping[tuple[int, int], int] = defaultdict(lambda: 1)
+"""Every pod counts as one, whatever its shape."""
 
 
 @dataclass
@@ -96,7 +99,7 @@ class TreeTable:
         found, bound = max(counts[0] for counts in numbers.found), numbers.most[0]
         if found < bound and not budget.reached:
             model = StateModel(numbers.fill, numbers.state, (bound,), at_most=True)
-            found, bound, recipe = model.most(found, self.solver, budget)
+            found, bound, recipe = model.most(found, self.solver, budget, _ONE_EACH, bound)
             numbers.most = (bound,)
             if recipe is not None:
                 numbers.found[found,], numbers.recipes[found,] = model.worth(recipe), recipe

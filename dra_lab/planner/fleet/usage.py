@@ -1,28 +1,38 @@
-"""The most of one kind of device that pods side by side use on a site: at least, at most."""
+"""The most of one kind of devices that pods side by side use of a place: at least, at most."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, partial
+from math import gcd
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.constraints import build_model
-from dra_lab.planner.engine import minimise
-from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.fullest_site import counts_within
-from dra_lab.planner.fleet.tables import MOST_VECTORS, Table
+from dra_lab.planner.fleet.at_once import SHARE, seen_together
+from dra_lab.planner.fleet.crowd_copies import CopiesCrowd, copies_crowd
+from dra_lab.planner.fleet.crowd_ways import WaysCrowd, ways_crowd
+from dra_lab.planner.fleet.crowds import CrowdModel
+from dra_lab.planner.fleet.filled import Amounts, Known, known_sites
+from dra_lab.planner.fleet.most import Bounds, as_place, solved
+from dra_lab.planner.fleet.pod_shapes import Shape
+from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
+from dra_lab.planner.fleet.state_model import StateModel
+from dra_lab.planner.fleet.together import deal
+from dra_lab.planner.fleet.tree_fill import devices_of_units, pools_of_units
+from dra_lab.planner.fleet.tree_numbers import Numbers, units_inside
+from dra_lab.planner.fleet.tree_states import NumaState
+from dra_lab.planner.fleet.tree_table import TreeTable
+from dra_lab.planner.modelling import pulp
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.recount import overbooked
-from dra_lab.planner.states.copies import Part, replicated
 from dra_lab.planner.states.node_state import common_unit
-from dra_lab.planner.variables import Model, total
+from dra_lab.planner.variables import Expression
 
 NAMED = ("gpu", "nic", "cpu")
 """The kinds that are told by their name; all others are one, "other"."""
 
-_UNBOUNDED = 10**9
-_MOST_PODS = 64
+_TELL_EVERY = 50
 
 
 def kind_of(problem: AllocationProblem, number: int) -> str:
@@ -31,11 +41,10 @@ def kind_of(problem: AllocationProblem, number: int) -> str:
     return kind if kind in NAMED else "other"
 
 
-def amount_of(problem: AllocationProblem, ask: int, number: int, kind: str) -> Fraction:
-    """Return what one device of a group counts of a kind when an ask takes it: CPUs in CPUs, others as one."""
+def amount_of(problem: AllocationProblem, ask: int, number: int, kind: str, key: str) -> Fraction:
+    """Return what one device of a group counts of a kind when an ask takes it: CPUs in CPUs (`key`), others as one."""
     if kind_of(problem, number) != kind or problem.asks[ask].admin_access:
         return Fraction()
-    key = cpu_key(problem, number)
     return dict(dict(problem.groups[number].uses)[ask]).get(key, Fraction()) if key else Fraction(1)
 
 
@@ -59,158 +68,241 @@ def is_additive(problem: AllocationProblem, kind: str) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One question: the most of a kind on the site of a table, of which so much is `free`.
+@dataclass
+class Place:
+    """A site as one model has it; its ways are listed once for all kinds."""
 
-    No more than `most_pods` pods are modelled at once, and no more than `most_tries` numbers of them are tried.
-    """
-
-    table: Table
-    kind: str
-    free: int
+    fleet: Fleet
+    site: Site
+    solver: str
     budget: Budget
-    most_tries: int = MOST_VECTORS
-    most_pods: int = _MOST_PODS
 
-    def most_used(self) -> tuple[int, int]:
-        """Return what pods surely use of the kind, and what they cannot exceed.
+    @cached_property
+    def one(self) -> Site:
+        """Return the site as one place."""
+        return as_place(self.site)
 
-        Numbers of pods are tried while they are few enough to be listed, those that may use most first. Where they are
-        more, pods are added one kind after the other as long as they fit, and counting bounds what they use.
+    @cached_property
+    def ways(self) -> WaysCrowd | None:
+        """Return the model of every way of the pods, None where these cannot be listed."""
+        return ways_crowd(self.one, (), self.budget)
+
+    def most_used(self, kind: str, free: int) -> Bounds:
+        """Return what pods use of a kind, of which so much is `free`.
+
+        Where ways of pods cannot be listed, or a shared device counts once for several pods, so many pods are modelled
+        as could use all that is free; where that is too large, nothing is known.
         """
-        ranges = [self._of_one(part) for part in self.table.site.parts]
-        most = min(self.free, self._by_rows(ranges))
-        if not most:
-            return 0, 0
-        vectors = self._vectors(ranges)
-        if vectors is None:
-            return self._one_by_one(ranges, most)
-        sums = {
-            counts: tuple(sum(n * use[at] for n, use in zip(counts, ranges, strict=True)) for at in (0, 1))
-            for counts in vectors
-        }
-        least = open_at = tried = 0
-        for at, one in enumerate(_ones(len(ranges))):
-            # What does not fit once need not be tried in every number.
-            if ranges[at][1] and not self.budget.reached:
-                self.table.decide(one, self.budget, decide_only=True)
-        for counts in sorted(vectors, key=lambda counts: (-sums[counts][1], counts)):
-            if min(most, sums[counts][1]) <= least:
-                break
-            if self.table.is_barred(counts):
-                continue
-            if sum(counts) > self.most_pods or tried == self.most_tries:
-                open_at = max(open_at, sums[counts][1])
-                continue
-            tried += 1
-            found = self.table.decide(counts, self.budget, decide_only=True)
-            if found.lower is None:
-                continue
-            used = self._used(counts) if found.upper is not None else 0
-            if used < min(most, sums[counts][1]):
-                # Another way for the same pods may use more than the one that was found.
-                more, bound = self._most_for(counts)
-                used, open_at = max(used, more), max(open_at, min(bound, sums[counts][1]))
-            least = max(least, used)
-        return min(least, most), max(min(least, most), min(most, open_at))
-
-    def _vectors(self, ranges: Sequence[tuple[int, int]]) -> list[Counts] | None:
-        """Return the numbers of pods to be tried: of those that use nothing, none."""
-        # Pods that add to what is used are no more than there is of it.
-        room = self.table.room
-        caps = tuple(min(cap, self.free) if use[1] else 0 for cap, use in zip(room.caps, ranges, strict=True))
-        return counts_within(room, caps, MOST_VECTORS)
-
-    def _by_rows(self, ranges: Sequence[tuple[int, int]]) -> int:
-        """Return what is used at most, by each count that every pod which uses the kind has a part in."""
-        using = [at for at, (_, most) in enumerate(ranges) if most]
-        bounds = [sum(self.table.room.caps[at] * ranges[at][1] for at in using)]
-        for weights, limit in self.table.room.rows:
-            if using and all(weights[at] > 0 for at in using):
-                bounds.append(int(max(ranges[at][1] / weights[at] for at in using) * limit))
-        return min(bounds)
-
-    def _one_by_one(self, ranges: Sequence[tuple[int, int]], most: int) -> tuple[int, int]:
-        counts = list(self.table.site.zero)
-        least = 0
-        for at in sorted(range(len(counts)), key=lambda at: (-ranges[at][1], at)):
-            step = 1 if ranges[at][1] else 0
-            while step and least < most and sum(counts) + step <= self.most_pods and not self.budget.reached:
-                counts[at] += step
-                found = self.table.decide(tuple(counts), self.budget, decide_only=True)
-                if found.upper is not None:
-                    least, step = max(least, self._used(tuple(counts))), step * 2
-                else:
-                    counts[at], step = counts[at] - step, step // 2
-        return min(least, most), most
-
-    def _most_for(self, counts: Counts) -> tuple[int, int]:
-        """Return the most that so many pods use, whichever devices they take: at least, at most."""
-        whole = self.table.site.problem
-        copies = replicated(whole, self.table.site.parts, counts)
-        problem, model = copies.problem, build_model(Model(copies.problem))
-        # What counts is told by the claims of all pods, also of those that do not stand here.
-        drawn = {
-            copy.first + offset: ask
-            for copy in copies.copies
-            for offset, ask in enumerate(range(*copies.parts[copy.part].asks))
-        }
-        amounts = {
-            (ask, number): amount
-            for ask, number in model.take
-            if (amount := amount_of(whole, drawn[ask], copies.origin[number], self.kind))
-        }
+        problem = self.one.problem
+        crowd: WaysCrowd | CopiesCrowd | None = self.ways if is_additive(problem, kind) else None
+        crowd = crowd or copies_crowd(self.one, _wanted(self.one, kind, free), (), self.budget)
+        if crowd is None:
+            return 0, free
+        lp = pulp.LpProblem("used", pulp.LpMinimize)
+        model = crowd.model(lp, 0, self.fleet.demand)
+        amounts = _amounts_in(model, crowd.site.problem, problem, kind, lp)
         unit = common_unit(amounts.values()) or Fraction(1)
-        terms = []
-        for number, group in enumerate(problem.groups):
-            mine = {ask: model.take[ask, number] for ask in group.asks if (ask, number) in amounts}
-            if mine and group.shareable and not cpu_key(whole, copies.origin[number]):
-                seen = model.integer("used", str(number), 1)
-                model.require(seen <= total(mine.values()), "used", str(number))
-                terms.append(int(1 / unit) * seen)
+        worth = {variable: int(amount / unit) for variable, amount in amounts.items()}
+        least, most = solved(model, lp, worth, int(free / unit), self.solver, self.budget)
+        return int(least * unit), int(most * unit)
+
+
+def _amounts_in(
+    model: CrowdModel, problem: AllocationProblem, whole: AllocationProblem, kind: str, lp: Expression
+) -> dict[Expression, Fraction]:
+    """Return what variables of a model count of a kind; `whole` is the problem in which devices are as published."""
+    keys = {device: cpu_key(whole, at) for at, group in enumerate(whole.groups) for device in group.devices}
+    amounts: dict[Expression, Fraction] = {}
+    once: dict[int, list[Expression]] = {}
+    for ask, group, variable, count in model.taken:
+        key = keys[problem.groups[group].devices[0]]
+        amount = amount_of(problem, ask, group, kind, key)
+        if amount and problem.groups[group].shareable and not key:
+            once.setdefault(group, []).append(variable)
+        elif amount:
+            amounts[variable] = amounts.get(variable, Fraction()) + count * amount
+    for group, variables in once.items():
+        seen = lp.add_variable(f"seen_{group}", 0, 1, pulp.LpInteger)
+        lp.addConstraint(seen <= pulp.lpSum(variables))
+        amounts[seen] = Fraction(1)
+    return amounts
+
+
+def _wanted(place: Site, kind: str, free: int) -> tuple[int, ...]:
+    """Return how many pods of each workload could use all that is free of a kind; none of those that use nothing."""
+    problem, wanted = place.problem, dict.fromkeys(part.pod for part in place.parts)
+    using = {ask for at, group in enumerate(problem.groups) if kind_of(problem, at) == kind for ask in group.asks}
+    for part in place.parts:
+        wanted[part.pod] = free if wanted[part.pod] or using & set(range(*part.asks)) else 0
+    return tuple(wanted[pod] or 0 for pod in sorted(wanted))
+
+
+def used_together(fleet: Fleet, site: Site, free: Mapping[str, int], solver: str, budget: Budget) -> dict[str, Bounds]:
+    """Return what pods use of each kind on nodes that share devices, of which so much is `free` in all.
+
+    One model says it for all of them. Where that is too large, or time ends, what each node uses of the devices that
+    are dealt to it is used, and what each would use if nobody else took any bounds it.
+    """
+    first = budget.part(SHARE)
+    seen = seen_together(fleet, site, first)
+    place = None if seen is None else Place(fleet, seen, solver, first)
+    found = {k: (0, amount) if place is None else place.most_used(k, amount) for k, amount in free.items()}
+    left = [kind for kind, (least, most) in found.items() if least < most]
+    dealt = deal(fleet, site.all_nodes) if left and not budget.reached else {}
+    for kind in left:
+        budget.tell("patterns", f"looking at {kind} on {len(site.all_nodes)} nodes that share devices")
+        least = bound = 0
+        for node in site.all_nodes:
+            mine = (dealt_site(fleet, node, dealt), whole_site(fleet, node))
+            used = [Place(fleet, one, solver, budget).most_used(kind, free[kind]) for one in mine]
+            least, bound = least + used[0][0], bound + used[1][1]
+        bound = min(bound, found[kind][1])
+        found[kind] = min(bound, max(least, found[kind][0])), bound
+    return found
+
+
+def amounts_of(kind: str) -> Amounts:
+    """Return what devices count of a kind, as `known_sites` asks for it."""
+
+    def amounts(problem: AllocationProblem) -> Mapping[tuple[int, int], Fraction] | None:
+        if not is_additive(problem, kind):
+            return None
+        return {
+            (ask, number): amount_of(problem, ask, number, kind, cpu_key(problem, number))
+            for number, group in enumerate(problem.groups)
+            for ask in group.asks
+        }
+
+    return amounts
+
+
+def used_of_kinds(
+    fleet: Fleet,
+    sites: Sequence[Site],
+    trees: Sequence[TreeTable] | None,
+    free: Sequence[Mapping[str, int]],
+    solver: str,
+    budget: Budget,
+) -> list[dict[str, Bounds]]:
+    """Return for each site, and its tree if all are trees, what pods use of each kind, of which so much is `free`.
+
+    What first fit and counting leave open is solved, those states first that leave most open.
+    """
+    budget.tell("patterns", f"looking at what pods use on {len(sites):,} different nodes")
+    found: list[dict[str, Known]] = [{} for _ in sites]
+    solve: list[tuple[Known, Callable[[], Bounds]]] = []
+    places = [Place(fleet, site, solver, budget) for site in sites]
+    for kind in sorted({kind for row in free for kind, amount in row.items() if amount}):
+        most = max(row.get(kind, 0) for row in free)
+        uses = None if trees is None else tree_uses(trees, kind)
+        knowns = known_sites(fleet, sites, most, budget, amounts_of(kind)) if uses is None else []
+        for at, (site, row) in enumerate(zip(sites, free, strict=True)):
+            known = Known(site, *uses[at].bounds) if uses is not None else knowns[at]
+            known.learn(0, row.get(kind, 0))
+            found[at][kind] = known
+            if uses is not None:
+                solve.append((known, partial(uses[at].solved, solver, budget)))
             else:
-                terms += [int(amounts[ask, number] / unit) * variable for ask, variable in mine.items()]
-        found = minimise(model.lp, -total(terms) if terms else 0, self.table.solver, self.budget)
-        if found.infeasible:
-            return 0, 0
-        least = 0 if found.value is None or overbooked(model) else -found.value
-        most = _UNBOUNDED if found.bound is None else int(-found.bound * unit)
-        return int(least * unit), most
+                solve.append((known, partial(places[at].most_used, kind, row.get(kind, 0))))
+    solve.sort(key=lambda row: -row[0].gap)
+    for number, (known, solved_now) in enumerate(solve):
+        if not known.gap or budget.reached:
+            break
+        if number % _TELL_EVERY == 0:
+            budget.tell("patterns", f"looked at what pods use on {number:,} parts of {len(sites):,} node states")
+        known.learn(*solved_now())
+    return [{kind: (min(k.least, k.most), k.most) for kind, k in row.items()} for row in found]
 
-    def _of_one(self, part: Part) -> tuple[int, int]:
-        """Return what a pod uses of the kind, at least and at most."""
-        problem = self.table.site.problem
-        least = most = Fraction()
-        for indices in problem.requests[slice(*part.requests)]:
-            amounts = [
-                problem.need(ask) * amount_of(problem, ask, number, self.kind)
-                for ask in indices
-                if ask not in problem.impossible and not problem.asks[ask].admin_access
-                for number, group in enumerate(problem.groups)
-                if ask in group.asks
-            ]
-            least += min(amounts, default=Fraction())
-            most += max(amounts, default=Fraction())
-        return int(least), -int(-most // 1)
 
-    def _used(self, counts: Counts) -> int:
-        """Return what the way that was found for some numbers of pods uses."""
-        if not any(counts):
+def tree_uses(trees: Sequence[TreeTable], kind: str) -> list[TreeUse] | None:
+    """Return what pods use of a kind on trees; None if a shared device counts once for several pods."""
+    tree = trees[0].tree
+    asked = {key for problem in tree.problems.values() for ask in problem.asks for key in ask.capacity}
+    if kind == "cpu" and not asked.issuperset(filter(None, tree.kinds.key)):
+        return None
+    of_root = {"gpu": tree.kinds.gpu, "nic": tree.kinds.nic}.get(kind, frozenset())
+    of_pool = dict(enumerate(tree.units if kind == "cpu" else ()))
+    memo: dict[Hashable, TreeUse] = {}
+    worth = {
+        (pod, at): sum(devices_of_units(shape, shape.need)[number] for number in of_root)
+        + sum(pools_of_units(shape, shape.need)[number] * unit for number, unit in of_pool.items())
+        for pod, shapes in enumerate(tree.shapes)
+        for at, shape in enumerate(shapes)
+    }
+    unit = common_unit(map(Fraction, worth.values())) or Fraction(1)
+    in_units = {key: int(amount / unit) for key, amount in worth.items()}
+    found = []
+    for table in trees:
+        key = id(table.numbers)
+        if key not in memo:
+            memo[key] = TreeUse(table.numbers, in_units, unit)
+        found.append(memo[key])
+    return found
+
+
+@dataclass
+class TreeUse:
+    """What pods use on one tree: `worth` is that of one pod of each (workload, shape), in a `unit`."""
+
+    numbers: Numbers
+    worth: Mapping[tuple[int, int], int]
+    unit: Fraction
+    known: Bounds | None = None
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Return what the pods that were placed use, and what counting allows."""
+        low, high = self._bounds
+        return int(low * self.unit), int(high * self.unit)
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        chains = {id(chain): chain for chain, _ in self.numbers.chains.values()}
+        least = max(sum(self.worth[one.pod, one.shape] for one in chain) for chain in chains.values())
+        return least, max(least, self._counted())
+
+    def _counted(self) -> int:
+        shapes = [
+            (shape, self.worth[pod, at])
+            for pod, mine in enumerate(self.numbers.fill.tree.shapes)
+            for at, shape in enumerate(mine)
+            if self.worth[pod, at]
+        ]
+        if not shapes:
             return 0
-        problem = self.table.site.problem
-        used, seen = Fraction(), set[int]()
-        for _, ask, number, count in self.table.takes(counts):
-            amount = amount_of(problem, ask, number, self.kind)
-            group = problem.groups[number]
-            if group.shareable and number in seen and not cpu_key(problem, number):
-                continue
-            if amount:
-                seen.add(number)
-            used += amount * count
-        return int(used)
+        if all(shape.one_numa for shape, _ in shapes):
+            return sum(most_worth((numa,), shapes) for numa in self.numbers.state)
+        return most_worth(self.numbers.state, shapes)
+
+    def solved(self, solver: str, budget: Budget) -> Bounds:
+        """Return what the model of the tree says; what it says of one kind holds for all of the same worth."""
+        low, high = self._bounds
+        model = StateModel(self.numbers.fill, self.numbers.state, self.numbers.most, at_most=True)
+        low, high, _ = model.most(low, solver, budget, self.worth, high)
+        return int(low * self.unit), int(high * self.unit)
 
 
-def _ones(length: int) -> Iterator[Counts]:
-    for at in range(length):
-        yield tuple(int(position == at) for position in range(length))
+def most_worth(numas: Sequence[NumaState], shapes: Sequence[tuple[Shape, int]]) -> int:
+    """Return what pods of some shapes, each with what one is worth, are worth at most on some NUMA nodes together.
+
+    What all of them take of, devices of a kind, an amount of a pool or units of one kind, bounds them by the best rate.
+    """
+    needs = [(*devices_of_units(shape, shape.need), *pools_of_units(shape, shape.need)) for shape, _ in shapes]
+    roots = [root for _, mine in numas for root in mine]
+    kinds = len(devices_of_units(shapes[0][0], shapes[0][0].need))
+    have = [sum(root[kind] for root in roots) for kind in range(kinds)]
+    have += [sum(pools) for pools in zip(*(pool for pool, _ in numas), strict=True)]
+    rows = [(amount, [need[kind] for need in needs]) for kind, amount in enumerate(have)]
+    for unit in shapes[0][0].units:
+        counts = [
+            sum(other.count for other in shape.units if (other.root, other.pool) == (unit.root, unit.pool))
+            for shape, _ in shapes
+        ]
+        rows.append((sum(units_inside(unit, numa) for numa in numas), counts))
+    found = [
+        amount * max(Fraction(worth, need) for (_, worth), need in zip(shapes, mine, strict=True))
+        for amount, mine in rows
+        if all(mine)
+    ]
+    step = gcd(*(worth for _, worth in shapes))
+    return int(min(found)) // step * step
