@@ -2,60 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import re
-from copy import deepcopy
 
 import pytest
 from contradictions import of_command
+from small_manifests import claim, device_class, device_slice, pod, request, template
 
 from dra_lab.cli import main
 
-CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
-EXACTLY = {"deviceClassName": "gpu"}
-CLAIM = {
-    "apiVersion": "resource.k8s.io/v1",
-    "kind": "ResourceClaim",
-    "metadata": {"name": "one", "namespace": "a"},
-    "spec": {"devices": {"requests": [{"name": "gpu", "exactly": EXACTLY}]}},
-}
-TEMPLATE = {**CLAIM, "kind": "ResourceClaimTemplate", "spec": {"spec": CLAIM["spec"]}}
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "pod", "namespace": "a"},
-    "spec": {
-        "containers": [{"name": "main", "image": "i", "resources": {"claims": [{"name": "gpu"}]}}],
-        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}],
-    },
-}
+POOL = "{name: n2, generation: 1, resourceSliceCount: 1}"
+SLICES = [device_slice("gpu.example.com", "{name: d}", node=node) for node in ("n1", "n2")]
+GPU = request("gpu", "gpu")
 BROKEN = {
-    "incomplete": (("pool", "resourceSliceCount"), 2, "kube-scheduler does not use its devices"),
-    "invalid": (("devices",), [{"name": "d"}, {"name": "d"}], "kube-scheduler does not use its devices"),
-    "unreadable": (("devices",), "none", "it counts as absent"),
-    "refused": (("devices",), [{"name": "d", "attributes": {"a": {}}}], "it is used here as written"),
+    "incomplete": (POOL, POOL.replace("Count: 1", "Count: 2"), "kube-scheduler does not use its devices"),
+    "invalid": ("- {name: d}\n", "- {name: d}\n  - {name: d}\n", "kube-scheduler does not use its devices"),
+    "unreadable": ("devices:\n  - {name: d}\n", "devices: none\n", "it counts as absent"),
+    "refused": ("{name: d}", "{name: d, attributes: {a: {}}}", "it is used here as written"),
 }
-"""Ways to break a slice: path and value in its spec, and the reason that is given with the warning."""
-
-
-def a_slice(node):
-    """A slice of one device."""
-    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
-    spec = {"driver": "gpu.example.com", "nodeName": node, "pool": pool, "devices": [{"name": "d"}]}
-    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": node}, "spec": spec}
+"""Ways to break a slice: what is written in place of what, and the reason that is given with the warning."""
 
 
 def files(tmp_path, how):
     """The paths of a cluster with a good slice and a broken one, of a claim, and of a pod with its template."""
-    broken, (path, value, _) = a_slice("n2"), BROKEN[how]
-    inside = broken["spec"]
-    for step in path[:-1]:
-        inside = inside[step]
-    inside[path[-1]] = deepcopy(value)
-    texts = {"cluster": [CLASS, a_slice("n1"), broken, CLAIM], "claim": [CLAIM], "pod": [TEMPLATE, POD]}
+    good, whole = SLICES
+    broken = whole.replace(*BROKEN[how][:2])
+    assert broken != whole
+    held = device_class("gpu", "true") + claim("held", GPU)
+    texts = {
+        "cluster": good + broken + held,
+        "claim": claim("one", GPU),
+        "pod": template("one", GPU) + pod("pod", "one"),
+    }
     paths = {name: tmp_path / f"{name}.yaml" for name in texts}
-    for name, items in texts.items():
-        paths[name].write_text("\n---\n".join(map(json.dumps, items)))
+    for name, text in texts.items():
+        paths[name].write_text(text)
     return [str(path) for path in paths.values()]
 
 

@@ -8,40 +8,20 @@ import re
 import pytest
 import yaml
 from contradictions import of_status, of_text, of_value
+from small_manifests import device_class, pod, request, selector, template
 from small_nodes import a_slice, gpu
 
 from dra_lab.cli import main
 from dra_lab.manifests.documents import encode
 
-TEMPLATE = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: big}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly:
-          deviceClassName: every
-          selectors: [{cel: {expression: "device.attributes['gpu.nvidia.com'].size == 'big'"}}]
-"""
-POD = """\
----
-apiVersion: v1
-kind: Pod
-metadata: {name: work}
-spec:
-  NODE
-  containers: [{name: c, image: i, resources: {claims: [{name: d}]}}]
-  resourceClaims: [{name: d, resourceClaimTemplateName: big}]
-"""
-CLASS = {
-    "apiVersion": "resource.k8s.io/v1",
-    "kind": "DeviceClass",
-    "metadata": {"name": "every"},
-    "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}]},
-}
+BIG = "device.attributes['gpu.nvidia.com'].size == 'big'"
+TEMPLATE = template("big", request("gpu", "every", selector(BIG)))
+CLASS = device_class("every", "device.driver == 'gpu.nvidia.com'")
+
+
+def slices(*found):
+    """Write slices and the class."""
+    return "---\n".join(yaml.safe_dump(encode(one)) for one in found) + CLASS
 
 
 @pytest.fixture
@@ -49,13 +29,11 @@ def files(tmp_path):
     """Return a cluster whose second node has a device without the attribute, the claim, and a pod with the claim."""
     big, bare = gpu(0, **{"gpu.nvidia.com/size": "big"}), gpu(1)
     one, two = a_slice("gpu.nvidia.com", big, node="a"), a_slice("gpu.nvidia.com", bare, node="b")
-    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all([encode(one), encode(two), CLASS]))
-    (tmp_path / "same.yaml").write_text(
-        yaml.safe_dump_all([encode(a_slice("gpu.nvidia.com", big, bare, node="a")), CLASS])
-    )
+    (tmp_path / "cluster.yaml").write_text(slices(one, two))
+    (tmp_path / "same.yaml").write_text(slices(a_slice("gpu.nvidia.com", big, bare, node="a")))
     (tmp_path / "claim.yaml").write_text(TEMPLATE)
-    (tmp_path / "pod.yaml").write_text(TEMPLATE + POD.replace("  NODE\n", ""))
-    (tmp_path / "pinned.yaml").write_text(TEMPLATE + POD.replace("NODE", "nodeName: a"))
+    (tmp_path / "pod.yaml").write_text(TEMPLATE + pod("work", "big"))
+    (tmp_path / "pinned.yaml").write_text(TEMPLATE + pod("work", "big", more=["nodeName: a"]))
     return tmp_path
 
 

@@ -7,24 +7,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from small_manifests import pod, request, template
 
 from dra_lab.cli import main
 
 CLUSTER = "sample:eks-p4d"
-TEMPLATE = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpus-%(count)s}
-spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: %(count)s}}]}}}
-"""
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: %(name)s}
-spec:
-  containers: [{name: main, image: busybox, resources: {claims: [{name: g}]}}]
-  resourceClaims: [{name: g, resourceClaimTemplateName: gpus-%(count)s}]
-"""
 JOB = """\
 apiVersion: batch/v1
 kind: Job
@@ -36,14 +23,19 @@ spec:
       resourceClaims: [{name: g, resourceClaimTemplateName: gpus-3}]
       restartPolicy: Never
 """
-PARTS = [TEMPLATE % {"count": count} for count in (1, 2, 3)]
-PARTS += [POD % {"name": name, "count": count} for name, count in (("one", 1), ("two", 2))]
+
+
+def gpus(count: int) -> str:
+    return template(f"gpus-{count}", request("gpu", "gpu.nvidia.com", f"count: {count}"))
+
+
+PARTS = [*map(gpus, (1, 2, 3)), pod("one", "gpus-1"), pod("two", "gpus-2")]
 
 
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "pods.yaml"
-    path.write_text("---\n".join(PARTS))
+    path.write_text("".join(PARTS))
     return str(path)
 
 
@@ -111,10 +103,10 @@ spec: {leaderWorkerTemplate: {size: 2, leaderTemplate: {spec: LEADER}, workerTem
 
 def test_templates_of_one_object_have_their_path(capsys, tmp_path):
     """`plan` offers, `--pod` takes and `check` prints the same names for the templates of one object."""
-    specs = [POD.partition("spec:\n")[2] % {"count": count} for count in (1, 2)]
-    leader, worker = (json.dumps(yaml.safe_load(spec)) for spec in specs)
+    specs = [yaml.safe_load(part)["spec"] for part in PARTS[3:]]
+    leader, worker = map(json.dumps, specs)
     path = tmp_path / "gang.yaml"
-    path.write_text("---\n".join([*PARTS[:2], GANG.replace("LEADER", leader).replace("WORKER", worker)]))
+    path.write_text("".join([*PARTS[:2], "---\n", GANG.replace("LEADER", leader).replace("WORKER", worker)]))
     assert main(["plan", CLUSTER, "--claim", str(path)]) == 2
     said = capsys.readouterr().err
     names = [f"LeaderWorkerSet/gang:spec.leaderWorkerTemplate.{part}Template" for part in ("leader", "worker")]
@@ -127,10 +119,10 @@ def test_templates_of_one_object_have_their_path(capsys, tmp_path):
 
 def test_objects_of_two_namespaces_have_their_namespace(capsys, file):
     """Two pods of one name in two namespaces can both be chosen."""
-    first = POD % {"name": "one", "count": 1}
+    first = PARTS[3]
     other = first.replace("name: one", "name: one, namespace: b")
-    template = PARTS[0].replace("name: gpus-1", "name: gpus-1, namespace: b")
-    Path(file).write_text("---\n".join([PARTS[0], template, first, other]))
+    beside = PARTS[0].replace("name: gpus-1", "name: gpus-1, namespace: b")
+    Path(file).write_text("".join([PARTS[0], beside, first, other]))
     assert main(["plan", CLUSTER, "--claim", file]) == 2
     assert "Pod/default/one, Pod/b/one" in capsys.readouterr().err
     assert devices(capsys, "--claim", file, "--pod", "Pod/b/one") == 1

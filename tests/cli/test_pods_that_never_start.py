@@ -3,71 +3,39 @@
 from __future__ import annotations
 
 import pytest
+from small_manifests import amount, claim, cpus, device_slice, pod, request, same, template
 
 from dra_lab.cli import main
 from dra_lab.exports import replay
 
-DEVICE = """\
-  - name: cpus{number}
-    allowMultipleAllocations: true
-    attributes:
-      {attribute}: {value}
-      resource.kubernetes.io/numaNode: {{int: {number}}}
-    capacity: {{dra.cpu/cpu: {{value: "64"}}}}
-"""
-SLICE = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: worker-dra.cpu}
-spec:
-  driver: dra.cpu
-  nodeName: worker
-  pool: {name: worker, generation: 1, resourceSliceCount: 1}
-  devices:
-"""
-TEMPLATE = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {{name: cpus}}
-spec:
-  spec:
-    devices:
-      requests:
-      - {{name: one, exactly: {{deviceClassName: dra.cpu, capacity: {{requests: {{dra.cpu/cpu: "{amount}"}}}}}}}}
-      - {{name: two, exactly: {{deviceClassName: dra.cpu, capacity: {{requests: {{dra.cpu/cpu: "10"}}}}}}}}
-      constraints: {constraints}
-"""
-POD = """\
----
-apiVersion: v1
-kind: Pod
-metadata: {name: work}
-spec:
-  containers: [{name: c, image: i, resources: {claims: [{name: d}]}}]
-  resourceClaims: [{name: d, resourceClaimTemplateName: cpus}]
-"""
 ROOT = "resource.kubernetes.io/pcieRoot"
+NUMA = "resource.kubernetes.io/numaNode"
 NOWHERE = "kube-scheduler finds no devices for this pod on any node, although an allocation exists"
+
+
+def requests(cores: int = 10) -> list[str]:
+    """Two requests for shares of CPUs."""
+    return [request(name, "dra.cpu", amount("dra.cpu/cpu", n)) for name, n in (("one", cores), ("two", 10))]
 
 
 @pytest.fixture
 def answers(tmp_path, capsys):
     """Return a function: exit status and text of every command that answers for a claim."""
 
-    def ask(attribute=ROOT, release="1.36", amount=10, constraints="[]", value="{strings: [a, b]}"):
-        devices = "".join(DEVICE.format(number=number, attribute=attribute, value=value) for number in (0, 1))
-        (tmp_path / "cluster.yaml").write_text(SLICE + devices)
-        text = TEMPLATE.format(amount=amount, constraints=constraints)
+    def ask(attribute=ROOT, release="1.36", cores=10, constraints=(), value="{strings: [a, b]}"):
+        devices = [cpus(f"cpus{n}", 64, f"{attribute}: {value}", f"{NUMA}: {{int: {n}}}") for n in (0, 1)]
+        (tmp_path / "cluster.yaml").write_text(device_slice("dra.cpu", *devices))
+        text = template("cpus", *requests(cores), constraints=constraints)
         (tmp_path / "claim.yaml").write_text(text)
-        (tmp_path / "pod.yaml").write_text(text + POD)
-        cluster, claim, pod = (str(tmp_path / f"{name}.yaml") for name in ("cluster", "claim", "pod"))
+        (tmp_path / "pod.yaml").write_text(text + pod("work", "cpus"))
+        cluster, file, work = (str(tmp_path / f"{name}.yaml") for name in ("cluster", "claim", "pod"))
         commands = {
-            "plan": ["plan", cluster, "--claim", claim],
-            "plan a pod": ["plan", cluster, "--claim", pod],
-            "plan replicas": ["plan", cluster, "--claim", claim, "--replicas", "1"],
-            "plan replicas of a pod": ["plan", cluster, "--claim", pod, "--replicas", "1"],
-            "check": ["check", cluster, claim],
-            "check a pod": ["check", cluster, pod],
+            "plan": ["plan", cluster, "--claim", file],
+            "plan a pod": ["plan", cluster, "--claim", work],
+            "plan replicas": ["plan", cluster, "--claim", file, "--replicas", "1"],
+            "plan replicas of a pod": ["plan", cluster, "--claim", work, "--replicas", "1"],
+            "check": ["check", cluster, file],
+            "check a pod": ["check", cluster, work],
         }
         found = {}
         for name, command in commands.items():
@@ -81,21 +49,21 @@ def answers(tmp_path, capsys):
 @pytest.mark.parametrize("attribute", [ROOT, "dra.cpu/roots"])
 def test_a_constraint_over_lists_fits_where_kube_scheduler_compares_lists(answers, attribute):
     """kube-scheduler of 1.37 compares lists, so that every command exits 0."""
-    found = answers(attribute, "1.37", constraints=f"[{{matchAttribute: {attribute}}}]")
+    found = answers(attribute, "1.37", constraints=[same(attribute)])
     assert {name: status for name, (status, _) in found.items()} == dict.fromkeys(found, 0)
 
 
 @pytest.mark.parametrize("attribute", [ROOT, "dra.cpu/roots"])
 def test_a_constraint_over_lists_does_not_fit_where_kube_scheduler_compares_none(answers, attribute):
     """kube-scheduler of 1.36 allocates nothing for such a claim as written: every command exits 1 and says so."""
-    found = answers(attribute, constraints=f"[{{matchAttribute: {attribute}}}]")
+    found = answers(attribute, constraints=[same(attribute)])
     told = {name: (status, NOWHERE in text, "compares no lists" in text) for name, (status, text) in found.items()}
     assert told == dict.fromkeys(found, (1, True, True))
 
 
 def test_a_request_that_only_its_parts_can_serve_does_not_fit_as_written(answers):
     """An export would write two requests of 50 CPUs; the claim of 100 CPUs as written gets no device of 64."""
-    found = answers(amount=100)
+    found = answers(cores=100)
     told = {name: (status, NOWHERE in text) for name, (status, text) in found.items()}
     assert told == dict.fromkeys(found, (1, True))
 
@@ -110,13 +78,9 @@ def test_a_search_that_does_not_end_is_not_decided_for_every_command(answers, mo
 def test_pods_that_share_a_claim_over_lists_do_not_fit(answers, tmp_path, capsys):
     """Pods that name one ResourceClaim are answered together, by the same rule."""
     answers()
-    claim = TEMPLATE.format(amount=10, constraints=f"[{{matchAttribute: {ROOT}}}]")
-    claim = claim.replace("ResourceClaimTemplate", "ResourceClaim").replace("  spec:\n", "", 1)
-    pods = "".join(
-        POD.replace("name: work", f"name: work-{number}").replace("resourceClaimTemplateName", "resourceClaimName")
-        for number in range(2)
-    )
-    (tmp_path / "pods.yaml").write_text(claim + pods)
+    shared = claim("cpus", *requests(), constraints=[same(ROOT)])
+    pods = "".join(pod(f"work-{number}", "cpus", by="resourceClaimName") for number in range(2))
+    (tmp_path / "pods.yaml").write_text(shared + pods)
     statuses = []
     for release in ("1.36", "1.37"):
         files = [str(tmp_path / f"{name}.yaml") for name in ("cluster", "pods")]

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_manifests import claim, request, template
 
 from dra_lab import __version__
 from dra_lab.cli import main
@@ -173,13 +174,7 @@ def test_the_version_is_told(capsys):
     assert (ended.value.code, capsys.readouterr().out) == (0, f"dra-lab {__version__}\n")
 
 
-TEMPLATE = """\
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: one}
-spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
-"""
+GPU = request("gpu", "gpu.nvidia.com")
 WITH_CLAIM = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -195,7 +190,7 @@ spec:
 
 def test_a_plan_of_one_pod_says_how_many_its_workload_runs(tmp_path, capsys):
     """And with which words all of them are planned: these answer for three."""
-    (tmp_path / "all.yaml").write_text(WITH_CLAIM + TEMPLATE)
+    (tmp_path / "all.yaml").write_text(WITH_CLAIM + template("one", GPU))
     asked = ["plan", EKS, "--claim", str(tmp_path / "all.yaml")]
     assert main(asked) == 0
     told = capsys.readouterr().err
@@ -206,13 +201,13 @@ def test_a_plan_of_one_pod_says_how_many_its_workload_runs(tmp_path, capsys):
 
 def test_a_plan_of_pods_that_share_a_claim_names_the_command_that_answers_them(tmp_path, capsys):
     """Their replicas cannot be planned with claims of their own."""
-    shared = TEMPLATE.replace("Template", "").replace("{spec: {devices", "{devices").replace("}}]}}}", "}}]}}")
+    shared = claim("one", GPU)
     (tmp_path / "all.yaml").write_text(WITH_CLAIM.replace("resourceClaimTemplateName", "resourceClaimName") + shared)
     assert main(["plan", EKS, "--claim", str(tmp_path / "all.yaml")]) == 0
     assert "They share gpu, which is allocated once: dra-lab check" in capsys.readouterr().err
 
 
 def test_a_plan_of_a_single_pod_says_nothing_of_replicas(tmp_path, capsys):
-    (tmp_path / "all.yaml").write_text(WITH_CLAIM.replace("  replicas: 3\n", "") + TEMPLATE)
+    (tmp_path / "all.yaml").write_text(WITH_CLAIM.replace("  replicas: 3\n", "") + template("one", GPU))
     assert main(["plan", EKS, "--claim", str(tmp_path / "all.yaml")]) == 0
     assert "replicas" not in capsys.readouterr().err

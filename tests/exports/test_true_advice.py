@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from small_manifests import device_slice
 
 from dra_lab import how_many_more, load_cluster, make_plan
 from dra_lab.authoring.compile import compile_claim
@@ -27,18 +28,7 @@ from dra_lab.sources import load_texts
 from dra_lab.widgets.answer_rows import goal_words
 
 P4D = load_cluster("sample:eks-p4d")
-SLICE = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: n1}
-spec:
-  driver: gpu.nvidia.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 1}
-  devices:
-  - {name: gpu-0, attributes: {type: {string: gpu}%s}}
-  - {name: gpu-1, attributes: {type: {string: gpu}%s}}
-"""
+SLICE = device_slice("gpu.nvidia.com", *(f"{{name: gpu-{n}, attributes: {{type: {{string: gpu}}%s}}}}" for n in (0, 1)))
 KNOWN = ", resource.kubernetes.io/numaNode: {int: 0}, resource.kubernetes.io/pcieRoot: {string: 'pci0000:10'}"
 
 

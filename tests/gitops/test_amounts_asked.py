@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from gitops.manifests_written import TEMPLATE, write
+from small_manifests import pod
 
 from dra_lab.cli import main
 from dra_lab.gitops.check import check_manifests
@@ -17,14 +18,7 @@ kind: Pod
 metadata: {name: train}
 spec: {containers: [{name: c, resources: {PART: {nvidia.com/gpu: AMOUNT}}}]}
 """
-WITH_CLAIM = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  containers: [{name: c, resources: {claims: [{name: a}], limits: {nvidia.com/gpu: AMOUNT}}}]
-  resourceClaims: [{name: a, resourceClaimTemplateName: pair}]
-"""
+WITH_CLAIM = pod("train", "pair").replace("claims: [", "limits: {nvidia.com/gpu: AMOUNT}, claims: [")
 NODE_POOL = """\
 apiVersion: karpenter.sh/v1
 kind: NodePool

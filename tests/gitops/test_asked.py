@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from small_manifests import claim, pod, request, template
 
 from dra_lab.cli import main
 from dra_lab.errors import DraLabError
@@ -17,26 +18,12 @@ RELEASE = KubernetesRelease("1.36")
 NODE = "ip-192-168-140-52.ec2.internal"
 
 
-def template(name: str, count: int, device_class: str = "gpu.nvidia.com") -> str:
-    return f"""\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {{name: {name}}}
-spec: {{spec: {{devices: {{requests: [{{name: r, exactly: {{deviceClassName: {device_class}, count: {count}}}}}]}}}}}}
-"""
+def gpus(name: str, count: int) -> str:
+    return template(name, request("r", "gpu.nvidia.com", f"count: {count}"))
 
 
-def pod(*entries: str, more: str = "", kind: str = "Pod") -> str:
-    listed = "".join(f"    - {{name: {e}, resourceClaimTemplateName: {e}}}\n" for e in entries)
-    used = ", ".join(f"{{name: {e}}}" for e in entries)
-    return f"""\
-apiVersion: v1
-kind: {kind}
-metadata: {{name: train}}
-spec:
-    resourceClaims:
-{listed}    containers: [{{name: c, image: i, resources: {{claims: [{used}]}}}}]
-{more}"""
+def train(*entries: str, more: tuple[str, ...] = ()) -> str:
+    return pod("train", *entries, more=more)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +35,7 @@ def cluster():
 def read(tmp_path, cluster):
     def write_and_read(*documents: str):
         path = tmp_path / "pod.yaml"
-        path.write_text("---\n".join(documents))
+        path.write_text("".join(documents))
         return read_pod(path, cluster, RELEASE)
 
     return write_and_read
@@ -56,7 +43,7 @@ def read(tmp_path, cluster):
 
 def test_a_pod_asks_for_each_of_its_claims_under_their_names_in_it(read):
     """The order is the pod's, the names are those of `resourceClaims`."""
-    asked = read(template("a", 2), template("b", 1), pod("b", "a"))
+    asked = read(gpus("a", 2), gpus("b", 1), train("b", "a"))
     assert asked.subject == "Pod/train"
     assert {name: sketch.requests[0].exactly.count for name, sketch in asked.claims.items()} == {"b": 1, "a": 2}
     assert list(asked.claims) == ["b", "a"]
@@ -64,30 +51,28 @@ def test_a_pod_asks_for_each_of_its_claims_under_their_names_in_it(read):
 
 def test_a_claim_that_two_entries_name_is_one(read):
     """`resourceClaims` may name a ResourceClaim under two names: its devices are allocated once, which is told."""
-    claim = template("shared", 2).replace("ResourceClaimTemplate", "ResourceClaim").replace("{spec: {d", "{d")
-    claim = claim.replace("}}\n", "}\n")
-    asked = read(
-        claim, pod("a", "b").replace("TemplateName: a", "Name: shared").replace("TemplateName: b", "Name: shared")
-    )
+    shared = claim("shared", request("r", "gpu.nvidia.com", "count: 2"))
+    twice = train("a", "b").replace("TemplateName: a", "Name: shared").replace("TemplateName: b", "Name: shared")
+    asked = read(shared, twice)
     assert list(asked.claims) == ["a"]
     assert [f.rule for f in asked.findings] == ["claim-repeated"]
 
 
 def test_claims_without_a_pod_are_one_pod_and_that_is_told(read):
     """Several templates in a file are planned together, not the first of them alone."""
-    asked = read(template("a", 2), template("b", 1))
+    asked = read(gpus("a", 2), gpus("b", 1))
     assert list(asked.claims) == ["a", "b"]
     assert [finding.rule for finding in asked.findings] == ["claims-as-one-pod"]
 
 
 def test_one_claim_alone_is_no_pod(read):
     """A file with one claim is read as a drawing, as ever."""
-    assert read(template("a", 2)) is None
+    assert read(gpus("a", 2)) is None
 
 
 def test_a_pod_goes_only_where_its_own_words_let_it(read, cluster):
     """`nodeSelector` of the pod counts in the plan."""
-    asked = read(template("a", 1), pod("a", more=f"    nodeSelector: {{kubernetes.io/hostname: {NODE}}}\n"))
+    asked = read(gpus("a", 1), train("a", more=(f"nodeSelector: {{kubernetes.io/hostname: {NODE}}}",)))
     plan = make_plan(asked.cluster, asked.planned, release=RELEASE)
     assert plan.node == NODE
     assert plan.fitting_nodes == (NODE,)
@@ -96,24 +81,24 @@ def test_a_pod_goes_only_where_its_own_words_let_it(read, cluster):
 def test_a_claim_that_is_nowhere_is_told_with_what_to_give(read):
     """Without its template a pod cannot be planned."""
     with pytest.raises(DraLabError, match=r"ResourceClaimTemplate 'b'.*Give the file in which it stands"):
-        read(template("a", 1), pod("a", "b"))
+        read(gpus("a", 1), train("a", "b"))
 
 
 def test_several_workloads_in_a_file_are_named(read):
     """Which of them is meant is for the person to say."""
     with pytest.raises(DraLabError, match=r"2 workloads \(Pod/train, Pod/train\)"):
-        read(template("a", 1), pod("a"), pod("a"))
+        read(gpus("a", 1), train("a"), train("a"))
 
 
 def test_what_the_api_refuses_is_refused_with_its_line(read):
     """An unknown field in a template is an error, as a person wrote it."""
     with pytest.raises(DraLabError, match=r"pod\.yaml.*counts"):
-        read(template("a", 1).replace("count: 1", "counts: 1"), pod("a"))
+        read(gpus("a", 1).replace("count: 1", "counts: 1"), train("a"))
 
 
 def test_changes_to_one_of_several_claims_are_tried(read):
     """What would help is told of a pod with several claims too, with the number of nodes that it brings."""
-    asked = read(template("a", 6), template("b", 6), pod("a", "b"))
+    asked = read(gpus("a", 6), gpus("b", 6), train("a", "b"))
     plan = make_plan(asked.cluster, asked.planned, release=RELEASE)
     assert plan.status is PlanStatus.INFEASIBLE
     tried = [change for change in plan.reasons.relaxations if change.kind == "count"]
@@ -124,7 +109,7 @@ def test_changes_to_one_of_several_claims_are_tried(read):
 def test_the_command_line_plans_and_draws_a_pod(tmp_path, capsys):
     """`--claim FILE` takes a pod with its templates; the page holds every claim's manifest."""
     path, page = tmp_path / "pod.yaml", tmp_path / "pod.html"
-    path.write_text("---\n".join((template("a", 2), template("b", 1), pod("a", "b"))))
+    path.write_text("".join((gpus("a", 2), gpus("b", 1), train("a", "b"))))
     assert main(["plan", "sample:eks-p4d", "--claim", str(path)]) == 0
     assert "a:r" in capsys.readouterr().out
     assert main(["draw", "sample:eks-p4d", "--claim", str(path), "-o", str(page)]) == 0
@@ -134,7 +119,7 @@ def test_the_command_line_plans_and_draws_a_pod(tmp_path, capsys):
 def test_replicas_of_a_pod_have_all_its_claims(tmp_path, capsys):
     """Each replica takes the devices of both claims: 8 GPUs a node are two pods of three and not four of two."""
     path = tmp_path / "pod.yaml"
-    path.write_text("---\n".join((template("a", 2), template("b", 1), pod("a", "b"))))
+    path.write_text("".join((gpus("a", 2), gpus("b", 1), train("a", "b"))))
     assert main(["plan", "sample:eks-p4d", "--claim", str(path), "--replicas", "9"]) == 1
     assert "4 of 9 replicas placed" in capsys.readouterr().out
 
@@ -142,10 +127,7 @@ def test_replicas_of_a_pod_have_all_its_claims(tmp_path, capsys):
 def test_replicas_do_not_get_copies_of_a_claim_that_they_share(tmp_path, capsys):
     """A ResourceClaim is allocated once; as a pod's alone it is planned as it is."""
     path = tmp_path / "pod.yaml"
-    claim = template("a", 2).replace("ResourceClaimTemplate", "ResourceClaim")
-    claim = claim.replace("spec: {spec: {devices", "spec: {devices").replace("]}}}", "]}}")
-    user = pod("a").replace("resourceClaimTemplateName", "resourceClaimName")
-    path.write_text(f"{claim}---\n{user}")
+    path.write_text(claim("a", request("r", "gpu.nvidia.com")) + pod("train", "a", by="resourceClaimName"))
     command = ["plan", "sample:eks-p4d", "--claim", str(path)]
     assert main(command) == 0
     assert main([*command, "--replicas", "2"]) == 2
@@ -155,7 +137,7 @@ def test_replicas_do_not_get_copies_of_a_claim_that_they_share(tmp_path, capsys)
 def test_an_export_of_a_pod_holds_every_claim(tmp_path, capsys):
     """And an example of its own kind and name; none of its claims is left out without a word."""
     path, folder = tmp_path / "pod.yaml", tmp_path / "git"
-    path.write_text("---\n".join((template("a", 2), template("b", 1), pod("a", "b"))))
+    path.write_text("".join((gpus("a", 2), gpus("b", 1), train("a", "b"))))
     assert main(["export", "sample:eks-p4d", "--claim", str(path), "--dir", str(folder), "--allow-worse"]) == 0
     written = sorted(Path(line).name for line in capsys.readouterr().out.split())
     templates = ["resourceclaimtemplate-train-a.yaml", "resourceclaimtemplate-train-b.yaml"]

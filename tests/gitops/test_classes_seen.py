@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from small_manifests import device_class, request, template
 
 from dra_lab.authoring.classes import needed_classes, with_documented_classes
 from dra_lab.authoring.compile import compile_claim
@@ -125,22 +126,9 @@ def test_a_missing_class_is_exported_with_the_claim(sample, form):
     assert wrong == []
 
 
-CLAIM_BESIDE_CLASS = """\
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: fast}
-spec:
-  selectors: [{cel: {expression: 'device.driver == "gpu.nvidia.com"'}}]
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: pair}
-spec:
-  spec:
-    devices:
-      requests:
-      - {name: gpu, exactly: {deviceClassName: fast}}
-"""
+CLAIM_BESIDE_CLASS = device_class("fast", "device.driver == 'gpu.nvidia.com'") + template(
+    "pair", request("gpu", "fast")
+)
 
 
 def test_a_class_beside_the_claim_is_seen_and_exported(tmp_path):

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from contradictions import of_text
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
+from small_manifests import device_class, request, same, selector, template
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as small
 
@@ -53,12 +54,7 @@ kind: PodGroup
 metadata: {name: gang}
 spec: {resourceClaims: [{name: a, resourceClaimTemplateName: pair}]}
 """
-CLASS = """\
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: ours}
-spec: {selectors: [{cel: {expression: "device.driver == 'gpu.nvidia.com'"}}]}
-"""
+CLASS = device_class("ours", "device.driver == 'gpu.nvidia.com'")
 HELM = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: {{ .Values.name }}}\nspec: {}\n"
 MANY = DEPLOYMENT.replace("replicas: 3", "replicas: 17")
 
@@ -153,16 +149,11 @@ def test_a_pod_of_an_allocated_claim_runs_on_its_nodes(tmp_path):
     assert (item.fit, len(item.nodes)) == (Fit.FITS, 1)
 
 
-ALL_AT_ONE_ROOT = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: pair}
-spec:
-  spec:
-    devices:
-      requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, allocationMode: All}}]
-      constraints: [{requests: [gpu], matchAttribute: resource.kubernetes.io/pcieRoot}]
-"""
+ALL_AT_ONE_ROOT = template(
+    "pair",
+    request("gpu", "gpu.nvidia.com", "allocationMode: All"),
+    constraints=[same("resource.kubernetes.io/pcieRoot", "gpu")],
+)
 
 
 def test_a_pod_that_kube_scheduler_gives_up_does_not_fit(tmp_path):
@@ -176,19 +167,7 @@ def test_a_pod_that_kube_scheduler_gives_up_does_not_fit(tmp_path):
     assert ": fits" not in text
 
 
-BIG = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: pair}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly:
-          deviceClassName: gpu.nvidia.com
-          selectors: [{cel: {expression: "device.attributes['gpu.nvidia.com'].size == 'big'"}}]
-"""
+BIG = template("pair", request("gpu", "gpu.nvidia.com", selector("device.attributes['gpu.nvidia.com'].size == 'big'")))
 
 
 @pytest.mark.parametrize(("node", "outcome"), [("a", "fits"), ("b", "does-not-fit"), ("", "does-not-fit")])

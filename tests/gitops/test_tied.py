@@ -5,6 +5,7 @@ from __future__ import annotations
 from exhaustive_plans import device_class
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 from msgspec.structs import replace as changed
+from small_manifests import claim, request
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as made
 
@@ -18,16 +19,7 @@ from dra_lab.sources import load_cluster
 CLUSTER = load_cluster("sample:eks-p4d")
 """Four nodes, each with eight GPUs and four NICs: four pairs at the PCIe root, or eight GPUs."""
 
-SHARED = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: pool}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.nvidia.com, count: 5}
-"""
+SHARED = claim("pool", request("gpu", "gpu.nvidia.com", "count: 5"))
 """Five of the eight GPUs of a node."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from small_manifests import amount, claim, cpus, device_slice, pod, request, same, template
 
 from dra_lab import Session, make_plan
 from dra_lab.cli import main
@@ -18,79 +19,42 @@ from dra_lab.sources import load_texts
 
 LISTS = "DRAListTypeAttributes"
 EXAMPLES = Path(__file__).parents[2] / ".." / "shared/real-files/manifests/kubernetes-sigs+dra-driver-cpu/hack/examples"
-HEAD = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: worker-dra.cpu}
-spec:
-  driver: dra.cpu
-  nodeName: worker
-  pool: {name: worker, generation: 1, resourceSliceCount: 1}
-  devices:
-"""
+ROOT, NUMA = "resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode"
 
 
 def grouped(numa: int, roots: str) -> str:
     """Return a device of the grouped mode (docs/user/device-attributes.md of dra-driver-cpu v0.2.0)."""
-    return f"""\
-  - name: cpudevnuma00{numa}
-    allowMultipleAllocations: true
-    attributes:
-      dra.cpu/numCPUs: {{int: 64}}
-      dra.cpu/socketID: {{int: 0}}
-      resource.kubernetes.io/numaNode: {{int: {numa}}}
-      resource.kubernetes.io/pcieRoot: {{strings: {roots}}}
-    capacity: {{dra.cpu/cpu: {{value: "64"}}}}
-"""
+    own = ("dra.cpu/numCPUs: {int: 64}", "dra.cpu/socketID: {int: 0}")
+    return cpus(f"cpudevnuma00{numa}", 64, *own, f"{NUMA}: {{int: {numa}}}", f"{ROOT}: {{strings: {roots}}}")
 
 
 def individual(cpu: int) -> str:
     """Return a device of the individual mode, in which a CPU has a list of one root."""
-    return f"""\
-  - name: cpudev{cpu:03d}
-    attributes:
-      dra.cpu/cpuID: {{int: {cpu}}}
-      dra.cpu/coreType: {{string: standard}}
-      resource.kubernetes.io/numaNode: {{int: 0}}
-      resource.kubernetes.io/pcieRoot: {{strings: ["pci0000:00"]}}
-"""
+    own = f"dra.cpu/cpuID: {{int: {cpu}}}, dra.cpu/coreType: {{string: standard}}"
+    places = f'{NUMA}: {{int: 0}}, {ROOT}: {{strings: ["pci0000:00"]}}'
+    return f"{{name: cpudev{cpu:03d}, attributes: {{{own}, {places}}}}}"
 
 
-GROUPED = HEAD + grouped(0, '["pci0000:00", "pci0000:10"]') + grouped(1, '["pci0000:10", "pci0000:20"]')
-INDIVIDUAL = HEAD + "".join(map(individual, range(12)))
-AMOUNT = 'capacity: {requests: {dra.cpu/cpu: "10"}}'
+GROUPED = device_slice(
+    "dra.cpu", grouped(0, '["pci0000:00", "pci0000:10"]'), grouped(1, '["pci0000:10", "pci0000:20"]')
+)
+INDIVIDUAL = device_slice("dra.cpu", *map(individual, range(12)))
+AMOUNT = amount("dra.cpu/cpu", 10)
 
 
-def claim(name: str, asked: str) -> str:
-    exactly = f"{{deviceClassName: dra.cpu, {asked}}}"
-    return f"""\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {{name: {name}}}
-spec: {{devices: {{requests: [{{name: cpus, exactly: {exactly}}}]}}}}
----
-"""
+def asked(name: str, *fields: str) -> str:
+    return claim(name, request("cpus", "dra.cpu", *fields))
 
 
-def pod(*claims: str, resources: str = "{requests: {cpu: 10}}") -> str:
-    named = ", ".join(f"{{name: {name}, resourceClaimName: {name}}}" for name in claims)
-    used = ", ".join(f"{{name: {name}}}" for name in claims)
-    return f"""\
-apiVersion: v1
-kind: Pod
-metadata: {{name: cpus}}
-spec:
-  resources: {resources}
-  resourceClaims: [{named}]
-  containers: [{{name: main, image: example.com/main, resources: {{claims: [{used}]}}}}]
-"""
+def run(*claims: str, resources: str = "{requests: {cpu: 10}}") -> str:
+    return pod("cpus", *claims, by="resourceClaimName", more=[f"resources: {resources}"])
 
 
 PODS = {
-    "grouped_mode": (GROUPED, claim("ten", AMOUNT) + pod("ten")),
-    "individual_mode": (INDIVIDUAL, claim("four", "count: 4") + claim("six", "count: 6") + pod("four", "six")),
-    "pod_level_resources": (GROUPED, claim("ten", AMOUNT) + claim("more", AMOUNT) + pod("ten", "more")),
-    "node_allocatable": (GROUPED, claim("ten", AMOUNT) + pod("ten", resources="{requests: {cpu: 1m}}")),
+    "grouped_mode": (GROUPED, asked("ten", AMOUNT) + run("ten")),
+    "individual_mode": (INDIVIDUAL, asked("four", "count: 4") + asked("six", "count: 6") + run("four", "six")),
+    "pod_level_resources": (GROUPED, asked("ten", AMOUNT) + asked("more", AMOUNT) + run("ten", "more")),
+    "node_allocatable": (GROUPED, asked("ten", AMOUNT) + run("ten", resources="{requests: {cpu: 1m}}")),
 }
 
 
@@ -128,21 +92,14 @@ def test_the_cpu_drivers_published_pods_fit_its_slices(name, slices, release):
     assert (review.valid, {one.fit.value for one in review.reviewed}) == (True, {"fits"})
 
 
-def linked(attribute: str, *, word: str = "matchAttribute", amount: str = AMOUNT) -> str:
-    requests = "".join(
-        f"      - {{name: {name}, exactly: {{deviceClassName: dra.cpu, {amount}}}}}\n" for name in ("a", "b")
-    )
-    return (
-        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: linked}\n"
-        f"spec:\n  spec:\n    devices:\n      requests:\n{requests}"
-        f"      constraints: [{{{word}: {attribute}, requests: [a, b]}}]\n"
-    )
+def linked(attribute: str, *, word: str = "matchAttribute", fields: str = AMOUNT) -> str:
+    both = [request(name, "dra.cpu", fields) for name in ("a", "b")]
+    return template("linked", *both, constraints=[same(attribute, "a", "b", word=word)])
 
 
-ROOT = "resource.kubernetes.io/pcieRoot"
 CONSTRAINTS = {
     "same-device": (GROUPED, linked(ROOT)),
-    "one-root-each": (INDIVIDUAL, linked(ROOT, amount="count: 2")),
+    "one-root-each": (INDIVIDUAL, linked(ROOT, fields="count: 2")),
     "apart": (GROUPED.replace('"pci0000:10", ', ""), linked(ROOT, word="distinctAttribute")),
 }
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from small_manifests import amount, cpus, device_slice, request, template
 
 from dra_lab import Session, make_plan
 from dra_lab.cli import main
@@ -22,50 +23,28 @@ from dra_lab.sources import load_texts
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 LISTS = "DRAListTypeAttributes"
 OFF = [KubernetesRelease(version, {LISTS: False}) for version in ("1.36", "1.37")]
-SLICES = """\
+ROOT = "resource.kubernetes.io/pcieRoot"
+NODE = """\
 apiVersion: v1
 kind: Node
 metadata: {name: n1}
 status: {nodeInfo: {kubeletVersion: v1.36.2}}
----
-# CPUs of a NUMA node as dra-driver-cpu publishes them with --expose-pcie-roots (its README, "Exposing PCIe roots")
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: n1-dra.cpu}
-spec:
-  driver: dra.cpu
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 1}
-  devices:
-  - name: cpudevnuma000
-    allowMultipleAllocations: true
-    attributes:
-      dra.cpu/numaNodeID: {int: 0}
-      resource.kubernetes.io/pcieRoot: {strings: ["pci0000:00", "pci0000:10"]}
-    capacity: {dra.cpu/cpu: {value: "16"}}
-  - name: cpudevnuma001
-    allowMultipleAllocations: true
-    attributes:
-      dra.cpu/numaNodeID: {int: 1}
-      resource.kubernetes.io/pcieRoot: {strings: ["pci0000:10", "pci0000:20"]}
-    capacity: {dra.cpu/cpu: {value: "16"}}
 """
-CLAIM = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: cpus}
-spec:
-  spec:
-    devices:
-      requests:
-      - {name: cpu, exactly: {deviceClassName: dra.cpu, capacity: {requests: {dra.cpu/cpu: "4"}}}}
-"""
+# CPUs of two NUMA nodes as dra-driver-cpu publishes them with --expose-pcie-roots (its README, "Exposing PCIe roots")
+SLICES = NODE + device_slice(
+    "dra.cpu",
+    *(
+        cpus(f"cpudevnuma00{n}", 16, f"dra.cpu/numaNodeID: {{int: {n}}}", f"{ROOT}: {{strings: {roots}}}")
+        for n, roots in enumerate(('["pci0000:00", "pci0000:10"]', '["pci0000:10", "pci0000:20"]'))
+    ),
+)
+CLAIM = template("cpus", request("cpu", "dra.cpu", amount("dra.cpu/cpu", 4)))
 CPUS = load_texts({"slices.yaml": SLICES})
 ONE = ClaimSketch("cpus", (DeviceRequest("cpu", ExactDeviceRequest(device_class_name="dra.cpu")),))
 TWO = ClaimSketch(
     "cpus",
     (DeviceRequest("cpu", ExactDeviceRequest(device_class_name="dra.cpu", count=2)),),
-    (Link("root", ("cpu",), "resource.kubernetes.io/pcieRoot"),),
+    (Link("root", ("cpu",), ROOT),),
 )
 
 

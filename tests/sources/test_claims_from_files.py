@@ -3,28 +3,19 @@
 from pathlib import Path
 
 import pytest
+from small_manifests import request, same, template
 
 from dra_lab.errors import DraLabError, InputError, SourceError
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.sources.files import MAX_FILE_BYTES
 
-TEMPLATE = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: pair}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.nvidia.com, count: 2}
-      - name: nic
-        exactly: {deviceClassName: dranet}
-      constraints:
-      - requests: [gpu, nic]
-        matchAttribute: resource.kubernetes.io/pcieRoot
-"""
+TEMPLATE = template(
+    "pair",
+    request("gpu", "gpu.nvidia.com", "count: 2"),
+    request("nic", "dranet"),
+    constraints=[same("resource.kubernetes.io/pcieRoot", "gpu", "nic")],
+)
 
 
 def written(folder: Path, text: str) -> Path:
