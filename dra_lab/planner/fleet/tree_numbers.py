@@ -48,7 +48,7 @@ class Numbers:
     sparing: Fill
     state: TreeState
     demand: Counts
-    floors: tuple[Values | None, ...]
+    floors: tuple[Values | None, ...] = ()
     packed: dict[Counts, Packed] = field(default_factory=dict)
     chains: dict[Counts, tuple[list[Placed], int]] = field(default_factory=dict)
     recipes: dict[Counts, Recipe] = field(default_factory=dict)
