@@ -8,7 +8,7 @@ no cost, and the link lost at its cost. An alternative of a request is a shape o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -185,17 +185,17 @@ def shapes_of(
     if any(problem.asks[ask].all_devices or problem.asks[ask].admin_access for ask in range(*part.asks)):
         return None
     requests = problem.requests[slice(*part.requests)]
-    soft = [link for link in range(*part.links) if not problem.links[link].must]
-    hard = [link for link in range(*part.links) if problem.links[link].must]
+    always = [link for link in range(*part.links) if problem.links[link].must or problem.links[link].kind.paired]
+    soft = [link for link in range(*part.links) if link not in always]
     if prod(len(asks) for asks in requests) * 2 ** len(soft) > MOST_SHAPES:
         return None
     found: list[Shape] = []
     for chosen in product(*requests):
         for kept, lost in _variants(soft):
-            shape = _Maker(problem, part, kinds, amounts, links, chosen).shape((*hard, *kept), lost)
-            if shape is None:
+            more = _Maker(problem, part, kinds, amounts, links, chosen).shapes((*always, *kept), lost)
+            if more is None or len(found) + len(more) > MOST_SHAPES:
                 return None
-            found.extend(shape)
+            found.extend(more)
     return tuple(found)
 
 
@@ -203,6 +203,20 @@ def _variants(soft: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
     """Yield the preferred links that are kept, and how many are lost."""
     for kept in product((True, False), repeat=len(soft)):
         yield tuple(link for link, keep in zip(soft, kept, strict=True) if keep), kept.count(False)
+
+
+_Block = tuple[tuple[tuple[int, int], ...], int]
+"""Asks with numbers of devices that lie on one root, and how many such roots there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """A one-to-one link: what each ask has in a group, and how many groups there are and are kept."""
+
+    each: tuple[tuple[int, int], ...]
+    groups: int
+    must: bool
+    kept: int = 0
 
 
 @dataclass(frozen=True)
@@ -216,31 +230,44 @@ class _Maker:
     links: Sequence[str]
     chosen: tuple[int, ...]
 
-    def shape(self, kept: Sequence[int], lost: int) -> list[Shape] | None:
-        """Return the shape with some links kept, [] if nothing serves it, None if it is not of this form."""
+    def shapes(self, kept: Sequence[int], lost: int) -> list[Shape] | None:
+        """Return the shapes with some links kept, [] if nothing serves it, None if it is not of this form.
+
+        A preferred one-to-one link gives a shape for every number of pairs that it keeps.
+        """
         problem = self.problem
         if any(self.kinds.of(ask) is None for ask in self.chosen) or not self._is_few():
             return []
         covered = {link: self._covered(link) for link in kept}
         if any(not self.links[link] or problem.links[link].how not in _KINDS for link in kept):
             return None
-        if any(problem.links[link].how is How.PAIRWISE and not problem.links[link].must for link in kept):
-            return None  # what it loses is counted by the pair
-        blocks = self._blocks([link for link in kept if self.links[link] == "root"], covered)
-        if blocks is None:
+        on_roots = [link for link in kept if self.links[link] == "root"]
+        together = self._together([link for link in on_roots if not problem.links[link].kind.paired], covered)
+        pairs = self._pairs([link for link in on_roots if problem.links[link].kind.paired], covered, together)
+        if pairs is None:
             return None
-        one_numa = False
-        for link in (link for link in kept if self.links[link] == "numa"):
-            ends = {ask for asks in covered[link] for ask in asks}
-            if problem.links[link].how is not How.TOGETHER or not all(ends & set(block) for block, _ in blocks):
+        numa = [link for link in kept if self.links[link] == "numa"]
+        if any(problem.links[link].how is not How.TOGETHER for link in numa):
+            return None
+        found: list[Shape] = []
+        for groups in product(*((pair.groups,) if pair.must else range(pair.groups + 1) for pair in pairs)):
+            blocks = self._blocks(
+                together, [replace(pair, kept=number) for pair, number in zip(pairs, groups, strict=True)]
+            )
+            for link in numa:
+                ends = {ask for asks in covered[link] for ask in asks}
+                if not all(ends & {ask for ask, _ in block} for block, _ in blocks):
+                    return None
+            units = self._units(blocks)
+            if units is None:
                 return None
-            one_numa = True
-        units = self._units(blocks)
-        if units is None:
-            return None
-        ranks = sum(problem.asks[ask].rank for ask in self.chosen)
-        shape = Shape(units, ranks, lost, one_numa, self.part.paired)
-        return [shape] if prod(count + 1 for count in shape.need) <= MOST_LATTICE else None
+            ranks = sum(problem.asks[ask].rank for ask in self.chosen)
+            broken = lost + sum(pair.groups - number for pair, number in zip(pairs, groups, strict=True))
+            shape = Shape(units, ranks, broken, bool(numa), self.part.paired)
+            if prod(count + 1 for count in shape.need) > MOST_LATTICE:
+                return None
+            found.append(shape)
+        return found
 
     def _is_few(self) -> bool:
         by_claim: dict[int, int] = {}
@@ -254,53 +281,56 @@ class _Maker:
         parts = [tuple(ask for ask in asks if ask in self.chosen) for asks in self.problem.covered(link)]
         return [part for part in parts if part]
 
-    def _blocks(
-        self, kept: Sequence[int], covered: dict[int, list[tuple[int, ...]]]
-    ) -> list[tuple[tuple[int, ...], int]] | None:
-        """Return asks whose devices lie on one root, and on how many roots: (asks, number of units)."""
-        together = {ask: {ask} for ask in self.chosen}
-        bound: set[int] = set()
+    def _together(self, kept: Sequence[int], covered: dict[int, list[tuple[int, ...]]]) -> dict[int, set[int]]:
+        """Return which other asks have their devices on the root of each ask that is linked all together."""
+        together: dict[int, set[int]] = {}
         for link in kept:
-            if self.problem.links[link].how is How.TOGETHER:
-                ends = [ask for asks in covered[link] for ask in asks]
-                bound.update(ends)
-                whole = set().union(*(together[ask] for ask in ends)) if ends else set()
-                for ask in whole:
-                    together[ask] = whole
-        pairs: dict[int, tuple[tuple[int, ...], int]] = {}
+            ends = [ask for asks in covered[link] for ask in asks]
+            whole = set().union(*(together.get(ask, {ask}) for ask in ends)) if ends else set()
+            together.update(dict.fromkeys(whole, whole))
+        return together
+
+    def _pairs(
+        self, kept: Sequence[int], covered: dict[int, list[tuple[int, ...]]], together: dict[int, set[int]]
+    ) -> list[_Pairs] | None:
+        """Return the one-to-one links of two asks or more; None if an ask is in two links, or counts do not divide."""
+        found: list[_Pairs] = []
+        seen = set(together)
         for link in kept:
             parts = covered[link]
-            if self.problem.links[link].how is not How.PAIRWISE or len(parts) < 2:
+            if len(parts) < 2:
                 continue
             ends = [ask for asks in parts for ask in asks]
-            if len(ends) > len(parts) or any(ask in bound or ask in pairs for ask in ends):
-                return None
             share = pairwise_share([self.problem.asks[ask].count for ask in ends])
-            if share is None:
+            if len(ends) > len(parts) or seen & set(ends) or share is None:
                 return None
-            for ask in ends:
-                pairs[ask] = (tuple(ends), share[0])
-        blocks: dict[tuple[int, ...], int] = {}
-        for ask in self.chosen:
-            if ask in pairs:
-                blocks[pairs[ask][0]] = pairs[ask][1]
-            elif ask in bound:
-                blocks[tuple(sorted(together[ask]))] = 1
-            else:
-                blocks[(ask,)] = self.problem.asks[ask].count
-        return list(blocks.items())
+            seen.update(ends)
+            found.append(_Pairs(tuple(zip(ends, share[1], strict=True)), share[0], self.problem.links[link].must))
+        return found
 
-    def _units(self, blocks: Sequence[tuple[tuple[int, ...], int]]) -> tuple[Unit, ...] | None:
+    def _blocks(self, together: dict[int, set[int]], pairs: Sequence[_Pairs]) -> list[_Block]:
+        """Return asks with numbers of devices that lie on one root, and on how many roots there are such."""
+        left = {ask: self.problem.asks[ask].count for ask in self.chosen}
+        blocks: list[_Block] = []
+        for pair in pairs:
+            blocks.append((pair.each, pair.kept))
+            for ask, count in pair.each:
+                left[ask] -= pair.kept * count
+        wholes = dict.fromkeys(tuple(sorted(whole)) for whole in together.values())
+        blocks.extend((tuple((ask, left.pop(ask)) for ask in whole), 1) for whole in wholes)
+        blocks.extend((((ask, 1),), count) for ask, count in left.items())
+        return [block for block in blocks if block[1]]
+
+    def _units(self, blocks: Sequence[_Block]) -> tuple[Unit, ...] | None:
         """Return the units of blocks of asks; those that are the same are one unit with a count."""
         found: dict[tuple[Vector, Vector], list[Takes]] = {}
         for asks, number in blocks:
             root, pool = [0] * len(self.kinds.root), [0] * len(self.kinds.key)
             takes = []
-            for ask in asks:
+            for ask, each in asks:
                 kind = self.kinds.of(ask)
                 assert kind is not None, "asks that nothing serves are left out before"
                 on_root, at = kind
-                each = self.problem.asks[ask].count // number
                 takes.append((ask, at, each))
                 if on_root:
                     root[at] += each

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from math import prod
 from operator import add, le, sub
@@ -139,11 +140,19 @@ class Fill:
         bounds = [most.get(goal, 0) for goal in self.order] + [beside]
         self._weights = [prod(bound + 1 for bound in bounds[at + 1 :]) for at in range(len(bounds))]
         self._exact = np.int64 if prod(bound + 1 for bound in bounds) < NEVER else object
+        self._shapes = [
+            sorted(range(len(shapes)), key=partial(self._fixed, pod)) for pod, shapes in enumerate(self.tree.shapes)
+        ]
         self._lattices = [[_Lattice.of(shape.need) for shape in shapes] for shapes in self.tree.shapes]
 
     def values(self, **amounts: int) -> Values:
         """Return values of goals, 0 for those not named."""
         return tuple(amounts.get(goal, 0) for goal in self.order)
+
+    def _fixed(self, pod: int, number: int) -> Values:
+        """Return the values of a shape wherever it is placed: no place of it is better."""
+        shape = self.tree.shapes[pod][number]
+        return self.values(alternatives=shape.alternatives, preferences=shape.preferences)
 
     def _cost(self, values: Values, spare: int = 0) -> int:
         return sum(weight * value for weight, value in zip(self._weights, (*values, spare), strict=True))
@@ -163,7 +172,9 @@ class Fill:
         key = state, pod
         if key not in self._best:
             found: tuple[Values, int, Placed] | None = None
-            for number in range(len(self.tree.shapes[pod])):
+            for number in self._shapes[pod]:
+                if found is not None and found[0] < self._fixed(pod, number):
+                    break
                 one = self._placed(state, pod, number)
                 if one is not None and (found is None or one[:2] < found[:2]):
                     found = one
@@ -186,8 +197,7 @@ class Fill:
         if costs[last] >= NEVER:
             return None
         values, spare = self._read(int(costs[last]))
-        fixed = self.values(alternatives=shape.alternatives, preferences=shape.preferences)
-        values = tuple(map(add, values, fixed))
+        values = tuple(map(add, values, self._fixed(pod, number)))
         inside_of: list[InNuma] = []
         at = last
         for numa, columns, chosen in reversed(steps):
