@@ -19,8 +19,6 @@ from dra_lab.planner.scan import Scan
 if TYPE_CHECKING:
     from dra_lab.planner.choose import Choice
 
-_MOST_NODES = 200
-
 
 @dataclass(frozen=True)
 class Work:
@@ -57,7 +55,7 @@ class Work:
     def suggestions(self) -> tuple[Suggestion, ...]:
         """Return what could be drawn instead, not tried yet; of several claims, with all of them as one drawing."""
         # Counts of nodes in a suggestion are exact where every node is looked at; a large cluster has no time for that.
-        few = len(self.scan.cluster.node_names) <= _MOST_NODES
+        few = len(self.scan.cluster.node_names) <= self.budget.sizes.explained
         nodes = self.scan.rules.nodes if few else tuple(equal.nodes[0] for equal in self.scan.classes)
         return suggest(self.scan.cluster, self.scan.sketch, self.scan.release, nodes=nodes)
 

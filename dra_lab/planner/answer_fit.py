@@ -24,7 +24,6 @@ from dra_lab.planner.pods import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.regret import regret_of
 from dra_lab.topology.locality import Locality, localities
 
-_FIRST_FIT_SECONDS = 3.0
 _LEAST_SECONDS = 0.05
 
 
@@ -158,7 +157,8 @@ def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | No
     if work.budget.cancelled:
         return None
     left = work.budget.left
-    seconds = _FIRST_FIT_SECONDS if left is None else max(_LEAST_SECONDS, min(left, _FIRST_FIT_SECONDS))
+    most = work.budget.shares.compare
+    seconds = most if left is None else max(_LEAST_SECONDS, min(left, most))
     work.budget.tell("first fit", "what kube-scheduler would take on this node")
     cluster, node, release = work.scan.cluster, work.choice.node, work.scan.release
     found = compare_first_fit(

@@ -1,4 +1,4 @@
-"""Budget: the deadline, the cancel event and the sizes up to which a question is answered exactly."""
+"""Budget: the deadline, the cancel event, and the sizes and shares of time that choose how a question is answered."""
 
 from __future__ import annotations
 
@@ -10,17 +10,65 @@ from dataclasses import dataclass, field, replace
 from dra_lab.planner.progress import Progress
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sizes:
     """Sizes up to which an exact way to answer is tried; above, a coarser one answers, with a bound.
 
     Attributes:
-        layouts: Kinds of hardware whose ways are listed.
-        ways: Ways of all pods on all kinds of hardware that are listed.
+        layouts: Kinds of hardware whose ways are listed; a fleet with more is planned as trees.
+        ways: Ways of all pods on all kinds of hardware that are listed; a fleet with more is planned as trees.
+        pod_ways: Ways that are listed of one pod, or of all pods in one model; with more, a model of devices.
+        solved_alone: Nodes or node states that are solved one by one; with more, per kind of hardware.
+        explained: Nodes that are examined one by one for reasons and suggestions; with more, one per kind.
+        looks: Node states whose counts are read one by one for the reasons; with more, the reasons are not complete.
+        tries: Sets of requests and links tried for a smaller conflict, and choices of alternatives for one link.
+        rivals: Requests of which all sets are compared to find those that compete; with more, all are named.
+        beside: Replicas that are modelled together for `damage`; with more, their number is a bound.
+        damaged: Equally good nodes that are compared by `damage`; with more, it is not proven.
     """
 
     layouts: int = 32
     ways: int = 300_000
+    pod_ways: int = 60_000
+    solved_alone: int = 20
+    explained: int = 200
+    looks: int = 5_000
+    tries: int = 120
+    rivals: int = 10
+    beside: int = 32
+    damaged: int = 24
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of the time that is left, and seconds of the steps that have a limit of their own.
+
+    Attributes:
+        first: Share for a step without which there is no answer, such as examining the nodes.
+        step: Share for one of several steps that improve the answer.
+        explain: Seconds for the reasons on the nearest node, and again for conflicts and changes that help.
+        compare: Seconds for what kube-scheduler would take instead.
+        damage: Seconds for counting replicas on one node, and for comparing equally good nodes by `damage`.
+    """
+
+    first: float = 0.6
+    step: float = 0.5
+    explain: float = 2.5
+    compare: float = 3.0
+    damage: float = 1.0
+
+
+_SIZES, _SHARES = Sizes(), Shares()
+
+
+def default_sizes() -> Sizes:
+    """Return the sizes of a budget that is given none."""
+    return _SIZES
+
+
+def default_shares() -> Shares:
+    """Return the shares of a budget that is given none."""
+    return _SHARES
 
 
 @dataclass
@@ -30,7 +78,8 @@ class Budget:
     deadline: float | None = None
     cancel: threading.Event | None = None
     report: Callable[[Progress], None] | None = field(default=None, repr=False)
-    sizes: Sizes = Sizes()
+    sizes: Sizes = field(default_factory=default_sizes)
+    shares: Shares = field(default_factory=default_shares)
 
     @property
     def cancelled(self) -> bool:

@@ -15,8 +15,6 @@ from dra_lab.planner.solve import Solution, is_feasible, solve_problem
 from dra_lab.planner.ways import Ways, list_ways
 
 _TELL_EVERY = 20
-_MOST_DAMAGED = 24
-_DAMAGE_SECONDS = 1.0
 
 
 @dataclass
@@ -149,9 +147,9 @@ def _to_the_end(search: _Search, winners: list[tuple[str, Solution]]) -> tuple[s
     if not found.proven or not (rest or found.copied):
         return name, found, not rest
     best: tuple[str, Solution] | None = None
-    began = time.monotonic()
+    began, sizes, shares = time.monotonic(), search.budget.sizes, search.budget.shares
     for number, (name, known) in enumerate(winners):
-        spent = number >= _MOST_DAMAGED or time.monotonic() - began > _DAMAGE_SECONDS
+        spent = number >= sizes.damaged or time.monotonic() - began > shares.damage
         if best is not None and (spent or search.budget.reached):
             return *best, False
         solved = _solve_whole(search, name, _shown(search, name, known), None if best is None else best[1])

@@ -15,8 +15,6 @@ from dra_lab.model.sketch import ClaimSketch, Link, asks
 Fits = Callable[[ClaimSketch], bool | None]
 """Says whether a drawing fits, None where that is not known."""
 
-_MOST_TRIES = 120
-
 
 def elements(sketch: ClaimSketch) -> tuple[Element, ...]:
     """Return the parts of a drawing that can stand in its way: must-links, the requests' own selectors, requests."""
@@ -62,11 +60,11 @@ def _retied(link: Link, names: Collection[str]) -> Link | None:
     return replace(link, requests=tied)
 
 
-def find_conflict(sketch: ClaimSketch, fits: Fits, node: str = "") -> Conflict | None:
+def find_conflict(sketch: ClaimSketch, fits: Fits, tries: int, node: str = "") -> Conflict | None:
     """Return parts of a drawing that do not fit together though all but any one of them do; None where it fits.
 
     A deletion filter: each part is left out for good if the rest still does not fit. `smallest` is True when all
-    smaller sets were tried as well, at most 120 of them. What `fits` cannot say counts as needed, and `minimal` is
+    smaller sets were tried as well, at most `tries` of them. What `fits` cannot say counts as needed, and `minimal` is
     then False.
     """
     left, sure = list(elements(sketch)), True
@@ -88,7 +86,7 @@ def find_conflict(sketch: ClaimSketch, fits: Fits, node: str = "") -> Conflict |
         sure = sure and found is not None
     # A request for all devices asks for more without its selectors: there the filter alone is no proof.
     sure = sure and all(together([o for o in left if o != element]) is True for element in left)
-    smaller = _smaller(sketch, left, together) if len(left) > 1 else tuple(left)
+    smaller = _smaller(sketch, left, together, tries) if len(left) > 1 else tuple(left)
     if smaller is None:
         return Conflict(_told(left), node, sure)
     return Conflict(_told(smaller), node, minimal=True, smallest=True) if sure else Conflict(_told(left), node, sure)
@@ -101,7 +99,10 @@ def _stands(element: Element, rest: Sequence[Element]) -> bool:
 
 
 def _smaller(
-    sketch: ClaimSketch, found: Sequence[Element], together: Callable[[Collection[Element]], bool | None]
+    sketch: ClaimSketch,
+    found: Sequence[Element],
+    together: Callable[[Collection[Element]], bool | None],
+    tries: int,
 ) -> tuple[Element, ...] | None:
     """Return a set with the fewest parts, `found` itself where none has fewer, None where there are too many to try."""
     every = elements(sketch)
@@ -111,7 +112,7 @@ def _smaller(
             if not all(_closed(sketch, element, chosen) for element in chosen):
                 continue
             tried += 1
-            answer = together(chosen) if tried <= _MOST_TRIES else None
+            answer = together(chosen) if tried <= tries else None
             if answer is None:
                 return None
             if answer is False:

@@ -10,9 +10,6 @@ from dra_lab.model.plan import Shortfall
 from dra_lab.planner.link_rows import LINK_ROWS
 from dra_lab.planner.node_case import NodeCase, shortfall_of
 
-_MOST_WAYS = 64
-"""Choices of alternatives that are looked at for one link."""
-
 
 def explain_link(case: NodeCase, name: str) -> Shortfall:
     """Explain a link that cannot hold even alone: which places have how many devices of which request.
@@ -20,7 +17,7 @@ def explain_link(case: NodeCase, name: str) -> Shortfall:
     Of alternatives that it may tie, it is told for those with which least is missing.
     """
     index = _index(case, name)
-    tied = [parts for parts in islice(_ways(case, index), _MOST_WAYS) if parts]
+    tied = [parts for parts in islice(_ways(case, index), case.sizes.tries) if parts]
     return min((_told(case, index, parts) for parts in tied), key=lambda s: s.needed - s.available)
 
 
@@ -30,9 +27,9 @@ def counted_out(case: NodeCase, name: str) -> Shortfall | None:
     It has to show it for every choice of alternatives; None also where these are too many.
     """
     index = _index(case, name)
-    ways = list(islice(_ways(case, index), _MOST_WAYS + 1))
+    ways = list(islice(_ways(case, index), case.sizes.tries + 1))
     least = case.problem.links[index].kind.least_ends
-    if len(ways) > _MOST_WAYS or any(len(parts) < least for parts in ways):
+    if len(ways) > case.sizes.tries or any(len(parts) < least for parts in ways):
         return None  # there is a choice that the link says nothing about
     found = [_told(case, index, parts) for parts in ways]
     return None if any(s.available >= s.needed for s in found) else min(found, key=lambda s: s.needed - s.available)

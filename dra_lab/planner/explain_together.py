@@ -13,9 +13,6 @@ from dra_lab.planner.node_case import NodeCase, shortfall_of, undecided
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.stages import Tie
 
-_MOST_REQUESTS = 10
-"""Requests of which all sets are looked at."""
-
 
 def explain_together(case: NodeCase) -> Shortfall:
     """Explain requests that do not fit together even without links: the first rule without which they would.
@@ -116,7 +113,7 @@ def _rivals(case: NodeCase, problem: AllocationProblem, positions: Sequence[int]
     """Name the fewest requests that can only take devices of which there are too few for all of them."""
     node, every = case.eligible.node, [case.sketch.requests[position].name for position in positions]
     numbered = list(enumerate(problem.requests))
-    for size in range(2, len(every) + 1 if len(every) <= _MOST_REQUESTS else 2):
+    for size in range(2, len(every) + 1 if len(every) <= case.sizes.rivals else 2):
         for chosen in combinations(numbered, size):
             mine = _groups(problem, [indices for _, indices in chosen])
             need, have = _need(problem, [indices for _, indices in chosen]), sum(group.size for group in mine)

@@ -24,7 +24,6 @@ from dra_lab.planner.stages import Stage
 from dra_lab.topology.locality import localities
 
 _LATER = ("gate", "taint", "in-use", "capacity")
-_LOOKS = 5000
 Shared = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
 """Devices of which others hold shares, by position, with what is taken of each."""
 
@@ -63,7 +62,7 @@ class Figures:
         return tuple(ask.short for ask in self.asks)
 
 
-def figures(scan: Scan, nodes: Sequence[str], budget: Budget, *, looks: int = _LOOKS) -> tuple[Figures, ...]:
+def figures(scan: Scan, nodes: Sequence[str], budget: Budget, *, looks: int) -> tuple[Figures, ...]:
     """Return the figures of nodes, those with the same ones together; of fewer nodes where time ended before.
 
     The scan's classes of equal nodes would not do: nodes are equal for a claim though more is free than it can take.

@@ -21,9 +21,6 @@ from dra_lab.planner.views import views_of
 from dra_lab.planner.ways import fitting_nodes
 from dra_lab.topology.locality import localities
 
-_FEW_NODES = 50
-"""Up to here looking at every node takes no longer than looking at each kind of node with nothing in use first."""
-
 Pattern = tuple[tuple[int, int], ...]
 
 
@@ -83,7 +80,7 @@ class Trial:
             fits = self.fits_on(sketch, self.node)
             return Fitting(int(fits is True), 1, int(fits is None), self.node if fits else "")
         rules = self.rules(sketch)
-        if len(rules.nodes) > _FEW_NODES:
+        if len(rules.nodes) > self.budget.sizes.solved_alone:
             found = self._of_many(rules)
             if found is not None:
                 return found

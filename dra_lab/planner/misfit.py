@@ -21,13 +21,6 @@ from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solve import is_feasible
 from dra_lab.planner.stages import Stage
 
-SECONDS = 2.0
-"""How long nodes are explained at most; the nearest of those that were reached is told."""
-
-_MOST_CLASSES = 200
-_MOST_LOOKS = 200
-"""Nodes that are explained, and that are looked at one by one to know what they lack, at most."""
-
 PARTITIONS = "DRAPartitionableDevices"
 """The gate without which kube-scheduler passes over devices that consume shared counters (KEP-4815)."""
 
@@ -46,11 +39,11 @@ class Misfit:
 def explain_misfit(scan: Scan, budget: Budget, *, solver: str, pinned: str = "") -> Misfit:
     """Return why the claim fits on no node, told on the node that comes nearest, or on the pinned node.
 
-    Ends after SECONDS, or with the budget: the reasons then say of how many kinds of nodes they are the nearest.
+    Ends after `Shares.explain`, or with the budget; the reasons then say how many kinds of nodes were explained.
     """
-    within = budget.until(time.monotonic() + SECONDS)
+    within = budget.until(time.monotonic() + budget.shares.explain)
     classes = [c for c in scan.classes if not pinned or pinned in c.nodes]
-    apart = None if pinned else _lacking_alike(scan, classes, within.part(0.5))
+    apart = None if pinned else _lacking_alike(scan, classes, within.part(within.shares.step))
     classes = classes if apart is None else apart
     classes.sort(key=lambda c: (-len(c.nodes), c.nodes[0]))
     # One of every kind of hardware comes first: what nobody holds and still is missing is the same on all of them.
@@ -80,7 +73,7 @@ def _explained(
     scan: Scan, nodes: Sequence[str], budget: Budget, solver: str
 ) -> Iterator[tuple[tuple[Shortfall, ...], str]]:
     """Yield nodes with their reasons, the first one whatever the time."""
-    for number, name in enumerate(nodes[:_MOST_CLASSES], 1):
+    for number, name in enumerate(nodes[: budget.sizes.explained], 1):
         budget.tell("reasons", f"explained {number - 1} of {len(nodes)} kinds of nodes")
         yield explain_node(_case(scan, name, budget, solver)), name
         if budget.reached:
@@ -93,7 +86,7 @@ def _is_open(found: Sequence[Shortfall]) -> bool:
 
 def _lacking_alike(scan: Scan, classes: Sequence[EqualNodes], budget: Budget) -> list[EqualNodes] | None:
     """Return the classes with nodes apart that lack something else, though equal for the claim; None: not found out."""
-    rows = figures(scan, scan.rules.nodes, budget, looks=_MOST_LOOKS)
+    rows = figures(scan, scan.rules.nodes, budget, looks=budget.sizes.explained)
     kinds = {node: row.short for row in rows for node in row.nodes}
     if len(kinds) < len(scan.rules.nodes):
         return None
@@ -119,7 +112,7 @@ def _case(scan: Scan, name: str, budget: Budget, solver: str) -> NodeCase:
     def feasible(problem: AllocationProblem) -> bool | None:
         return is_feasible(problem, budget, solver=solver)
 
-    return NodeCase(scan.sketch, found, scan.build(found), partial(scan.build, found), feasible)
+    return NodeCase(scan.sketch, found, scan.build(found), partial(scan.build, found), feasible, budget.sizes)
 
 
 def _finish(

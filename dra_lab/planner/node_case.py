@@ -8,6 +8,7 @@ from functools import cached_property
 
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.budget import Sizes
 from dra_lab.planner.eligible import NodeEligibility
 from dra_lab.planner.problem import AllocationProblem
 
@@ -38,6 +39,7 @@ class NodeCase:
     problem: AllocationProblem
     build: Callable[[Sequence[str]], AllocationProblem]
     feasible: Callable[[AllocationProblem], bool | None]
+    sizes: Sizes
 
     @cached_property
     def bare(self) -> AllocationProblem:

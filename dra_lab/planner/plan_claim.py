@@ -22,9 +22,6 @@ from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.views import views_of
 from dra_lab.planner.waiting import awaited
 
-_LOOKING = 0.6
-"""The share of the time that looking at the nodes may take."""
-
 
 @awaited
 def make_plan(
@@ -78,7 +75,7 @@ def make_plan(
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     # Part of the time is kept for solving: better the best of the nodes that were seen than none of all of them.
-    scan = scan_nodes(rules, budget.part(_LOOKING))
+    scan = scan_nodes(rules, budget.part(budget.shares.first))
     # The solver takes half a second to import; only who plans waits for it.
     from dra_lab.planner.answer_fit import plan_of_fit
     from dra_lab.planner.answer_misfit import plan_of_misfit

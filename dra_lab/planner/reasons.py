@@ -22,11 +22,6 @@ from dra_lab.planner.relaxations import changes, try_changes
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.stages import Stage
 
-SECONDS = 3.0
-"""How long counts, conflicts and relaxations are looked for at most, once the sentences are there (`misfit`)."""
-
-_CONFLICT_SHARE = 0.4
-
 
 @dataclass(frozen=True)
 class Question:
@@ -49,13 +44,13 @@ class Question:
 def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestions: Sequence[Suggestion]) -> Reasons:
     """Return the reasons; what was not found out, mostly for lack of time, is marked so, and `complete` is False."""
     scan, budget = question.scan, question.budget
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + budget.shares.explain
     within = budget.until(end)
     budget.tell("reasons", "counting what passes each test")
     names = (question.pinned,) if question.pinned else scan.rules.nodes
     if not names:
         return Reasons()
-    rows = figures(scan, names, within)
+    rows = figures(scan, names, within, looks=budget.sizes.looks)
     first = names[0]
     nearest = next((s.node for s in shortfalls if s.node), first)
     found = Reasons(
@@ -66,8 +61,7 @@ def find_reasons(question: Question, shortfalls: Sequence[Shortfall], suggestion
         complete=sum(len(row.nodes) for row in rows) == len(names),
     )
     budget.tell("reasons", "looking for what cannot hold together")
-    share = _CONFLICT_SHARE * max(0.0, end - time.monotonic())
-    conflicts, tried = _conflicts(question, nearest, budget.until(time.monotonic() + share))
+    conflicts, tried = _conflicts(question, nearest, within.part(within.shares.step))
     trial = _trial(question, within, question.pinned)
     relaxed = try_changes(trial, _all_changes(question, first, nearest, suggestions))
     every = tried and all(change.fitting is not None for change in relaxed)
@@ -82,10 +76,12 @@ def _trial(question: Question, budget: Budget, node: str = "") -> Trial:
 def _conflicts(question: Question, nearest: str, budget: Budget) -> tuple[tuple[Conflict, ...], bool]:
     """Return what cannot hold together on the nearest node, and in the cluster where that is another set."""
     trial = _trial(question, budget)
-    here = find_conflict(question.sketch, _told_by(lambda s: trial.fits_on(s, nearest)), nearest) if nearest else None
+    tries = budget.sizes.tries
+    on_nearest = _told_by(lambda s: trial.fits_on(s, nearest))
+    here = find_conflict(question.sketch, on_nearest, tries, nearest) if nearest else None
     found = [here] if here is not None else []
     if not question.pinned and not budget.reached:
-        everywhere = find_conflict(question.sketch, _told_by(trial.fits_somewhere))
+        everywhere = find_conflict(question.sketch, _told_by(trial.fits_somewhere), tries)
         if everywhere is not None:
             found.append(everywhere)
     return tuple(found), not budget.reached

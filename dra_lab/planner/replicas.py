@@ -28,11 +28,7 @@ from dra_lab.planner.stages import Stage, Tie
 from dra_lab.planner.variables import Model
 from dra_lab.topology.locality import localities
 
-MOST_REPLICAS = 32
-"""Replicas that are modelled beside one another; where more could fit, their number stays unproven."""
-
 _NO_LIMIT = 10_000
-_SECONDS = 1.0
 
 Count = tuple[int, int]
 """How many replicas fit: at least, at most."""
@@ -55,18 +51,17 @@ class Others:
     budget: Budget
     solver: str = "HiGHS"
     memo: dict[str, Count] = field(default_factory=dict)
-    limit: int = MOST_REPLICAS
     _begun: float | None = None
 
     @property
     def bounded(self) -> Budget:
-        """Return the budget with the second that counting may take on one node; it begins when they are asked for.
+        """Return the budget with the time that counting may take on one node; it begins when they are asked for.
 
         It is one of this thread's processor time, so that what is proven depends little on what else a machine does.
         """
         if self._begun is None:
             self._begun = time.thread_time()
-        until = time.monotonic() + max(0.0, _SECONDS - (time.thread_time() - self._begun))
+        until = time.monotonic() + max(0.0, self.budget.shares.damage - (time.thread_time() - self._begun))
         own = self.budget.deadline
         return changed(self.budget, deadline=until if own is None else min(own, until))
 
@@ -133,7 +128,7 @@ class Others:
         most = most_replicas(one)
         if is_plain(one):
             return most, most
-        return count_replicas(lambda count: self._feasible(count, held), most)
+        return count_replicas(lambda count: self._feasible(count, held), most, self.budget.sizes.beside)
 
     def _feasible(self, count: int, held: AllocatedDevices | None) -> bool | None:
         budget = self.bounded
@@ -175,14 +170,14 @@ def _meaning_all_of(before: NodeEligibility, after: NodeEligibility) -> NodeElig
     return changed(after, asks=tuple(parts))
 
 
-def count_replicas(feasible: Callable[[int], bool | None], most: int) -> Count:
+def count_replicas(feasible: Callable[[int], bool | None], most: int, beside: int) -> Count:
     """Return how many replicas fit, `most` being a bound that counting alone gives; where a try is undecided, bounds.
 
     The bound and one less are tried first: as a rule one of them fits. That many do not fit is much harder to prove
-    than that few do not, so that from there the search goes upwards, doubling until too many are tried.
+    than that few do not, so that from there the search goes upwards, doubling until `beside` are tried.
     """
     least = 0
-    for count in (most, most - 1) if most <= MOST_REPLICAS else ():
+    for count in (most, most - 1) if most <= beside else ():
         found = feasible(count) if count > 0 else True
         if found is not False:
             return (max(count, 0) if found else 0), max(count, 0)
@@ -193,9 +188,9 @@ def count_replicas(feasible: Callable[[int], bool | None], most: int) -> Count:
         if found is None:
             return least, most
         least, most = (count, most) if found else (least, count - 1)
-        if least >= MOST_REPLICAS:
+        if least >= beside:
             return least, most
-        count = min(2 * least or 1, most, MOST_REPLICAS) if most > 2 * least else (least + most + 1) // 2
+        count = min(2 * least or 1, most, beside) if most > 2 * least else (least + most + 1) // 2
     return least, most
 
 

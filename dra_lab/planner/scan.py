@@ -31,9 +31,6 @@ _TELL_EVERY = 500
 _KEPT = 500
 """Problems of nodes with counters that are kept at most: of one with 200 partitions it takes some hundred kilobytes."""
 
-_KINDS = 0.6
-"""The share of the time for looking that may pass before the first state of a node is looked at."""
-
 
 @dataclass(frozen=True)
 class EqualNodes:
@@ -120,7 +117,7 @@ def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
     scan = Scan(rules, views_of(rules.cluster, rules.release))
-    shapes = node_shapes(scan, budget.part(_KINDS))
+    shapes = node_shapes(scan, budget.part(budget.shares.first))
     scan.paired = _asks_for_pairs(scan, shapes)
     sorter = _Sorter(scan, recall(rules, scan.views, paired=scan.paired, kept=again))
     for number, (shape, nodes) in enumerate(shapes.items()):

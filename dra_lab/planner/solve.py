@@ -225,7 +225,7 @@ def _damage(run: _Run) -> bool:
     least, most = run.others.before
     kept = any(stage.goal == "preferences" and not stage.value for stage in run.done)
     floor = int(kept and most > 0 and not run.others.endless)
-    if run.others.plain or most > run.others.limit:
+    if run.others.plain or most > run.budget.sizes.beside:
         return _conclude(run, DAMAGE, floor if run.others.plain else run.others.most, floor)
     for count in range(most - floor, 0, -1):
         outcome = _beside(run, count)

@@ -18,9 +18,6 @@ from dra_lab.planner.states.stock import Stock
 from dra_lab.planner.states.survey import Left, idle_layout, state_on
 from dra_lab.planner.views import shape_key
 
-FEW = 20
-"""Node states up to which each is solved by itself."""
-
 _TELL_EVERY = 500
 
 
@@ -68,7 +65,7 @@ class Ways:
 def list_ways(scan: Scan, order: tuple[str, ...], budget: Budget) -> Ways | None:
     """Look at every class of equal nodes; None where there are few, or where the claim's rules or ways forbid it."""
     rules = scan.rules
-    if len(scan.classes) <= FEW or _forbidden(scan, [equal.nodes[0] for equal in scan.classes]):
+    if len(scan.classes) <= budget.sizes.solved_alone or _forbidden(scan, [equal.nodes[0] for equal in scan.classes]):
         return None
     ways = Ways(scan, order)
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
@@ -125,7 +122,7 @@ def _look(ways: Ways, number: int, names: Sequence[str], budget: Budget) -> bool
     if any(group.tie is Tie.TERMS for group in problem.groups):
         return False
     part = Part(0, "", (0, len(problem.asks)), (0, len(problem.requests)), (0, len(problem.links)), problem.paired)
-    columns = columns_of(problem, part, ways.order)
+    columns = columns_of(problem, part, ways.order, budget.sizes.pod_ways)
     if columns is None:
         return False
     left: Left = {}

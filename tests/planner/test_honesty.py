@@ -8,6 +8,7 @@ import time
 
 import pulp
 import pytest
+from budgets import use_sizes
 from exhaustive_plans import random_cluster, random_fleet, random_sketch
 
 from dra_lab.errors import InputError, SolverError
@@ -195,13 +196,11 @@ def test_same_plan_every_time():
 
 def test_damage_beyond_its_budget_is_not_proven(monkeypatch):
     """Where only one of several equally good nodes is looked at for `damage`, nothing is claimed about the others."""
-    from dra_lab.planner import choose
-
     for seed in (257, 602):
         rng = random.Random(f"budget {seed}")
         cluster, sketch = random_fleet(rng, 4), random_sketch(rng)
         whole = make_plan(cluster, sketch, release=RELEASE)
-        monkeypatch.setattr(choose, "_MOST_DAMAGED", 1)
+        use_sizes(monkeypatch, damaged=1)
         part = make_plan(cluster, sketch, release=RELEASE)
         monkeypatch.undo()
         *before, damage = part.goals

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from budgets import use_shares
 from exhaustive_plans import CPU, GPU, NIC, device_class
 from exhaustive_sharing import CORES
 from sharing_nodes import RELEASE, amounts, ask, counted, names, node, part, planned
@@ -120,7 +121,7 @@ def scattered() -> Cluster:
 
 def test_what_was_not_explained_in_time_is_said(monkeypatch):
     """One node is explained whatever the time; that others were not is said with the reason and of the reasons."""
-    monkeypatch.setattr(misfit, "SECONDS", 0.0)
+    use_shares(monkeypatch, explain=0.0)
     one_place = (Link("same", ("x",), where="numaNode"),)
     plan = planned(scattered(), ask("x", GPU, 3), links=one_place)
     assert plan.status is PlanStatus.INFEASIBLE

@@ -7,6 +7,7 @@ import time
 from itertools import count
 
 import pytest
+from budgets import use_sizes
 from exhaustive_plans import random_fleet, random_sketch
 
 from dra_lab.checks.plans import check_plan
@@ -110,7 +111,7 @@ def test_more_time_is_never_less_of_an_answer_in_the_end(answers):
 
 def test_remembered_values_come_with_devices(monkeypatch):
     """A question that is asked again, with less time, is answered with devices wherever it is called feasible."""
-    monkeypatch.setattr("dra_lab.planner.ways.FEW", 0)
+    use_sizes(monkeypatch, solved_alone=0)
     answered = 0
     for seed in range(12):
         cluster, sketch = question(f"again {seed}")

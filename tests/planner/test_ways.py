@@ -7,6 +7,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from budgets import use_sizes
 from exhaustive_plans import Exhaustive, counted, proven, random_fleet, random_sketch
 from exhaustive_sharing import ExhaustiveSharing, sharing_cluster, sharing_sketch
 
@@ -22,7 +23,7 @@ LISTED = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
 
 @pytest.fixture(autouse=True)
 def _every_class(monkeypatch):
-    monkeypatch.setattr("dra_lab.planner.ways.FEW", 0)
+    use_sizes(monkeypatch, solved_alone=0)
 
 
 def decided_rightly(plan, values, idle, where):

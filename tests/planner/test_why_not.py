@@ -6,6 +6,7 @@ import random
 from dataclasses import replace as changed
 
 import pytest
+from budgets import use_shares, use_sizes
 from exhaustive_plans import GPU, Exhaustive, random_cluster, random_fleet, random_sketch, selector
 from msgspec.structs import replace
 from sharing_nodes import node, planned
@@ -202,7 +203,7 @@ def test_a_weaker_link_that_no_manifest_can_say_is_marked():
 
 def test_what_was_not_tried_says_so(monkeypatch):
     """Without any time nothing is claimed: no number of nodes, not complete."""
-    monkeypatch.setattr("dra_lab.planner.reasons.SECONDS", 0.0)
+    use_shares(monkeypatch, explain=0.0)
     plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
     assert plan.status is PlanStatus.INFEASIBLE
     assert not plan.reasons.complete
@@ -284,7 +285,7 @@ def test_a_guard_is_held_against_devices_on_which_another_selector_fails():
 
 def test_many_nodes_are_counted_as_few_are(fleets, monkeypatch):
     """Above some number each kind of node is looked at once: what holds together and each gain are the same."""
-    monkeypatch.setattr(fitting, "_FEW_NODES", 0)
+    use_sizes(monkeypatch, solved_alone=0)
     monkeypatch.setattr(fitting, "scan_nodes", None)  # not one of these claims needs it
     for cluster, sketch, plan in (row for row in fleets if not has_all(row[1])):
         again = make_plan(cluster, sketch, release=RELEASE).reasons

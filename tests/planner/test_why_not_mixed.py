@@ -9,6 +9,7 @@ import os
 from itertools import combinations
 
 import pytest
+from budgets import use_sizes
 from exhaustive_mixed import Mixed, TooLarge
 from mixed_clusters import TELLS
 from mixed_pods import Case, a_case
@@ -16,7 +17,7 @@ from test_all_rules_mixed import claims_of, models_of
 
 from dra_lab.model.reasons import Element
 from dra_lab.model.sketch import ClaimSketch, asks
-from dra_lab.planner import fitting, make_plan
+from dra_lab.planner import make_plan
 from dra_lab.planner.conflict import elements, only
 from dra_lab.planner.pods import split_sketch
 
@@ -75,7 +76,7 @@ def known_selectors(sketch: ClaimSketch) -> bool:
 @pytest.mark.parametrize("few", [50, 0], ids=["few nodes", "as of many nodes"])
 def test_reasons_of_pods_hold_under_all_rules(few, monkeypatch):
     """No set that is named fits, none that is smaller fails, and each change fits on as many nodes as is said."""
-    monkeypatch.setattr(fitting, "_FEW_NODES", few)
+    use_sizes(monkeypatch, solved_alone=few)
     told = 0
     for seed in range(FIRST, FIRST + CASES):
         case = a_case(seed)

@@ -9,6 +9,7 @@ import os
 import random
 
 import pytest
+from budgets import use_shares
 from changing_clusters import a_world, anew, changes
 from mixed_pods import a_claim, a_release
 
@@ -23,7 +24,7 @@ from dra_lab.errors import DraLabError
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.planner import choose, make_plan, misfit, reasons, replicas
+from dra_lab.planner import make_plan
 from dra_lab.planner.views import views_of
 from dra_lab.scheduler.node_state import node_states
 from dra_lab.session.summary import summary
@@ -82,10 +83,7 @@ def planned(cluster, sketch, release):
 def test_what_is_known_on_after_a_change_is_what_a_new_reading_finds(seed, monkeypatch):
     """Over random changes, some of them not looked at in between."""
     # else a busy machine leaves `damage` unproven now and then, or a reason unsaid
-    monkeypatch.setattr(misfit, "SECONDS", 60.0)
-    monkeypatch.setattr(reasons, "SECONDS", 60.0)
-    monkeypatch.setattr(replicas, "_SECONDS", 60.0)
-    monkeypatch.setattr(choose, "_DAMAGE_SECONDS", 60.0)
+    use_shares(monkeypatch, explain=60.0, damage=60.0)
     rng = random.Random(f"changing {seed}")
     release = a_release(rng) if seed % 2 else KubernetesRelease("1.36")
     followed = a_world(rng)

@@ -17,7 +17,7 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, parts_on
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.states.columns import MOST_ROWS, Array, columns_of, number_of_ways
+from dra_lab.planner.states.columns import Array, columns_of, number_of_ways
 from dra_lab.planner.states.stock import Stock
 
 MOST_VECTORS = 1_500
@@ -172,7 +172,7 @@ def is_listed(fleet: Fleet, sizes: Sizes) -> bool:
         parts = parts_on(fleet, "")
         each = [number_of_ways(problem, part) for part in parts]
         ways += sum(each)
-        if max(each) > MOST_ROWS or ways > sizes.ways:
+        if max(each) > sizes.pod_ways or ways > sizes.ways:
             return False
         room = room_of(Site(("",), parts, partial(_same, problem)), fleet.demand)
         if room.vectors(most_vectors(len(set(fleet.survey.states.values())))) is None:

@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 
 from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.planner.budget import Sizes
 from dra_lab.planner.device_counts import TableCounts
 from dra_lab.planner.goal_table import goal_arrays
 from dra_lab.planner.link_rows import lost
 from dra_lab.planner.merged_requests import MergedRequests, merge_requests
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.states.copies import Part
-
-MOST_ROWS = 60_000
-"""Ways of one pod on one kind of hardware that are listed at most."""
-
 
 Array = Any
 """A numpy array."""
@@ -37,16 +34,18 @@ class Columns:
     values: Array
 
 
-def columns_of(problem: AllocationProblem, part: Part, order: Sequence[str]) -> Columns | None:
-    """Return every allocation of one pod that keeps the must-links, None where there are too many to list.
+def columns_of(
+    problem: AllocationProblem, part: Part, order: Sequence[str], most: int = Sizes.pod_ways
+) -> Columns | None:
+    """Return every allocation of one pod that keeps the must-links, None where more than `most` are to be listed.
 
     It does not look at what others leave, of counters too. Known are problems as in `is_listable`. Requests that mean
     the same can change places: one allocation stands for all that differ only in this.
     """
     merged = merge_requests(problem, range(*part.requests))
     if merged is None:
-        return _columns(problem, part, order)
-    found = _columns(merged.problem, merged.part(part), order)
+        return _columns(problem, part, order, most)
+    found = _columns(merged.problem, merged.part(part), order, most)
     return None if found is None else _as_written(merged, part, found)
 
 
@@ -81,9 +80,9 @@ def _pairs(problem: AllocationProblem, part: Part) -> tuple[tuple[int, int], ...
     )
 
 
-def _columns(problem: AllocationProblem, part: Part, order: Sequence[str]) -> Columns | None:
+def _columns(problem: AllocationProblem, part: Part, order: Sequence[str], most: int) -> Columns | None:
     pairs = _pairs(problem, part)
-    takes = _every_take(problem, part, pairs)
+    takes = _every_take(problem, part, pairs, most)
     if takes is None:
         return None
     takes = takes[_kept(problem, part, pairs, takes)]
@@ -103,7 +102,7 @@ def _kept(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[int, int
     return fine
 
 
-def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[int, int]]) -> Array | None:
+def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[int, int]], most: int) -> Array | None:
     whole = np.zeros((1, len(pairs)), np.int8)
     for indices in problem.requests[slice(*part.requests)]:
         if not len(whole):
@@ -111,8 +110,8 @@ def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[in
             break
         # Counted first: to write down what is thrown away takes seconds.
         # Of the first request none are thrown away below.
-        most = MOST_ROWS if len(whole) == 1 else MOST_ROWS * 20
-        if sum(_number(problem, ask, pairs) for ask in indices) * len(whole) > most:
+        written = most if len(whole) == 1 else most * 20
+        if sum(_number(problem, ask, pairs) for ask in indices) * len(whole) > written:
             return None
         options = np.concatenate([_options(problem, ask, pairs) for ask in indices] or [whole[:0]])
         whole = (whole[:, None, :] + options[None, :, :]).reshape(len(whole) * len(options), len(pairs))
@@ -120,7 +119,7 @@ def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[in
             mine = [at for at, pair in enumerate(pairs) if pair[1] == number]
             if not group.shareable and len(mine) > 1:
                 whole = whole[whole[:, mine].sum(axis=1) <= group.size]
-        if len(whole) > MOST_ROWS:
+        if len(whole) > most:
             return None
     starts = sorted({problem.claim_of(ask) for ask in range(*part.asks)})
     for claim in starts:
