@@ -25,6 +25,14 @@ class Sizes:
         rivals: Requests of which all sets are compared to find those that compete; with more, all are named.
         beside: Replicas that are modelled together for `damage`; with more, their number is a bound.
         damaged: Equally good nodes that are compared by `damage`; with more, it is not proven.
+        replicas: Replicas, in all combinations, for which every node state is decided before a plan is made.
+        numbers: Numbers of replicas that are listed for a node state; with more, only those that are found.
+        tree_steps: Places and numbers that are examined to list every number on a tree; with more, a model of the tree.
+        tree_pods: Pods on a tree of which every number is kept; of more, only some.
+        tree_sums: Amounts that pods can reach on one root; with more, unusable devices are not left out.
+        shapes: Shapes of a pod on trees; a fleet with more is planned as other hardware.
+        shape_units: Combinations of units of one shape; a fleet with more is planned as other hardware.
+        orders: Orders of workloads in which pods are placed greedily at first.
     """
 
     layouts: int = 32
@@ -37,6 +45,14 @@ class Sizes:
     rivals: int = 10
     beside: int = 32
     damaged: int = 24
+    replicas: int = 60
+    numbers: int = 2_000
+    tree_steps: int = 50_000
+    tree_pods: int = 200
+    tree_sums: int = 4_096
+    shapes: int = 24
+    shape_units: int = 1_000
+    orders: int = 6
 
 
 @dataclass(frozen=True)

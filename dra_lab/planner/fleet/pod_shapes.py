@@ -16,6 +16,7 @@ from operator import mul
 from typing import Any
 
 from dra_lab.model.sketch import MAX_DEVICES, How
+from dra_lab.planner.budget import Sizes
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup, pairwise_share
 from dra_lab.planner.states.copies import Part
 
@@ -24,11 +25,6 @@ Vector = tuple[int, ...]
 
 Takes = tuple[tuple[int, int, int], ...]
 """(ask, kind, number of devices) of one unit."""
-
-MOST_SHAPES = 24
-MOST_LATTICE = 1_000
-"""Shapes of a pod, and numbers of units that a part of a pod can have, up to which pods are planned as shapes."""
-
 
 _KINDS = (How.TOGETHER, How.PAIRWISE)
 
@@ -168,7 +164,12 @@ def _summary(group: DeviceGroup) -> tuple[Any, ...]:
 
 
 def shapes_of(
-    problem: AllocationProblem, part: Part, kinds: Kinds, amounts: Sequence[dict[int, int]], links: Sequence[str]
+    problem: AllocationProblem,
+    part: Part,
+    kinds: Kinds,
+    amounts: Sequence[dict[int, int]],
+    links: Sequence[str],
+    sizes: Sizes,
 ) -> tuple[Shape, ...] | None:
     """Return the shapes of a pod; None if it asks for something that is not of this form.
 
@@ -178,6 +179,7 @@ def shapes_of(
         kinds: The kinds of devices.
         amounts: What an ask takes of each pool, by ask.
         links: Where each link of the problem holds: "root", "numa", or "" if it is neither.
+        sizes: How many shapes and units there may be.
 
     Returns:
         The shapes; none if the pod asks for something that no device serves.
@@ -187,13 +189,13 @@ def shapes_of(
     requests = problem.requests[slice(*part.requests)]
     always = [link for link in range(*part.links) if problem.links[link].must or problem.links[link].kind.paired]
     soft = [link for link in range(*part.links) if link not in always]
-    if prod(len(asks) for asks in requests) * 2 ** len(soft) > MOST_SHAPES:
+    if prod(len(asks) for asks in requests) * 2 ** len(soft) > sizes.shapes:
         return None
     found: list[Shape] = []
     for chosen in product(*requests):
         for kept, lost in _variants(soft):
-            more = _Maker(problem, part, kinds, amounts, links, chosen).shapes((*always, *kept), lost)
-            if more is None or len(found) + len(more) > MOST_SHAPES:
+            more = _Maker(problem, part, kinds, amounts, links, sizes, chosen).shapes((*always, *kept), lost)
+            if more is None or len(found) + len(more) > sizes.shapes:
                 return None
             found.extend(more)
     return tuple(found)
@@ -228,6 +230,7 @@ class _Maker:
     kinds: Kinds
     amounts: Sequence[dict[int, int]]
     links: Sequence[str]
+    sizes: Sizes
     chosen: tuple[int, ...]
 
     def shapes(self, kept: Sequence[int], lost: int) -> list[Shape] | None:
@@ -264,7 +267,7 @@ class _Maker:
             ranks = sum(problem.asks[ask].rank for ask in self.chosen)
             broken = lost + sum(pair.groups - number for pair, number in zip(pairs, groups, strict=True))
             shape = Shape(units, ranks, broken, bool(numa), self.part.paired)
-            if prod(count + 1 for count in shape.need) > MOST_LATTICE:
+            if prod(count + 1 for count in shape.need) > self.sizes.shape_units:
                 return None
             found.append(shape)
         return found

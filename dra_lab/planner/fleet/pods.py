@@ -14,7 +14,7 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks, check_sketch
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.joined import MARK, join_sketches
 from dra_lab.planner.refuse import refuse_claim
@@ -54,11 +54,15 @@ class Pod:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Pods beside a look at the cluster for all their claims at once; `cluster` is the one that was given."""
+    """Pods beside a look at the cluster for all their claims at once; `cluster` is the one that was given.
+
+    `sizes` choose how it is planned.
+    """
 
     cluster: Cluster
     pods: tuple[Pod, ...]
     survey: Survey
+    sizes: Sizes
 
     @property
     def scan(self) -> Scan:
@@ -98,7 +102,7 @@ def look_at(
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     seen = survey(rules, budget)
-    return Fleet(cluster, _pods(workloads, grown, seen), seen)
+    return Fleet(cluster, _pods(workloads, grown, seen), seen, budget.sizes)
 
 
 def check_workloads(workloads: Sequence[Workload]) -> None:

@@ -25,14 +25,8 @@ Where = tuple[tuple[int, Vector, tuple[tuple[int, Vector], ...]], ...]
 Recipe = tuple[tuple[int, int, Where], ...]
 """(workload, shape, places) of each pod on a tree, workload by workload."""
 
-MOST_PODS, _STEP = 200, 50
-"""Pods on one tree above which not every number is listed, and the numbers above that are."""
-
 _LOOK = 50
 """Pods after which the clock is looked at."""
-
-ORDERS = 6
-"""Orders of workloads in which a tree is filled at most."""
 
 
 @dataclass
@@ -77,12 +71,13 @@ class Numbers:
         for fill in (self.sparing, self.fill):
             if len(pods) > 1:
                 yield fill.in_turn(self.state, self.most)
-            for order in islice(permutations(pods), ORDERS):
+            for order in islice(permutations(pods), self.fill.tree.most.orders):
                 yield fill.after_another(self.state, order, self.most)
 
     def _keep(self, placed: Iterable[Placed], budget: Budget) -> None:
         counts, values = [0] * len(self.demand), self.fill.zero
         chain: list[Placed] = []
+        most = self.fill.tree.most.tree_pods
         for one in placed:
             if len(chain) % _LOOK == _LOOK - 1 and budget.reached:
                 break
@@ -90,7 +85,7 @@ class Numbers:
             # what the pod is worth without its scarcity, which comes first
             values = tuple(map(add, values, one.values[-len(values) :]))
             chain.append(one)
-            if len(chain) <= MOST_PODS or len(chain) % _STEP == 0:
+            if len(chain) <= most or len(chain) % max(1, most // 4) == 0:
                 self._note(tuple(counts), values, chain)
         self._note(tuple(counts), values, chain)
 
@@ -183,7 +178,7 @@ class Numbers:
 
     def know(self, every: EveryNumber) -> None:
         """Take over the exact values of every number. Raises TooMany."""
-        if sum(self.most) > MOST_PODS:
+        if sum(self.most) > self.fill.tree.most.tree_pods:
             raise TooMany
         rows = every.rows(self.state)
         self.found = {counts: values for counts, (values, _) in rows.items()}

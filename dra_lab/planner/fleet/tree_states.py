@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from operator import add, le
 
+from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet.pod_shapes import Kinds, Shape, Vector, kinds_of, shapes_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import parts_on
@@ -23,9 +24,6 @@ NumaState = tuple[Vector, tuple[Vector, ...]]
 
 TreeState = tuple[NumaState, ...]
 """The NUMA nodes of a node, sorted; equal for nodes on which the same pods fit in the same ways."""
-
-_MOST_SUMS = 4_096
-"""Amounts that can be reached on one root or in one pool, above which nothing is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Numa:
 class FleetTree:
     """A fleet whose nodes are trees: the shapes of its pods, and the tree of each kind of hardware.
 
-    `units` is the amount in which each pool is counted.
+    `units` is the amount in which each pool is counted, `most` how much of a tree is listed.
     """
 
     shapes: tuple[tuple[Shape, ...], ...]
@@ -48,6 +46,7 @@ class FleetTree:
     numas: Mapping[int, tuple[Numa, ...]]
     problems: Mapping[int, AllocationProblem]
     units: tuple[Fraction, ...]
+    most: Sizes
     _roots: dict[Vector, Vector] = field(default_factory=dict)
     _pools: dict[Vector, Vector] = field(default_factory=dict)
     _amounts: dict[object, int] = field(default_factory=dict)
@@ -122,19 +121,19 @@ class FleetTree:
         """Return the most of each kind that pods can take on a root with these free devices."""
         found = self._roots.get(root)
         if found is None:
-            found = self._roots[root] = _reachable(root, self._root_steps)
+            found = self._roots[root] = _reachable(root, self._root_steps, self.most.tree_sums)
         return found
 
     def usable_pool(self, pool: Vector) -> Vector:
         """Return the most that pods can take of the pools of a NUMA node."""
         found = self._pools.get(pool)
         if found is None:
-            found = self._pools[pool] = _reachable(pool, self._pool_steps)
+            found = self._pools[pool] = _reachable(pool, self._pool_steps, self.most.tree_sums)
         return found
 
 
-def _reachable(most: Vector, steps: Sequence[Vector]) -> Vector:
-    """Return the most of each entry over all sums of steps that fit."""
+def _reachable(most: Vector, steps: Sequence[Vector], sums: int) -> Vector:
+    """Return the most of each entry over all sums of steps that fit; `most` if there are more than `sums`."""
     zero = (0,) * len(most)
     if all(sum(step) == 1 for step in steps):
         able = tuple(map(max, zero, *steps)) if steps else zero
@@ -142,7 +141,7 @@ def _reachable(most: Vector, steps: Sequence[Vector]) -> Vector:
     if len(most) == 1 and all(step[0] % steps[0][0] == 0 for step in steps):
         return (most[0] // steps[0][0] * steps[0][0],)
     seen, todo = {zero}, [zero]
-    while todo and len(seen) <= _MOST_SUMS:
+    while todo and len(seen) <= sums:
         at = todo.pop()
         for step in steps:
             following = tuple(map(add, at, step))
@@ -172,7 +171,7 @@ def tree_of(fleet: Fleet) -> FleetTree | None:
     links = _levels(problems.values(), len(first.links))
     shapes = []
     for part in parts_on(fleet, ""):
-        found = shapes_of(first, part, kinds, amounts, links)
+        found = shapes_of(first, part, kinds, amounts, links, fleet.sizes)
         if found is None:
             return None
         shapes.append(found)
@@ -182,7 +181,7 @@ def tree_of(fleet: Fleet) -> FleetTree | None:
         if found_numas is None:
             return None
         numas[number] = found_numas
-    return FleetTree(tuple(shapes), kinds, numas, problems, units)
+    return FleetTree(tuple(shapes), kinds, numas, problems, units, fleet.sizes)
 
 
 def _amounts(

@@ -20,18 +20,6 @@ from dra_lab.planner.fleet.tree_numbers import Numbers, Where, floors_of, units_
 from dra_lab.planner.fleet.tree_states import FleetTree, TreeState, tree_of
 from dra_lab.planner.states.node_state import NodeState
 
-MOST_VECTORS = 2_000
-"""Different numbers of replicas that are told apart on one tree."""
-
-MOST_STEPS = 50_000
-"""Places and numbers that are looked at to list every number on one tree."""
-
-_LISTED = 0.5
-"""The share of the time in which every number is listed at most."""
-
-_FILLED = 0.6
-"""The share of the time after which no more pods are placed one after the other."""
-
 _PRICE = 1_000_000
 
 _ONE_EACH: Mapping[tuple[int, int], int] = defaultdict(lambda: 1)
@@ -53,7 +41,7 @@ class TreeTable:
 
     def least(self) -> dict[Counts, Values] | None:
         """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
-        return self.numbers.least(MOST_VECTORS)
+        return self.numbers.least(self.tree.most.numbers)
 
     def lower(self, counts: Counts) -> Values | None:
         """Return values that no way for some numbers undercuts, None where there is none."""
@@ -72,7 +60,7 @@ class TreeTable:
     @property
     def closed(self) -> bool:
         """Say whether everything that counting allows is known exactly."""
-        return self.numbers.least(MOST_VECTORS) == self.numbers.found
+        return self.numbers.least(self.tree.most.numbers) == self.numbers.found
 
     def floors(self) -> tuple[Values | None, ...]:
         """Return, by workload, values each of which no way of a replica undercuts; None where none can stand."""
@@ -146,7 +134,7 @@ def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, budget: Budge
     fill, sparing = Fill(tree, order), Fill(tree, (SCARCITY, *order), _prices(tree, copies))
     floors = floors_of(tree, order, copies)
     known: dict[TreeState, Numbers] = {}
-    filling = budget.part(_FILLED)
+    filling = budget.part(budget.shares.first)
     for found in sorted(copies, key=lambda found: (-copies[found], found)):
         known[found] = Numbers(fill, sparing, found, fleet.demand, floors)
         if len(known) == 1 or not filling.reached:
@@ -161,10 +149,10 @@ def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, budget: Budge
 def list_all(tables: Sequence[TreeTable], budget: Budget) -> None:
     """List every number of replicas on the trees that are small enough, the smallest first."""
     trees = {id(table.numbers): table.numbers for table in tables}
-    every = EveryNumber(tables[0].numbers.fill, tables[0].numbers.demand, budget.part(_LISTED))
+    every = EveryNumber(tables[0].numbers.fill, tables[0].numbers.demand, budget.part(budget.shares.step))
     try:
         for numbers in sorted(trees.values(), key=lambda numbers: numbers.size):
-            every.steps = MOST_STEPS
+            every.steps = budget.sizes.tree_steps
             numbers.know(every)
     except TooMany:
         budget.tell("patterns", f"listed all numbers of replicas on some of {len(trees)} kinds of node states")

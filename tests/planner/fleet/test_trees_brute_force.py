@@ -7,6 +7,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from budgets import use_sizes
 from exhaustive_fleets import ExhaustiveNode, TooLarge, best_fleet, hold_to
 from exhaustive_plans import CPU, GPU, NIC, NUMA, ROOT, device_class
 from exhaustive_plans import _holder as holder
@@ -42,7 +43,7 @@ def _no_listed_ways(monkeypatch):
 def test_fleet_of_trees_is_brute_force(block, listed, monkeypatch):
     """Every goal has the value that trying everything finds, proven, whether numbers are all listed or modelled."""
     if not listed:
-        monkeypatch.setattr("dra_lab.planner.fleet.tree_table.MOST_STEPS", 0)
+        use_sizes(monkeypatch, tree_steps=0)
     compared = drawn = trees = 0
     while compared < STEP:
         drawn += 1
