@@ -23,16 +23,36 @@ class Sizes:
         looks: Node states whose counts are read one by one for the reasons; with more, the reasons are not complete.
         tries: Sets of requests and links tried for a smaller conflict, and choices of alternatives for one link.
         rivals: Requests of which all sets are compared to find those that compete; with more, all are named.
-        beside: Replicas that are modelled together for `damage`; with more, their number is a bound.
+        beside: Replicas on one node that are modelled together at first; more for `damage` are a bound.
         damaged: Equally good nodes that are compared by `damage`; with more, it is not proven.
         replicas: Replicas, in all combinations, for which every node state is decided before a plan is made.
         numbers: Numbers of replicas that are listed for a node state; with more, only those that are found.
         tree_steps: Places and numbers that are examined to list every number on a tree; with more, a model of the tree.
-        tree_pods: Pods on a tree of which every number is kept; of more, only some.
+        node_pods: Pods on one node of which every number is kept, or that are modelled together; of more, only some.
         tree_sums: Amounts that pods can reach on one root; with more, unusable devices are not left out.
         shapes: Shapes of a pod on trees; a fleet with more is planned as other hardware.
         shape_units: Combinations of units of one shape; a fleet with more is planned as other hardware.
         orders: Orders of workloads in which pods are placed greedily at first.
+        more_orders: Orders of workloads in which pods are placed greedily in all, if time is left.
+        ordered: Orders times node states that are tried; with more states, only the first orders.
+        states: Node states that are compared as problems, and improved to the end without a time limit; with more, only
+            states with identical numbers are put together, and improving ends after `Shares.improve`.
+        decided: Numbers of replicas of a node state that are all decided; of more, only those that the bound rests on.
+        numbers_at_once: Numbers of replicas times node states that are filled together as one matrix.
+        numbers_in_turn: Numbers of replicas times node states that are listed where pods are placed greedily.
+        kept: Plans of one node state that are kept of one order, and `kept_in_all` of all states and orders.
+        filled: Ways that are tried one after the other to fill a node; of more, those that are worth most.
+        extended: Partial ways times ways that are compared in one step of an exhaustive search; with more, a solver.
+        coupled: Numbers of replicas listed for nodes that share devices; with more, one model has all these nodes.
+        coupled_pods: Kinds of pods times nodes that share devices for which numbers are listed; with more, one model.
+        copies: Groups that all pods of such a model may take from; with more, devices are dealt to nodes beforehand.
+        variables: Variables of such models that are solved to the end without a time limit.
+        supplies: What counters feed at most, in different ways, and `supply_states` what may be left of the counters.
+        sets: Sets of shared devices that are all counted; with more, only those that a plan breaks.
+        sharing: Nodes with devices of their own in such sets that are planned separately; with more, as one place.
+        rounds: Plans that are checked against such sets; after them, nodes that share devices are one place.
+        racks: Racks that are decided exactly where the relaxation is not whole; of more, the others stay rounded.
+        more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
     """
 
     layouts: int = 32
@@ -48,11 +68,32 @@ class Sizes:
     replicas: int = 60
     numbers: int = 2_000
     tree_steps: int = 50_000
-    tree_pods: int = 200
+    node_pods: int = 200
     tree_sums: int = 4_096
     shapes: int = 24
     shape_units: int = 1_000
     orders: int = 6
+    more_orders: int = 24
+    ordered: int = 2_000
+    states: int = 200
+    decided: int = 100
+    numbers_at_once: int = 400_000
+    numbers_in_turn: int = 20_000
+    kept: int = 12
+    kept_in_all: int = 100_000
+    filled: int = 4_000
+    extended: int = 20_000_000
+    coupled: int = 600
+    coupled_pods: int = 16
+    copies: int = 20_000
+    variables: int = 3_000
+    supplies: int = 400
+    supply_states: int = 20_000
+    sets: int = 400
+    sharing: int = 100
+    rounds: int = 60
+    racks: int = 40
+    more_nodes: int = 8
 
 
 @dataclass(frozen=True)
@@ -62,6 +103,11 @@ class Shares:
     Attributes:
         first: Share for a step without which there is no answer, such as examining the nodes.
         step: Share for one of several steps that improve the answer.
+        last: Share that is kept for the devices of a plan at most, and for each trial of a plan on few nodes.
+        poor: Share of the replicas that the bound allows; a plan with fewer is compared with one made pod by pod.
+        improve: Seconds for improving a large plan without a time limit.
+        placing: Seconds kept for finding the devices of one replica, or of one node.
+        search: Seconds for what kube-scheduler would take for one pod.
         explain: Seconds for the reasons on the nearest node, and again for conflicts and changes that help.
         compare: Seconds for what kube-scheduler would take instead.
         damage: Seconds for counting replicas on one node, and for comparing equally good nodes by `damage`.
@@ -69,6 +115,11 @@ class Shares:
 
     first: float = 0.6
     step: float = 0.5
+    last: float = 0.3
+    poor: float = 0.9
+    improve: float = 60.0
+    placing: float = 1e-4
+    search: float = 0.5
     explain: float = 2.5
     compare: float = 3.0
     damage: float = 1.0

@@ -22,7 +22,7 @@ from dra_lab.planner.variables import Expression, Model, total
 if TYPE_CHECKING:
     from dra_lab.planner.replicas import Others
 
-_SEARCH_WEIGHT = 5
+SEARCH_WEIGHT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def is_enough(problem: AllocationProblem, ask: int) -> bool:
 def _first(run: _Run) -> Outcome:
     """Find a good allocation, all goals in one weighted sum: only the stages after it prove anything."""
     weighted = total(
-        _SEARCH_WEIGHT ** (len(run.goals) - position) * goal.expression for position, goal in enumerate(run.goals)
+        SEARCH_WEIGHT ** (len(run.goals) - position) * goal.expression for position, goal in enumerate(run.goals)
     )
     return _minimise(run, weighted)
 

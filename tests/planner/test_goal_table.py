@@ -10,7 +10,7 @@ from exhaustive_plans import COUNTED, random_cluster, random_sketch
 from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LINK_KINDS, How
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.goal_table import GOAL_RULES, goal_values, objectives
@@ -38,7 +38,7 @@ def problem_of(rng: random.Random) -> AllocationProblem:
 def table_of(problem: AllocationProblem) -> Columns | None:
     """Return every allocation of a problem as far as links and numbers decide; None where there are too many."""
     part = Part(0, "", (0, len(problem.asks)), (0, len(problem.requests)), (0, len(problem.links)), problem.paired)
-    return columns_of(problem, part, COUNTED)
+    return columns_of(problem, part, COUNTED, Sizes().pod_ways)
 
 
 def in_a_model(problem: AllocationProblem, taken: dict[tuple[int, int], int]) -> list[int | None]:

@@ -13,9 +13,6 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.together import joint
 
-SHARE = 0.7
-"""The share of the time for all nodes at once, before they are looked at one by one."""
-
 
 def seen_together(fleet: Fleet, site: Site, budget: Budget) -> Site | None:
     """Return nodes that share devices with their problem, None where time was up before all of them were looked at."""

@@ -23,9 +23,6 @@ from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.fleet.tree_table import TreeTable
 from dra_lab.planner.outcome import agreed
 
-_SHARE = 0.5
-"""How much of the time that is left goes into a plan, before its bound."""
-
 _Patterns = tuple[tuple[tuple[Counts, Values], ...], tuple[tuple[Counts, int], ...], bool, tuple[Cap, ...]]
 """Patterns with their values, the nodes that each uses where that is not one, whether they are those of islands, and
 what is kept together with others."""
@@ -199,7 +196,7 @@ def best_answer(
     """
     racked = replace(found_racks(tables), crowds=tuple(crowds))
     master = _master(racked, demand, order, solver)
-    found = master.run(budget if closed else budget.part(_SHARE), all_placed=all_placed, tell=True)
+    found = master.run(budget if closed else budget.part(budget.shares.step), all_placed=all_placed, tell=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
         goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dra_lab.model.fleet import NODES
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.at_once import SHARE, crowd_of, seen_together
+from dra_lab.planner.fleet.at_once import crowd_of, seen_together
 from dra_lab.planner.fleet.counting import Counts, Room, room_of
 from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals
@@ -16,10 +16,6 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
 from dra_lab.planner.fleet.tables import AnyTable, Table, tables_of
 from dra_lab.planner.fleet.together import deal
-
-MOST_VECTORS = 600
-MOST_PARTS = 16
-"""Combinations of replicas on nodes that share devices, and kinds of pods times nodes, that are told apart at most."""
 
 
 def coupled_room(site: Site, demand: Sequence[int]) -> Room:
@@ -181,7 +177,7 @@ def tables_for(
             exact.append(inner)
             asked.append(CoupledTable(inner, len(fleet.demand), order))
             continue
-        looking = budget.part(SHARE)
+        looking = budget.part(budget.shares.first)
         seen = seen_together(fleet, site, looking)
         crowd = None if seen is None else crowd_of(seen, fleet.demand, device, looking)
         if crowd is not None:
@@ -200,14 +196,14 @@ def _dealt(fleet: Fleet, site: Site, order: tuple[str, ...], solver: str, budget
         if budget.reached:
             return
         both = (dealt_site(fleet, node, dealt), whole_site(fleet, node))
-        yield DealtTable(*tables_of(both, fleet.demand, order, solver, Budget()))
+        yield DealtTable(*tables_of(both, fleet.demand, order, solver, Budget(sizes=budget.sizes)))
 
 
 def _inner(fleet: Fleet, site: Site, device: tuple[str, ...], solver: str) -> Table | None:
-    if len(site.parts) > MOST_PARTS:
+    if len(site.parts) > fleet.sizes.coupled_pods:
         return None
     room = coupled_room(site, fleet.demand)
-    vectors = room.vectors(MOST_VECTORS)
+    vectors = room.vectors(fleet.sizes.coupled)
     if vectors is None:
         return None
     inner = Table(site, room, device, solver, vectors)

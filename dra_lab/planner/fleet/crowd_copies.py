@@ -19,9 +19,6 @@ from dra_lab.planner.solve import is_enough
 from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
 from dra_lab.planner.variables import Expression, Model, total
 
-MOST_TAKES = 20_000
-"""Asks times the groups that they may take from, of all pods that may stand there, that one model holds at most."""
-
 
 @dataclass(frozen=True)
 class CopiesCrowd:
@@ -67,7 +64,7 @@ def copies_crowd(site: Site, demand: Sequence[int], order: Sequence[str], budget
     problem = replace(problem, impossible=problem.impossible | never)
     site = replace(site, make=lambda: problem)
     caps = room_of(site, demand).caps
-    if _takes_of(site, caps) > MOST_TAKES:
+    if _takes_of(site, caps) > budget.sizes.copies:
         return None
     return CopiesCrowd(site, caps, tuple(order))
 

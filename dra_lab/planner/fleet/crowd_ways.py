@@ -24,9 +24,6 @@ from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock, is_listable
 from dra_lab.planner.variables import Expression
 
-MOST_WAYS = 60_000
-"""Ways of all pods on all nodes that one model holds at most."""
-
 LARGEST = 10**6
 """Amounts up to here are told apart by the solver for certain."""
 
@@ -141,8 +138,8 @@ def ways_crowd(site: Site, order: Sequence[str], budget: Budget) -> WaysCrowd | 
 
     `order` names the goals of devices.
     """
-    problem, fed = by_kind(site.problem)
-    problem, held, now_at = shares_by_kind(problem, site.parts)
+    problem, fed = by_kind(site.problem, budget.sizes)
+    problem, held, now_at = shares_by_kind(problem, site.parts, budget.sizes)
     supplies = (*moved(fed, now_at), *held)
     if not is_listable(problem, site.parts):
         return None
@@ -150,9 +147,11 @@ def ways_crowd(site: Site, order: Sequence[str], budget: Budget) -> WaysCrowd | 
     known: dict[Hashable, Columns] = {}
     ways = 0
     for part in site.parts:
-        found = None if budget.reached else _columns(problem, part, order, known)
-        ways += MOST_WAYS if found is None else len(found.takes)
-        if found is None or ways > MOST_WAYS:
+        found = None if budget.reached else _columns(problem, part, order, known, budget.sizes.pod_ways)
+        if found is None:
+            return None
+        ways += len(found.takes)
+        if ways > budget.sizes.pod_ways:
             return None
         columns.append(found)
     stock = Stock(problem, [NodeState(-1, tuple(group.size for group in problem.groups))], columns)
@@ -162,7 +161,7 @@ def ways_crowd(site: Site, order: Sequence[str], budget: Budget) -> WaysCrowd | 
 
 
 def _columns(
-    problem: AllocationProblem, part: Part, order: Sequence[str], known: dict[Hashable, Columns]
+    problem: AllocationProblem, part: Part, order: Sequence[str], known: dict[Hashable, Columns], most: int
 ) -> Columns | None:
     """Return every way of one part, None where there are too many; parts on equal nodes are looked at once."""
     alone, numbers = _alone(problem, part)
@@ -175,7 +174,7 @@ def _columns(
     key = (alone.requests, links, groups, sizes, alone.impossible, alone.claims, part.pod)
     if key not in known:
         mine = Part(part.pod, part.node, (0, asks), (0, len(alone.requests)), (0, len(alone.links)), part.paired)
-        found = columns_of(alone, mine, order)
+        found = columns_of(alone, mine, order, most)
         if found is None:
             return None
         known[key] = found

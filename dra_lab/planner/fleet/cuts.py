@@ -10,9 +10,6 @@ from dra_lab.planner.fleet.placing import Stand
 from dra_lab.planner.fleet.sites import Cap, Site
 from dra_lab.planner.fleet.tables import AnyTable, Table
 
-MOST_ROUNDS = 60
-"""Plans that are looked at for sets of devices to be counted, at most; after so many, devices are dealt to nodes."""
-
 
 def too_much(tables: Iterable[AnyTable], stands: Sequence[Stand]) -> list[frozenset[DeviceID]]:
     """Return sets of devices of which a plan takes more than there are; none where that is ruled out beforehand."""

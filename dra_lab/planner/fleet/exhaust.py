@@ -13,10 +13,9 @@ from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.states.columns import Array, Columns
 from dra_lab.planner.states.words import first_column, fitting
 
-BASE = 1_000
+_BASE = 1_000
 _AT_ONCE = 1_000_000
-_MOST = 20_000_000
-"""Pairs of a partial way and a column that are looked at in one step, at once and in all; above, a solver is better."""
+"""Pairs of a partial way and a column that are looked at in one array."""
 
 
 class Shelf(Protocol):
@@ -69,17 +68,23 @@ def rank(values: Array) -> Array:
     """Return one number for each row of values that orders them by their first difference."""
     found = np.zeros(len(values), np.int64)
     for at in range(values.shape[1]):
-        found = found * BASE + values[:, at]
+        found = found * _BASE + values[:, at]
     return found
 
 
 def exhaust(
-    shelf: Shelf, free: Array, counts: Counts, best: Values | None, lower: Callable[[Counts], Values | None]
+    shelf: Shelf,
+    free: Array,
+    counts: Counts,
+    best: Values | None,
+    lower: Callable[[Counts], Values | None],
+    most: int,
 ) -> Exhausted | None:
-    """Look for a way for `counts` that is better than `best` in a state with the words `free`; None: too many to look.
+    """Look for a way for `counts` that is better than `best` in a state with the words `free`.
 
     `lower(rest)` are values that no way to place a part of the replicas there undercuts, None where there is none.
-    Every way is looked at that these do not rule out, so that none is left when the answer is none.
+    Every way is looked at that these do not rule out, so that none is left when the answer is none. None where a step
+    would compare more than `most` partial ways with a way.
     """
     if not _ranks_hold(shelf, counts):
         return None
@@ -95,13 +100,13 @@ def exhaust(
         if least is None:
             return Exhausted(None)
         again = depth > 0 and pods[depth - 1] == pod
-        following = _extended(steps[-1], able[pod], shelf.guards, limit - _ranked(least), again=again)
+        following = _extended(steps[-1], able[pod], shelf.guards, limit - _ranked(least), most, again=again)
         if following is None:
             return None
         if not len(following.worth):
             return Exhausted(None)
         steps.append(following)
-    if len(steps[-1].worth) * len(able[pods[-1]].number) > _MOST:
+    if len(steps[-1].worth) * len(able[pods[-1]].number) > most:
         return None
     return _last(steps, [able[pod] for pod in pods], pods, shelf.guards, limit)
 
@@ -113,7 +118,7 @@ def _ranks_hold(shelf: Shelf, counts: Counts) -> bool:
         for pod, count in enumerate(counts)
         if count and len(shelf.columns[pod].values)
     ]
-    return not most or bool((sum(most) < BASE).all())
+    return not most or bool((sum(most) < _BASE).all())
 
 
 def _able(shelf: Shelf, free: Array, pod: int) -> _Able:
@@ -125,18 +130,18 @@ def _ranked(values: Values) -> int:
     return int(rank(np.array([values], np.int64).reshape(1, len(values)))[0])
 
 
-def _extended(front: _Partial, able: _Able, guards: Array, limit: int, *, again: bool) -> _Partial | None:
+def _extended(front: _Partial, able: _Able, guards: Array, limit: int, most: int, *, again: bool) -> _Partial | None:
     """Return the partial ways with one replica more that stay below a limit; None when there are too many."""
     ends = np.searchsorted(able.ranks, limit - front.worth, side="left")
-    most = int(ends.max(initial=0))
-    if most * len(front.worth) > _MOST:
+    columns_below = int(ends.max(initial=0))
+    if columns_below * len(front.worth) > most:
         return None
-    at = np.arange(most)
-    size = max(1, _AT_ONCE // max(1, most))
+    at = np.arange(columns_below)
+    size = max(1, _AT_ONCE // max(1, columns_below))
     parents, columns = [], []
     for start in range(0, len(front.worth), size):
         part = slice(start, start + size)
-        fits = fitting(front.left[part], able.wanted[:most], guards)
+        fits = fitting(front.left[part], able.wanted[:columns_below], guards)
         fits &= at[None, :] < ends[part, None]
         if again:
             # Replicas of one kind are interchangeable: their columns come in order.

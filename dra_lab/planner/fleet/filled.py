@@ -25,9 +25,6 @@ Amounts = Callable[[AllocationProblem], Mapping[tuple[int, int], Fraction] | Non
 _ORDER = ("numa", "roots")
 """Goals by which the ways of a pod are sorted: compact ones first leave more for others."""
 
-_MOST_TRIED = 4_000
-"""Ways that first fit tries one after the other at most."""
-
 
 @dataclass
 class Known:
@@ -69,7 +66,7 @@ def _of_hardware(
 ) -> Iterator[Known]:
     problem, now_in = coarse(problem)
     counted = {} if amounts is None else amounts(problem)
-    stock = None if budget.reached or counted is None else _stock(problem, sites, now_in)
+    stock = None if budget.reached or counted is None else _stock(problem, sites, now_in, budget.sizes.pod_ways)
     if stock is None or counted is None:
         for site in sites:
             yield Known(site, 0, most if amounts is not None else room_of(site, (most,)).caps[0])
@@ -89,14 +86,14 @@ def _of_hardware(
     ]
     ways = _Ways.of(stock, worth, rows_of(Site(sites[0].members, sites[0].parts, lambda: problem)))
     bound = ways.counted(int(most / unit))
-    for site, low, high in zip(sites, ways.first_fit(bound).tolist(), bound.tolist(), strict=True):
+    for site, low, high in zip(sites, ways.first_fit(bound, budget.sizes.filled).tolist(), bound.tolist(), strict=True):
         yield Known(site, int(low * unit), int(high * unit))
 
 
-def _stock(problem: AllocationProblem, sites: Sequence[Site], now_in: Sequence[int]) -> Stock | None:
-    """Return what the states have of every resource and every way of their pods; None where these cannot be listed."""
+def _stock(problem: AllocationProblem, sites: Sequence[Site], now_in: Sequence[int], most: int) -> Stock | None:
+    """Return what the states have of every resource and every way of their pods; None as in `stock_of`."""
     parts = sites[0].parts
-    columns = [columns_of(problem, part, _ORDER) for part in parts] if is_listable(problem, parts) else []
+    columns = [columns_of(problem, part, _ORDER, most) for part in parts] if is_listable(problem, parts) else []
     found = [ways for ways in columns if ways is not None]
     idle = NodeState(-1, tuple(group.size for group in problem.groups))
     states = [idle if site.state is None else coarse_state(site.state, now_in) for site in sites]
@@ -121,10 +118,11 @@ class _Ways:
         some = every > 0
         return cls(stock, np.concatenate(stock.uses)[some], every[some], pods[some], rows)
 
-    def first_fit(self, most: Array) -> Array:
+    def first_fit(self, most: Array, tried: int) -> Array:
         """Return for each state what ways are worth that are taken in some order, each as often as there is enough.
 
-        Those worth most come first, or those that take little of what is scarce for what they are worth.
+        Those worth most come first, or those that take little of what is scarce for what they are worth; only the first
+        `tried` of them.
         """
         free = self.stock.free
         found = np.zeros(len(free), np.int64)
@@ -132,7 +130,7 @@ class _Ways:
         for order in (np.argsort(-self.worth, kind="stable"), np.argsort(scarce, kind="stable")):
             todo = np.flatnonzero(found < most)
             left, reached = free[todo], np.zeros(len(todo), np.int64)
-            for way in order[:_MOST_TRIED].tolist():
+            for way in order[:tried].tolist():
                 used = np.flatnonzero(self.uses[way])
                 times = (left[:, used] // self.uses[way][used]).min(axis=1, initial=most.max(initial=0))
                 reached += times * self.worth[way]

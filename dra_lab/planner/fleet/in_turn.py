@@ -15,28 +15,18 @@ from dra_lab.planner.fleet.tables import Table, way
 from dra_lab.planner.states.columns import Array
 from dra_lab.planner.states.stock import Stock
 
-FEW_ORDERS, MOST_ORDERS = 4, 24
-"""Orders in which kinds of pods take their turns, that are tried where time is short, and at most."""
-
-_ORDERED = 2_000
-_KEPT = 12
-"""Orders times node states, and steps on the way of one order that are kept, at most about."""
-
-_PATTERNS = 100_000
-"""Ways that are kept in all, at most about."""
-
 Rows = list[tuple[int, int]]
 """(pod, column of the stock) of each pod."""
 
 
 def fill_in_turn(
-    stock: Stock, tables: Sequence[Table], budget: Budget, states: int, *, orders: range = range(MOST_ORDERS)
+    stock: Stock, tables: Sequence[Table], budget: Budget, states: int, *, orders: range | None = None
 ) -> None:
     """Keep the ways that pods find who come in different orders, each taking the best that is left.
 
     `tables` are those of the states of the stock, of `states` in the whole fleet; a stock of its own is that of a
-    table's problem. `orders` are those to be tried, by their numbers. Every way is feasible; none is claimed to be the
-    best for its numbers, but that of one pod alone: ways are listed best first, and all of them.
+    table's problem. `orders` are those to be tried, by their numbers, None for all. Every way is feasible; none is
+    claimed to be the best for its numbers, but that of one pod alone: ways are listed best first, and all of them.
     """
     groups = [None if table.stock is stock else _groups(table.site) for table in tables]
     caps = np.array([table.room.caps for table in tables], np.int64)
@@ -47,8 +37,10 @@ def fill_in_turn(
             elif caps[at, pod]:
                 values, takes = way(stock, [(pod, column)], groups[at])
                 tables[at].learn(_one(caps.shape[1], pod), Packed(values, values, takes))
-    kept = max(2, min(_KEPT, _PATTERNS // max(1, states) // MOST_ORDERS))
-    most = range(orders.start, max(FEW_ORDERS, min(orders.stop, _ORDERED // max(1, states))))
+    sizes = budget.sizes
+    tried = orders or range(sizes.more_orders)
+    kept = max(2, min(sizes.kept, sizes.kept_in_all // max(1, states) // sizes.more_orders))
+    most = range(tried.start, max(sizes.orders, min(tried.stop, sizes.ordered // max(1, states))))
     for order in _orders(caps.max(axis=0).tolist(), most):
         if budget.reached:
             return

@@ -22,9 +22,6 @@ from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import state_problem
 from dra_lab.planner.states.stock import is_listable
 
-COUNTED = 60
-"""Numbers of replicas above which a node with shared counters is filled island by island: a solver decides each."""
-
 Positions = tuple[int, ...]
 """Groups of a problem, by their positions."""
 
@@ -50,7 +47,7 @@ def with_islands(fleet: Fleet, sites: Sequence[Site], budget: Budget) -> list[Si
     left: list[Site] = []
     alike: dict[object, list[_Island]] = {}
     known: dict[int, tuple[Positions, ...]] = {}
-    most = most_vectors(len(sites))
+    most = most_vectors(len(sites), fleet.sizes)
     looks = _Looks(fleet)
     for site in sites:
         if budget.reached:
@@ -141,32 +138,34 @@ def _of_site(fleet: Fleet, site: Site, known: dict[int, tuple[Positions, ...]], 
     if site.nodes:
         return ()
     if site.state is None:
-        return islands_of(site.problem, site.parts) if _is_full(fleet, site, most) else ()
+        return islands_of(site.problem, site.parts, fleet.sizes.pod_ways) if _is_full(fleet, site, most) else ()
     layout = site.state.layout
     if layout not in known:
         idle = fleet.scan.layouts[layout].problem
         whole = Site(("",), site.parts, lambda: idle)
-        known[layout] = islands_of(idle, site.parts) if _is_full(fleet, whole, most) else ()
+        known[layout] = islands_of(idle, site.parts, fleet.sizes.pod_ways) if _is_full(fleet, whole, most) else ()
     at = {group: position for position, group in enumerate(site.kept)}
     mine = (tuple(at[group] for group in groups if group in at) for groups in known[layout])
     return tuple(groups for groups in mine if groups)
 
 
 def _is_full(fleet: Fleet, site: Site, most: int) -> bool:
-    return room_of(site, fleet.demand).vectors(COUNTED if site.problem.counters else most) is None
+    # a solver decides each number where counters are shared
+    most = fleet.sizes.replicas if site.problem.counters else most
+    return room_of(site, fleet.demand).vectors(most) is None
 
 
-def islands_of(problem: AllocationProblem, parts: Sequence[Part]) -> tuple[Positions, ...]:
+def islands_of(problem: AllocationProblem, parts: Sequence[Part], most: int) -> tuple[Positions, ...]:
     """Return the groups of a problem that no pod and no counter ties to others, together; () where that is not known.
 
-    Groups that no pod can take are on none.
+    It is not known either where a pod has more than `most` ways.     Groups that no pod can take are on none.
     """
     if not is_listable(problem, parts) or any(ask.admin_access for ask in problem.asks):
         return ()
     counters = {counter: number for number, (counter, _) in enumerate(problem.counters)}
     rows: list[Array] = []
     for part in parts:
-        columns = columns_of(problem, part, ())
+        columns = columns_of(problem, part, (), most)
         if columns is None:
             return ()
         rows.append(_touched(problem, counters, columns))

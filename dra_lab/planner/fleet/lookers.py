@@ -124,7 +124,7 @@ def _best(fleet: Fleet, pod: int, order: Sequence[str]) -> tuple[_Best | None] |
     part = next(part for part in parts_on(fleet, node) if part.pod == pod)
     best: _Best | None = None
     for number, layout in fleet.scan.layouts.items():
-        columns = columns_of(layout.problem, part, device_goals(order))
+        columns = columns_of(layout.problem, part, device_goals(order), fleet.sizes.pod_ways)
         if columns is None:
             return None
         if not len(columns.takes):

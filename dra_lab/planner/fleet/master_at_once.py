@@ -14,7 +14,6 @@ from dra_lab.planner.fleet.starts import greedy
 from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.variables import Expression
 
-_STAGE = 0.5
 """The share of the time that is left for one goal: those after it are to be looked at too."""
 
 
@@ -86,7 +85,7 @@ class MasterAtOnce(Master):
     def _stage(self, goal: str, budget: Budget, *given: object, **named: object) -> object:  # type: ignore[override]
         if goal == NODES:
             self._count_nodes()
-        part = budget if goal == self.order[-1] else budget.part(_STAGE)
+        part = budget if goal == self.order[-1] else budget.part(budget.shares.step)
         return super()._stage(goal, part, *given, **named)  # type: ignore[arg-type]
 
     def _bound(self, goal: str, kept: Sequence[tuple[str, int]], budget: Budget) -> int:  # noqa: ARG002 - as in Master

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.engine import minimise
-from dra_lab.planner.fleet.at_once import SHARE, seen_together
+from dra_lab.planner.fleet.at_once import seen_together
 from dra_lab.planner.fleet.crowd_copies import CopiesCrowd, copies_crowd
 from dra_lab.planner.fleet.crowd_ways import ways_crowd
 from dra_lab.planner.fleet.crowds import Crowd, CrowdModel, CrowdTaken
@@ -22,9 +22,6 @@ from dra_lab.planner.variables import Expression, total
 Bounds = tuple[int, int]
 """At least, at most."""
 
-_COPIES = (16, 200)
-"""Pods on a node in one model, where their ways cannot be listed."""
-
 
 def most_pods(site: Site, most: int, solver: str, budget: Budget) -> Bounds:
     """Return how many pods of a fleet's one workload stand on a site, with no more than `most` on a node."""
@@ -33,7 +30,7 @@ def most_pods(site: Site, most: int, solver: str, budget: Budget) -> Bounds:
     if ways is not None:
         return _pods(ways, most, solver, budget)
     least, nodes = 0, len(place.nodes[0])
-    for copies in sorted({min(most, number) for number in _COPIES}):
+    for copies in sorted({min(most, number) for number in (budget.sizes.beside, budget.sizes.node_pods)}):
         crowd = copies_crowd(place, (copies,), (), budget)
         if crowd is None:
             break
@@ -75,8 +72,12 @@ def most_together(fleet: Fleet, site: Site, most: int, solver: str, budget: Budg
     One model says it for all of them. Where that is too large, or time ends, each node with the devices that are dealt
     to it holds what is found, and each as if nobody else took any bounds it.
     """
-    seen = seen_together(fleet, site, budget.part(SHARE))
-    known = (0, most * len(site.all_nodes)) if seen is None else most_pods(seen, most, solver, budget.part(SHARE))
+    seen = seen_together(fleet, site, budget.part(budget.shares.first))
+    known = (
+        (0, most * len(site.all_nodes))
+        if seen is None
+        else most_pods(seen, most, solver, budget.part(budget.shares.first))
+    )
     if known[0] == known[1]:
         return known
     budget.tell("nodes", f"counting on each of {len(site.all_nodes)} nodes that share devices", *known)

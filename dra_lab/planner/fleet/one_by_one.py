@@ -19,9 +19,6 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.regret import placed_replica, with_held
 from dra_lab.scheduler.first_fit import first_fit
 
-_ONE_SEARCH = 0.2
-"""Seconds that the devices of one pod may take to find."""
-
 
 def one_by_one(fleet: Fleet, order: Sequence[str], budget: Budget) -> tuple[Replica, ...]:
     """Return replicas that fit together, found without a solver; more may fit.
@@ -66,7 +63,7 @@ def _searched(
 ) -> list[ResourceClaim] | None:
     """Return the claims with what kube-scheduler allocates to them on a node, None if it allocates nothing."""
     try:
-        verdict = first_fit(part, node, claims, fleet.release, time_limit=_ONE_SEARCH, cancel=budget.cancel)
+        verdict = first_fit(part, node, claims, fleet.release, time_limit=budget.shares.search, cancel=budget.cancel)
     except (Cancelled, UnsupportedFeature):
         return None
     if verdict.allocations is None:

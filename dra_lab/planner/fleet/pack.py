@@ -11,11 +11,9 @@ from dra_lab.planner.constraints import build_model
 from dra_lab.planner.goal_table import goal_values, objectives
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.recount import minimise_exactly
-from dra_lab.planner.solve import hopeless
+from dra_lab.planner.solve import SEARCH_WEIGHT, hopeless
 from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
 from dra_lab.planner.variables import Expression, Model, total
-
-_SEARCH_WEIGHT = 5
 
 Values = tuple[int, ...]
 """Values of the goals of devices in their order of importance; they compare as goals do: the first decides."""
@@ -81,7 +79,7 @@ def pack(
     if hopeless(copies.problem):
         return Packed(None)
     stage = _model(copies, order, budget, solver)
-    weighted = total(_SEARCH_WEIGHT ** (len(order) - at) * goal for at, goal in enumerate(stage.goals))
+    weighted = total(SEARCH_WEIGHT ** (len(order) - at) * goal for at, goal in enumerate(stage.goals))
     outcome = minimise_exactly(stage.model, 0 if decide_only else weighted, stage.solver, stage.budget)
     if outcome.infeasible:
         return Packed(None)

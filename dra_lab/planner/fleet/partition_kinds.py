@@ -6,13 +6,11 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.budget import Sizes
 from dra_lab.planner.counters import Counter
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.copies import JointProblem
-
-MOST_STATES, MOST_VECTORS = 20_000, 400
-"""What may be left of counters that are tied to one another, and the most that they feed, in different ways at most."""
 
 Vector = tuple[int, ...]
 """Numbers of partitions, kind by kind."""
@@ -37,7 +35,7 @@ class Supply:
             yield from zip(self.kinds, mine[vector], strict=True)
 
 
-def by_kind(problem: AllocationProblem) -> tuple[AllocationProblem, tuple[Supply, ...]]:
+def by_kind(problem: AllocationProblem, sizes: Sizes) -> tuple[AllocationProblem, tuple[Supply, ...]]:
     """Return a problem in which partitions that asks cannot tell apart are one group, and what feeds these groups.
 
     A counter is left to the problem where partitions that draw on it are shareable, looked into (`adminAccess`), wanted
@@ -49,7 +47,7 @@ def by_kind(problem: AllocationProblem) -> tuple[AllocationProblem, tuple[Supply
     for members in _tied(problem):
         if all(_is_plain(problem, problem.groups[number]) for number in members):
             kinds = tuple(dict.fromkeys(kind_of[number] for number in members))
-            vectors = _fed(problem, members, [kinds.index(kind_of[number]) for number in members], memo)
+            vectors = _fed(problem, members, [kinds.index(kind_of[number]) for number in members], memo, sizes)
             fed += [] if vectors is None else [_Fed(members, kinds, vectors)]
     return _reduced(problem, kind_of, fed) if fed else (problem, ())
 
@@ -104,6 +102,7 @@ def _fed(
     members: Sequence[int],
     kinds: Sequence[int],
     memo: dict[Hashable, Mapping[Vector, Vector] | None],
+    sizes: Sizes,
 ) -> Mapping[Vector, Vector] | None:
     """Return the most that the counters of some groups feed; equal ones are looked at once."""
     counters = sorted({counter for number in members for counter, _ in problem.groups[number].draws})
@@ -116,12 +115,12 @@ def _fed(
     left = dict(problem.counters)
     amounts = tuple(left[counter] for counter in counters)
     if (roles, amounts) not in memo:
-        memo[roles, amounts] = most_fed(roles, amounts, max(kinds) + 1)
+        memo[roles, amounts] = most_fed(roles, amounts, max(kinds) + 1, sizes)
     return memo[roles, amounts]
 
 
 def most_fed(
-    roles: Sequence[tuple[int, int, tuple[tuple[int, int], ...]]], amounts: tuple[int, ...], kinds: int
+    roles: Sequence[tuple[int, int, tuple[tuple[int, int], ...]]], amounts: tuple[int, ...], kinds: int, sizes: Sizes
 ) -> Mapping[Vector, Vector] | None:
     """Return the most that counters feed, each with the partitions in use; None where there are too many ways."""
     states: dict[tuple[Vector, Vector], Vector] = {((0,) * kinds, amounts): ()}
@@ -136,17 +135,17 @@ def most_fed(
                     break
                 more = (*vector[:kind], vector[kind] + count, *vector[kind + 1 :])
                 following.setdefault((more, tuple(rest)), (*used, count))
-        if len(following) > MOST_STATES:
+        if len(following) > sizes.supply_states:
             return None
         states = following
     every = {vector: used for (vector, _), used in states.items()}
-    if len(every) > MOST_STATES:
+    if len(every) > sizes.supply_states:
         return None
     most: list[Vector] = []
     for vector in sorted(every, key=sum, reverse=True):
         if not any(all(a <= b for a, b in zip(vector, other, strict=True)) for other in most):
             most.append(vector)
-            if len(most) > MOST_VECTORS:
+            if len(most) > sizes.supplies:
                 return None
     return {vector: every[vector] for vector in sorted(most)}
 

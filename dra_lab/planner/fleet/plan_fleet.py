@@ -22,13 +22,6 @@ from dra_lab.planner.progress import Progress
 from dra_lab.planner.regret import fleet_regret
 from dra_lab.planner.waiting import awaited
 
-_PLACING = 1e-4
-_RESERVED = 0.3
-"""Seconds that a replica or a node takes when devices are given out, and the share of the time kept for it at most."""
-
-_SCAN = 0.65
-"""The share of the time after which a plan is made for the nodes that were looked at."""
-
 OBJECTIVES = ("replicas", "nodes")
 
 
@@ -55,7 +48,7 @@ def plan_fleet(
     `release` is that of the cluster where none is given.
     At the end of `time_limit` (seconds), or when `cancel` is set, the best plan so far comes back with the bounds that
     were reached, STOPPED when there is none. Without a limit, a fleet with many different node states, or many ways on
-    nodes that share devices, is improved for `search.SECONDS` and then told as it is. `progress` is called from this
+    nodes that share devices, is improved for `Shares.improve` seconds. `progress` is called from this
     thread; without it a cell of a notebook has a bar, and without `cancel` interrupting it gives the best plan so far.
     Raises InputError, SketchError, CelCompileError, SolverError, and UnsupportedFeature for a rule of DRA that is not
     known here.
@@ -75,7 +68,7 @@ def plan_fleet(
     if not any(workload.replicas for workload in workloads):
         return plan
     clock = Clock()
-    fleet = look_at(cluster, workloads, release, budget.part(_SCAN), held)
+    fleet = look_at(cluster, workloads, release, budget.part(budget.shares.first), held)
     clock.lap("scan")
     work = Work(fleet, order, objective == "nodes", budget, solver, clock)
     plan = _planned(work, plan)
@@ -131,10 +124,10 @@ def fleet_order(goals: Sequence[str], objective: str) -> tuple[str, ...]:
 
 def _before_placing(work: Work) -> Budget:
     """Return a budget that leaves time to write down which replica gets which devices."""
-    left, fleet = work.budget.left, work.fleet
+    left, fleet, shares = work.budget.left, work.fleet, work.budget.shares
     if left is None or work.budget.deadline is None:
         return work.budget
-    reserve = min(_RESERVED * left, _PLACING * sum(fleet.demand) + _PLACING * len(fleet.survey.states))
+    reserve = min(shares.last * left, shares.placing * (sum(fleet.demand) + len(fleet.survey.states)))
     return replace(work.budget, deadline=work.budget.deadline - reserve)
 
 

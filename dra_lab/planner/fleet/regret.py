@@ -32,11 +32,6 @@ from dra_lab.planner.joined import MARK
 from dra_lab.planner.placement_values import broken_links, value_placements
 from dra_lab.scheduler.first_fit import first_fit
 
-SECONDS = 3.0
-"""How long first fit is tried at most; nodes that are left then are not compared."""
-
-_ONE_SEARCH = 1.0
-
 
 @dataclass
 class _Trial:
@@ -62,12 +57,12 @@ def first_fit_of(fleet: Fleet, plan: FleetPlan, order: Sequence[str], budget: Bu
 
     Which node kube-scheduler would pick is decided by other plugins, so that nothing is said of it. Pods come in the
     order of the plan's workloads, with the claims that the drawings compile to. A pod without devices is not placed,
-    the next one is tried. It ends after SECONDS: the status is then STOPPED, and a finding says how many nodes were
+    the next one is tried. After `Shares.compare` seconds the status is STOPPED, and a finding says how many nodes were
     compared; the goals are those of these nodes, and `unplaced` counts the pods planned there. None where nothing was.
     """
     budget.tell("first fit", "what kube-scheduler would take on the same nodes")
     claims = {pod.workload.name: _compiled(fleet, pod) for pod in fleet.pods}
-    trial = _Trial(fleet, tuple(order), claims, time.monotonic() + SECONDS, budget)
+    trial = _Trial(fleet, tuple(order), claims, time.monotonic() + budget.shares.compare, budget)
     compared = []
     for node, replicas in plan.on_node.items():
         if trial.over:
@@ -88,7 +83,7 @@ def first_fit_of(fleet: Fleet, plan: FleetPlan, order: Sequence[str], budget: Bu
         plan.release,
         tuple(trial.replicas),
         tuple(goals),
-        findings=tuple(_findings(len(compared), len(plan.on_node))),
+        findings=tuple(_findings(len(compared), len(plan.on_node), budget.shares.compare)),
         objective=plan.objective,
         compared=tuple(compared),
     )
@@ -115,7 +110,7 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
                 node,
                 claims,
                 trial.fleet.release,
-                time_limit=_ONE_SEARCH,
+                time_limit=trial.budget.shares.search,
                 cancel=trial.budget.cancel,
             )
         except (Cancelled, UnsupportedFeature):
@@ -191,7 +186,7 @@ def _named(claim: str, reference: str) -> str:
     return f"{claim}{MARK}{reference}" if claim else reference
 
 
-def _findings(compared: int, nodes: int) -> list[Finding]:
+def _findings(compared: int, nodes: int, seconds: float) -> list[Finding]:
     if compared == nodes:
         return []
     return [
@@ -199,7 +194,7 @@ def _findings(compared: int, nodes: int) -> list[Finding]:
             "first-fit-not-compared",
             Severity.NOTE,
             "first fit",
-            f"kube-scheduler's first fit was compared on {compared} of {nodes} nodes, within {SECONDS:g} s.",
+            f"kube-scheduler's first fit was compared on {compared} of {nodes} nodes, within {seconds:g} s.",
             "Compare its goals with those of the plan on the same nodes only.",
         )
     ]

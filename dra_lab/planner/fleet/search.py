@@ -10,8 +10,8 @@ from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.coupled_tables import DealtTable, tables_for
 from dra_lab.planner.fleet.crowds import Crowd
-from dra_lab.planner.fleet.cuts import MOST_ROUNDS, count_too, too_much
-from dra_lab.planner.fleet.in_turn import FEW_ORDERS, MOST_ORDERS, fill_in_turn
+from dra_lab.planner.fleet.cuts import count_too, too_much
+from dra_lab.planner.fleet.in_turn import fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
 from dra_lab.planner.fleet.lookers import lookers_of
 from dra_lab.planner.fleet.master import GoalBound
@@ -22,39 +22,13 @@ from dra_lab.planner.fleet.plan_fleet import Work
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.site_stock import stock_of_states
 from dra_lab.planner.fleet.sites import Site, sites_of
-from dra_lab.planner.fleet.tables import MOST_VECTORS, AnyTable, Table
+from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.fleet.tree_table import list_all, tree_tables
 from dra_lab.planner.fleet.walk import walk
-from dra_lab.planner.fleet.wide import is_listed, most_vectors, wide_layout
+from dra_lab.planner.fleet.wide import is_listed, wide_layout
 from dra_lab.planner.fleet.wide_table import WideTable
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.outcome import agreed
-
-FEW = 60
-"""Replicas in all combinations on all node states, up to which all are looked at before anything is chosen."""
-
-SECONDS = 60.0
-"""How long a plan is improved without a time limit: with more than MANY node states, or MANY_VARIABLES."""
-
-MANY = 200
-
-MANY_VARIABLES = 3_000
-"""Variables of nodes that are planned at once."""
-
-EACH = 200
-"""Numbers of replicas up to which each is decided on a node; of more only those that a bound rests on."""
-
-_LISTED = 20_000
-"""Numbers of replicas times node states up to which all numbers are listed that are not walked over at once."""
-
-_FILL = 0.5
-"""The share of the time that is left after which the walk over one kind of hardware ends."""
-
-_POOR = 0.9
-"""A plan that places less than this share of what its bound allows is compared with one made pod by pod."""
-
-_FIRST = 0.6
-"""The share of the time after which nodes that share devices have a plan to be improved."""
 
 _TELL_EVERY = 10
 
@@ -82,10 +56,10 @@ def _search(work: Work) -> tuple[Answer, list[Stand], int]:
         answer.not_examined += sum(len(table.site.members) for table in trees if not table.numbers.examined)
         return answer, stands, len(trees)
     states = sites_of(work.fleet)
-    places = with_islands(work.fleet, states, work.budget.part(_FILL))
+    places = with_islands(work.fleet, states, work.budget.part(work.budget.shares.step))
     sites = apart(work.fleet, places, work.budget)
     partly = any(site.partly for site in sites)
-    found = _searched(replace(work, budget=work.budget.part(_FILL)) if partly else work, sites)
+    found = _searched(replace(work, budget=work.budget.part(work.budget.shares.step)) if partly else work, sites)
     if found is None or (partly and found[0].chosen is None and not found[0].infeasible):
         found = _searched(work, apart(work.fleet, places, work.budget, cuts=False))
     answer, stands = found or (Answer(), [])
@@ -95,7 +69,7 @@ def _search(work: Work) -> tuple[Answer, list[Stand], int]:
 def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer and who stands where; None where the sets of shared devices that matter are too many."""
     shared = any(site.nodes for site in sites)
-    early = replace(work, budget=work.budget.part(_FIRST)) if shared else work
+    early = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
     tables: list[AnyTable] = []
     narrow: list[Site] = []
     large, skipped = _is_large(work, sites), False
@@ -107,7 +81,7 @@ def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] |
             narrow.extend(group)
         else:
             tables.extend(wide)
-    looking = early.budget if shared else work.budget.part(_FILL)
+    looking = early.budget if shared else work.budget.part(work.budget.shares.step)
     asked, exact, crowds = tables_for(work.fleet, narrow, work.order, work.solver, looking)
     looked_at = sum(len(table.site.all_nodes) for table in asked) + sum(len(crowd.nodes) for crowd in crowds)
     skipped = skipped or looked_at < sum(len(site.all_nodes) for site in narrow)
@@ -127,10 +101,10 @@ def _over(
 
     `whole` says that the tables are those of all nodes, of `states` node states.
     """
-    if work.budget.deadline is None and sum(crowd.variables for crowd in crowds) > MANY_VARIABLES:
-        work = replace(work, budget=replace(work.budget, deadline=time.monotonic() + SECONDS))
+    if work.budget.deadline is None and sum(crowd.variables for crowd in crowds) > work.budget.sizes.variables:
+        work = replace(work, budget=replace(work.budget, deadline=time.monotonic() + work.budget.shares.improve))
     began = time.monotonic()
-    early = replace(work, budget=work.budget.part(_FIRST)) if crowds else work
+    early = replace(work, budget=work.budget.part(work.budget.shares.first)) if crowds else work
     known = _answer(early, tables, crowds, closed=closed)
     work.clock.lap("master")
     if known is None:
@@ -156,18 +130,18 @@ def _is_poor(work: Work, answer: Answer) -> bool:
     wanted = sum(work.fleet.demand)
     unplaced = answer.goals[0].value if answer.chosen is not None else wanted
     bound = (answer.goals[0].bound or 0) if answer.goals else 0
-    return wanted - unplaced < _POOR * (wanted - bound)
+    return wanted - unplaced < work.budget.shares.poor * (wanted - bound)
 
 
 def _is_large(work: Work, sites: Sequence[Site]) -> bool:
     """Say whether there is more than can be looked at exactly at once."""
-    amount = 0
+    amount, few = 0, work.budget.sizes.replicas
     for site in sites:
         if site.nodes:
             continue
-        vectors = room_of(site, work.fleet.demand).vectors(FEW)
-        amount += FEW + 1 if vectors is None else sum(map(sum, vectors))
-        if amount > FEW:
+        vectors = room_of(site, work.fleet.demand).vectors(few)
+        amount += few + 1 if vectors is None else sum(map(sum, vectors))
+        if amount > few:
             return True
     return False
 
@@ -176,7 +150,7 @@ def _answer(
     work: Work, tables: Sequence[AnyTable], crowds: Sequence[Crowd], *, closed: bool = False
 ) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer and who stands where; None where none was found that shared devices are enough for."""
-    for _ in range(MOST_ROUNDS):
+    for _ in range(work.budget.sizes.rounds):
         answer = best_answer(
             tables,
             work.fleet.demand,
@@ -211,8 +185,8 @@ def _improved(
     """
     answer, stands = known
     deadline = work.budget.deadline
-    if deadline is None and states > MANY:
-        deadline = time.monotonic() + SECONDS
+    if deadline is None and states > work.budget.sizes.states:
+        deadline = time.monotonic() + work.budget.shares.improve
     budget = replace(work.budget, deadline=deadline)
     looking = budget if deadline is None else replace(budget, deadline=deadline - seconds)
     while not (answer.proven or answer.infeasible or looking.reached):
@@ -274,10 +248,10 @@ def _wide(work: Work, sites: Sequence[Site], states: int) -> list[AnyTable] | No
     if state is None or work.budget.reached:
         return None
     layout = work.fleet.scan.layouts[state.layout]
-    wide = wide_layout(layout, sites, work.fleet.demand, device_goals(work.order), most_vectors(states))
+    wide = wide_layout(layout, sites, work.fleet.demand, device_goals(work.order), states, work.budget.sizes)
     if wide is None:
         return _in_turn(work, layout, sites, states)
-    wide.fill(work.budget.part(_FILL))
+    wide.fill(work.budget.part(work.budget.shares.step))
     work.budget.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
     order = device_goals(work.order)
     return [WideTable(site, wide, number, order, work.solver) for number, site in enumerate(sites)]
@@ -286,15 +260,16 @@ def _wide(work: Work, sites: Sequence[Site], states: int) -> list[AnyTable] | No
 def _in_turn(work: Work, layout: Layout, sites: Sequence[Site], states: int) -> list[AnyTable] | None:
     """Return tables for the states of one layout with what pods find in turn; None where ways cannot be listed."""
     order = device_goals(work.order)
-    stock = stock_of_states(layout.problem, sites, order)
+    stock = stock_of_states(layout.problem, sites, order, work.budget.sizes.pod_ways)
     if stock is None:
         return None
-    tables = []
+    tables, sizes = [], work.budget.sizes
+    most = min(sizes.numbers, sizes.numbers_in_turn // states)
     for site in sites:
         room = room_of(site, work.fleet.demand)
-        tables.append(Table(site, room, order, work.solver, room.vectors(min(MOST_VECTORS, _LISTED // states))))
+        tables.append(Table(site, room, order, work.solver, room.vectors(most)))
         tables[-1].learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
-    fill_in_turn(stock, tables, work.budget.part(_FILL), states)
+    fill_in_turn(stock, tables, work.budget.part(work.budget.shares.step), states)
     work.budget.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
     return list(tables)
 
@@ -308,17 +283,19 @@ def _unproven(answer: Answer) -> Answer:
 
 def _fill(work: Work, tables: Sequence[Table]) -> None:
     """Look at every pattern of every site."""
-    told = time.monotonic()
-    for orders in (range(FEW_ORDERS), range(FEW_ORDERS, MOST_ORDERS)):
+    told, sizes = time.monotonic(), work.budget.sizes
+    for orders in (range(sizes.orders), range(sizes.orders, sizes.more_orders)):
         for table in tables:
             if table.stock is None or work.budget.reached:
                 continue
             if table.vectors is None:
-                fill_in_turn(table.stock, [table], work.budget.part(_FILL), len(tables), orders=orders)
+                fill_in_turn(
+                    table.stock, [table], work.budget.part(work.budget.shares.step), len(tables), orders=orders
+                )
             elif not orders.start:
-                walk(table, work.budget.part(_FILL))
+                walk(table, work.budget.part(work.budget.shares.step))
     for number, table in enumerate(tables):
-        for counts in table.vectors if table.vectors and len(table.vectors) <= EACH else ():
+        for counts in table.vectors if table.vectors and len(table.vectors) <= sizes.decided else ():
             if work.budget.reached:
                 return
             if not table.is_barred(counts):

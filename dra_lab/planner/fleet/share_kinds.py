@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet.partition_kinds import Supply, Vector, most_fed
 from dra_lab.planner.problem import NUMA_KINDS, AllocationProblem, DeviceGroup
 from dra_lab.planner.stages import Tie
@@ -16,7 +17,7 @@ _Uses = tuple[tuple[str, Fraction], ...]
 
 
 def shares_by_kind(
-    problem: AllocationProblem, parts: Sequence[Part]
+    problem: AllocationProblem, parts: Sequence[Part], limits: Sizes
 ) -> tuple[AllocationProblem, tuple[Supply, ...], Mapping[int, int]]:
     """Return a problem in which shares of one size are a group that nobody shares, and what feeds these groups.
 
@@ -29,7 +30,7 @@ def shares_by_kind(
         if _is_plain(problem, group, parts):
             where = problem.wheres[number] if isinstance(problem, JointProblem) else ()
             alike.setdefault((replace(group, devices=()), where), []).append(number)
-    held = {mine[0]: (mine, _held(problem.groups[mine[0]])) for mine in alike.values() if len(mine) > 1}
+    held = {mine[0]: (mine, _held(problem.groups[mine[0]], limits)) for mine in alike.values() if len(mine) > 1}
     gone = {number for mine, found in held.values() if found is not None for number in mine}
     groups: list[DeviceGroup] = []
     behind: list[int] = []
@@ -70,7 +71,7 @@ def _is_plain(problem: AllocationProblem, group: DeviceGroup, parts: Sequence[Pa
     return group.kind not in NUMA_KINDS or max(each, default=0) < 2
 
 
-def _held(group: DeviceGroup) -> tuple[tuple[_Uses, ...], tuple[Vector, ...]] | None:
+def _held(group: DeviceGroup, limits: Sizes) -> tuple[tuple[_Uses, ...], tuple[Vector, ...]] | None:
     """Return the sizes of shares, and the most shares of each size that a device holds at once; None where too many."""
     sizes = tuple(dict.fromkeys(uses for _, uses in group.uses))
     left = dict(group.remaining)
@@ -83,7 +84,7 @@ def _held(group: DeviceGroup) -> tuple[tuple[_Uses, ...], tuple[Vector, ...]] | 
         if most < 1 or any(key not in left for key, _ in uses):
             return None
         roles.append((kind, most, tuple(amounts.items())))
-    vectors = most_fed(roles, tuple(int(left[key] // units[key]) for key in keys), len(sizes))
+    vectors = most_fed(roles, tuple(int(left[key] // units[key]) for key in keys), len(sizes), limits)
     return None if vectors is None else (sizes, tuple(vectors))
 
 

@@ -14,13 +14,6 @@ from dra_lab.planner.fleet.sites import Cap, Site, alone_sites
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.stages import Tie
 
-MOST_ROWS, MOST_SETS, MOST_NODES = 400, 400, 100
-"""Sets of devices of which it is counted how many are taken, at most, before a plan says which of them matter.
-
-And sets that single requests may take, and nodes that each have devices of their own in such sets: more of them stay
-together.
-"""
-
 _Kind = tuple[tuple[str, ...], Hashable]
 """Shared devices that nothing tells apart: the nodes that see them, and what asks may take them."""
 
@@ -71,7 +64,7 @@ class _Look:
             signatures.setdefault(frozenset(seen for seen in seeing if node in seen), []).append(node)
         own = [one for mine in signatures.values() for one in alone_sites(self.fleet, mine)]
         if any(_has_own_too(one, shared) for one in own):
-            if len(nodes) > MOST_NODES:
+            if len(nodes) > self.fleet.sizes.sharing:
                 return None
             own = [one for node in site.all_nodes for one in alone_sites(self.fleet, (node,))]
         for one in own:
@@ -81,8 +74,8 @@ class _Look:
         for device, kind in self.kind_of.items():
             members.setdefault(kind, []).append(device)
         sets = sorted({kinds for wanted in self.wanted for kinds in wanted}, key=repr)
-        every = _unions(sets)
-        if every is None and (not cuts or len(sets) > MOST_SETS):
+        every = _unions(sets, self.fleet.sizes.sets)
+        if every is None and (not cuts or len(sets) > self.fleet.sizes.sets):
             return None
         unions = list(dict.fromkeys((*sets, *joined(sets)))) if every is None else every
         return [
@@ -160,8 +153,8 @@ def _is_single(problem: AllocationProblem, ask: int) -> bool:
     return not found.all_devices and not found.admin_access and any(row == (ask,) for row in problem.requests)
 
 
-def _unions(sets: Sequence[_Kinds]) -> list[_Kinds] | None:
-    """Return the sets with the unions of those that overlap, None where these are too many.
+def _unions(sets: Sequence[_Kinds], most: int) -> list[_Kinds] | None:
+    """Return the sets with the unions of those that overlap, None where these are more than `most`.
 
     A union of sets that have nothing in common says no more than they do.
     """
@@ -176,6 +169,6 @@ def _unions(sets: Sequence[_Kinds]) -> list[_Kinds] | None:
                     following[both] = None
         found.update(following)
         border = list(following)
-        if len(found) > MOST_ROWS:
+        if len(found) > most:
             return None
     return list(found)

@@ -16,9 +16,6 @@ from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import NodeState, kept_groups, ordered, state_problem
 
-MERGED = 150
-"""States up to here are compared with one another; of more, only those with equal numbers are put together."""
-
 
 @dataclass(frozen=True, slots=True)
 class Cap:
@@ -105,7 +102,7 @@ def _by_state(fleet: Fleet) -> list[Site]:
     alike: dict[NodeState, list[str]] = {}
     for node, state in fleet.survey.states.items():
         alike.setdefault(state, []).append(node)
-    if len(alike) > MERGED:
+    if len(alike) > fleet.sizes.states:
         return [plain_site(fleet, state, nodes) for state, nodes in alike.items()]
     merged: dict[object, list[str]] = {}
     for state, nodes in alike.items():

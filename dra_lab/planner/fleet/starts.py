@@ -16,12 +16,6 @@ from dra_lab.planner.fleet.relaxation import Relaxation
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.master import Master
 
-_MOST_BROKEN = 40
-"""Racks of which the relaxation's solution is not whole, that are decided exactly at most."""
-
-_MORE_NODES = (0, 1, 2, 4, 8)
-"""How many nodes above the relaxation's bound are tried, one number after the other."""
-
 _WHOLE = 1e-6
 
 
@@ -69,7 +63,7 @@ def _rounded(master: Master, relaxed: Relaxation, budget: Budget) -> Chosen:
     On which nodes the rest is does not count there.
     """
     chosen, broken = relaxed.whole()
-    mine = broken[:_MOST_BROKEN]
+    mine = broken[: budget.sizes.racks]
     left: Sequence[int] = master.demand
     for taken in chosen:
         left = _less(left, taken)
@@ -95,7 +89,7 @@ def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, budget: Bu
     """
     at = master.order.index(NODES)
     before = list(zip(master.order[:at], master.values(known), strict=False))
-    for more in _MORE_NODES:
+    for more in (0, *(2**power for power in range(budget.sizes.more_nodes.bit_length()))):
         used = _whole_nodes(master, relaxed.nodes, more)
         if budget.reached or sum(used) >= sum(known.homes):
             return
@@ -108,7 +102,7 @@ def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, budget: Bu
         part = master.apart(racks, master.demand, master.together)
         if any(part.relaxed_bound(goal, before[:n], budget)[0] > value for n, (goal, value) in enumerate(before)):
             continue
-        patterns = part.run(budget.part(0.3)).chosen
+        patterns = part.run(budget.part(budget.shares.last)).chosen
         if patterns is not None and part.values(patterns)[:at] <= tuple(value for _, value in before):
             yield Chosen(patterns.patterns, fewer_homes(master.racks, master.homes, patterns.patterns, used))
             return

@@ -14,13 +14,6 @@ from dra_lab.planner.fleet.site_stock import stock_of
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.states.stock import Stock
 
-MOST_VECTORS = 2_000
-"""Different numbers of replicas that are told apart on one site; above, only bounds of single replicas are used."""
-
-
-LISTED = 100
-"""Different numbers of replicas above which the ways of the pods are listed."""
-
 
 class AnyTable(Protocol):
     """What the master asks of a site's table."""
@@ -125,7 +118,7 @@ class Table:
             found = Packed(None)
         elif not any(counts):
             found = Packed(lower, lower)
-        elif (every := self._every(counts)) is not None:
+        elif (every := self._every(counts, budget.sizes.extended)) is not None:
             found = every
         else:
             found = pack(
@@ -143,10 +136,12 @@ class Table:
         self.learn(counts, found)
         return found
 
-    def _every(self, counts: Counts) -> Packed | None:
+    def _every(self, counts: Counts, most: int) -> Packed | None:
         """Return the best of all ways, None where they are not listed or too many."""
-        every = exhaust(self.stock, self.stock.left[0], counts, None, self.lower) if self.stock is not None else None
-        if every is None or self.stock is None:
+        if self.stock is None:
+            return None
+        every = exhaust(self.stock, self.stock.left[0], counts, None, self.lower, most)
+        if every is None:
             return None
         if every.rows is None:
             return Packed(None)
@@ -194,13 +189,14 @@ def tables_of(
     sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ...], solver: str, budget: Budget
 ) -> list[Table]:
     """Return a table for every site with what counting says, until a limit; `order` names the goals of devices."""
-    tables = []
+    tables, sizes = [], budget.sizes
     for site in sites:
         if budget.reached:
             break
         room = room_of(site, demand)
-        vectors = room.vectors(MOST_VECTORS)
-        stock = stock_of(site, order) if site.homes or vectors is None or len(vectors) > LISTED else None
+        vectors = room.vectors(sizes.numbers)
+        many = site.homes or vectors is None or len(vectors) > sizes.decided
+        stock = stock_of(site, order, sizes.pod_ways) if many else None
         table = Table(site, room, order, solver, vectors, stock)
         table.learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
         tables.append(table)

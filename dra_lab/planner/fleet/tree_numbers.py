@@ -77,7 +77,7 @@ class Numbers:
     def _keep(self, placed: Iterable[Placed], budget: Budget) -> None:
         counts, values = [0] * len(self.demand), self.fill.zero
         chain: list[Placed] = []
-        most = self.fill.tree.most.tree_pods
+        most = self.fill.tree.most.node_pods
         for one in placed:
             if len(chain) % _LOOK == _LOOK - 1 and budget.reached:
                 break
@@ -178,7 +178,7 @@ class Numbers:
 
     def know(self, every: EveryNumber) -> None:
         """Take over the exact values of every number. Raises TooMany."""
-        if sum(self.most) > self.fill.tree.most.tree_pods:
+        if sum(self.most) > self.fill.tree.most.node_pods:
             raise TooMany
         rows = every.rows(self.state)
         self.found = {counts: values for counts, (values, _) in rows.items()}

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from math import gcd
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.at_once import SHARE, seen_together
+from dra_lab.planner.fleet.at_once import seen_together
 from dra_lab.planner.fleet.crowd_copies import CopiesCrowd, copies_crowd
 from dra_lab.planner.fleet.crowd_ways import WaysCrowd, ways_crowd
 from dra_lab.planner.fleet.crowds import CrowdModel
@@ -143,7 +143,7 @@ def used_together(fleet: Fleet, site: Site, free: Mapping[str, int], solver: str
     One model says it for all of them. Where that is too large, or time ends, what each node uses of the devices that
     are dealt to it is used, and what each would use if nobody else took any bounds it.
     """
-    first = budget.part(SHARE)
+    first = budget.part(budget.shares.first)
     seen = seen_together(fleet, site, first)
     place = None if seen is None else Place(fleet, seen, solver, first)
     found = {k: (0, amount) if place is None else place.most_used(k, amount) for k, amount in free.items()}

@@ -20,10 +20,6 @@ from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.states.columns import Array, columns_of, number_of_ways
 from dra_lab.planner.states.stock import Stock
 
-MOST_VECTORS = 1_500
-_ROWS = 400_000
-"""Numbers of replicas that are told apart on a kind of hardware, and times the node states of the fleet, at most."""
-
 
 @dataclass
 class Filled:
@@ -153,9 +149,9 @@ class WideLayout:
         return found
 
 
-def most_vectors(states: int) -> int:
+def most_vectors(states: int, sizes: Sizes) -> int:
     """Return how many numbers of replicas are told apart in a fleet with so many node states."""
-    return max(1, min(MOST_VECTORS, _ROWS // max(1, states)))
+    return max(1, min(sizes.numbers, sizes.numbers_at_once // max(1, states)))
 
 
 def is_listed(fleet: Fleet, sizes: Sizes) -> bool:
@@ -175,7 +171,7 @@ def is_listed(fleet: Fleet, sizes: Sizes) -> bool:
         if max(each) > sizes.pod_ways or ways > sizes.ways:
             return False
         room = room_of(Site(("",), parts, partial(_same, problem)), fleet.demand)
-        if room.vectors(most_vectors(len(set(fleet.survey.states.values())))) is None:
+        if room.vectors(most_vectors(len(set(fleet.survey.states.values())), sizes)) is None:
             return False
     return True
 
@@ -185,21 +181,21 @@ def _same(problem: AllocationProblem) -> AllocationProblem:
 
 
 def wide_layout(
-    layout: Layout, sites: Sequence[Site], demand: Sequence[int], order: Sequence[str], most: int = MOST_VECTORS
+    layout: Layout, sites: Sequence[Site], demand: Sequence[int], order: Sequence[str], states: int, sizes: Sizes
 ) -> WideLayout | None:
     """Return the states of one layout as matrices; None where there are too many ways of some pod, or numbers of pods.
 
-    `most` is how many numbers of pods there may be.
+    `states` is the number of node states of the fleet.
     """
     parts = sites[0].parts
-    columns = [columns_of(layout.problem, part, order) for part in parts]
+    columns = [columns_of(layout.problem, part, order, sizes.pod_ways) for part in parts]
     whole = Site(("",), parts, partial(_same, layout.problem))
     room = room_of(whole, demand)
-    vectors = room.vectors(most)
+    vectors = room.vectors(most_vectors(states, sizes))
     if vectors is None or any(found is None for found in columns):
         return None
-    states = [site.state for site in sites if site.state is not None]
-    stock = Stock(layout.problem, states, [found for found in columns if found is not None])
+    known = [site.state for site in sites if site.state is not None]
+    stock = Stock(layout.problem, known, [found for found in columns if found is not None])
     rows = rows_of(whole)
     may = _may_hold(stock, rows, vectors)
     singles = [stock.first(stock.left, pod) for pod in range(len(parts))]

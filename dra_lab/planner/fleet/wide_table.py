@@ -74,7 +74,9 @@ class WideTable:
         takes = self.takes(counts) if before is not None else ()
         if budget.reached:
             return Packed(lower, before, takes)
-        every = exhaust(self.wide.stock, self.wide.stock.left[self.number], counts, before, self.lower)
+        every = exhaust(
+            self.wide.stock, self.wide.stock.left[self.number], counts, before, self.lower, budget.sizes.extended
+        )
         if every is not None:
             if every.rows is not None:
                 columns = self.wide.stock.columns

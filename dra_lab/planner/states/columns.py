@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from dra_lab.model.sketch import MAX_DEVICES
-from dra_lab.planner.budget import Sizes
 from dra_lab.planner.device_counts import TableCounts
 from dra_lab.planner.goal_table import goal_arrays
 from dra_lab.planner.link_rows import lost
@@ -34,9 +33,7 @@ class Columns:
     values: Array
 
 
-def columns_of(
-    problem: AllocationProblem, part: Part, order: Sequence[str], most: int = Sizes.pod_ways
-) -> Columns | None:
+def columns_of(problem: AllocationProblem, part: Part, order: Sequence[str], most: int) -> Columns | None:
     """Return every allocation of one pod that keeps the must-links, None where more than `most` are to be listed.
 
     It does not look at what others leave, of counters too. Known are problems as in `is_listable`. Requests that mean

@@ -8,6 +8,7 @@ import time
 from itertools import count
 
 import pytest
+from budgets import use_sizes
 from exhaustive_plans import GPU, NIC
 from msgspec.structs import replace
 from sharing_nodes import ask, node
@@ -68,7 +69,7 @@ def test_nodes_that_time_did_not_reach_are_not_looked_at_later(monkeypatch):
 
 def test_equal_gpus_are_looked_at_once(monkeypatch):
     """Of nodes that differ in which partitions are in use, each GPU is one of few: each of these is looked at once."""
-    monkeypatch.setattr(islands, "COUNTED", -1)
+    use_sizes(monkeypatch, replicas=-1)
     told, first = [], islands.canonical
     monkeypatch.setattr(islands, "canonical", lambda *given: told.append(given) or first(*given))
     chance, gpus, held = random.Random(1), 4, []

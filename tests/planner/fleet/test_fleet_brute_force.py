@@ -9,6 +9,7 @@ import os
 import random
 
 import pytest
+from budgets import use_sizes
 from exhaustive_fleets import TooLarge, a_coupled_fleet, a_fleet, best_fleet, hold_to, random_workloads
 
 from dra_lab.checks.fleets import check_fleet
@@ -41,7 +42,7 @@ def test_fleet_is_brute_force(block, sharing, coupled):
 @pytest.mark.parametrize("sharing", [False, True])
 def test_what_large_fleets_are_planned_with_is_brute_force(block, sharing, monkeypatch):
     """Node states walked over as matrices, as in large fleets, give the same optimum, proven."""
-    monkeypatch.setattr("dra_lab.planner.fleet.search.FEW", -1)
+    use_sizes(monkeypatch, replicas=-1)
     compared = drawn = 0
     while compared < STEP:
         drawn += 1

@@ -8,6 +8,7 @@ import time
 from itertools import count
 
 import pytest
+from budgets import use_sizes
 from exhaustive_fleets import a_coupled_fleet, a_fleet, random_workloads
 from exhaustive_plans import GPU
 from msgspec.structs import replace
@@ -63,8 +64,8 @@ def test_every_moment(seed):
 
 def test_nodes_that_nobody_looked_at_bound_nothing(monkeypatch):
     """Of islands as of whole nodes: where the time ended before the node that holds all pods, one node is enough."""
-    monkeypatch.setattr(islands, "most_vectors", lambda _: -1)
-    monkeypatch.setattr(islands, "COUNTED", -1)
+    monkeypatch.setattr(islands, "most_vectors", lambda *_: -1)
+    use_sizes(monkeypatch, replicas=-1)
     sizes = {f"n{number:02}": 2 for number in range(50)} | {"z": 6}
     slices = [s for name, sets in sizes.items() for s in partitions(name, sets)]
     fleet = [Workload("w", (ClaimSketch("claim", (ask("r"),)),), 6)]

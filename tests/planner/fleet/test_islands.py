@@ -7,6 +7,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from budgets import use_sizes
 from exhaustive_fleets import TooLarge, a_fleet, best_fleet, random_workloads
 from msgspec import structs
 
@@ -27,8 +28,8 @@ ORDERS = ((), ("roots", "numa"), ("nodes", "numa"), ("nodes",), ("preferences", 
 @pytest.mark.parametrize("sharing", [False, True])
 def test_islands_are_brute_force(block, sharing, monkeypatch):
     """Every goal has the value that trying everything finds, proven, the number of nodes among them."""
-    monkeypatch.setattr(islands, "most_vectors", lambda _: -1)
-    monkeypatch.setattr(islands, "COUNTED", -1)
+    monkeypatch.setattr(islands, "most_vectors", lambda *_: -1)
+    use_sizes(monkeypatch, replicas=-1)
     compared = drawn = 0
     while compared < STEP:
         drawn += 1
@@ -39,8 +40,7 @@ def test_islands_are_brute_force(block, sharing, monkeypatch):
 @pytest.mark.parametrize("sharing", [False, True])
 def test_pods_that_take_their_turn_are_within_the_bounds(sharing, monkeypatch):
     """Where the numbers of pods are too many to list, every plan keeps the rules and no bound is above the optimum."""
-    monkeypatch.setattr("dra_lab.planner.fleet.tables.MOST_VECTORS", -1)
-    monkeypatch.setattr("dra_lab.planner.fleet.search.FEW", 10**6)
+    use_sizes(monkeypatch, numbers=-1, replicas=10**6)
     compared = drawn = 0
     while compared < STEP:
         drawn += 1

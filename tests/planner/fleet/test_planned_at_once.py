@@ -9,6 +9,7 @@ from collections.abc import Callable
 from itertools import count, product
 
 import pytest
+from budgets import use_sizes
 from exhaustive_fleets import TooLarge as TooLargeRoom
 from exhaustive_fleets import a_coupled_fleet
 from exhaustive_mixed import TooLarge
@@ -31,6 +32,7 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import CounterSet
+from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet import at_once, coupled_tables, how_many_more, most, plan_fleet, search
 from dra_lab.planner.fleet.partition_kinds import most_fed
 
@@ -55,7 +57,7 @@ def crowds(request, monkeypatch):
         made.append(first(*given))
         return made[-1]
 
-    monkeypatch.setattr(coupled_tables, "MOST_PARTS", 0)
+    use_sizes(monkeypatch, coupled_pods=0)
     monkeypatch.setattr(coupled_tables, "crowd_of", crowd_of)
     monkeypatch.setattr(search, "apart", lambda fleet, sites, limits, **_: list(sites))
     if request.param == "copies":
@@ -273,7 +275,7 @@ def test_the_most_that_counters_feed_is_brute_force():
             for one in every
             if not any(other != one and all(a <= b for a, b in zip(one, other, strict=True)) for other in every)
         }
-        found = most_fed(roles, amounts, kinds)
+        found = most_fed(roles, amounts, kinds, Sizes())
         assert found is not None
         assert set(found) == most, seed
 

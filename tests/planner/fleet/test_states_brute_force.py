@@ -7,6 +7,7 @@ import random
 from collections import Counter
 
 import pytest
+from budgets import use_sizes
 from exhaustive_fleets import TooLarge, a_fleet, best_fleet, hold_to, random_workloads
 from exhaustive_plans import CPU, NIC
 from msgspec.structs import replace
@@ -21,7 +22,6 @@ FLEETS = int(os.environ.get("DRA_LAB_RANDOM_STATES", "60"))
 """How many random fleets of each kind are compared; more with the environment variable."""
 
 ORDERS = ((), ("nodes",), ("roots", "numa"), ("unpaired", "nodes"))
-WHERE = "dra_lab.planner.fleet."
 
 
 @pytest.fixture
@@ -56,8 +56,7 @@ def rules(monkeypatch):
 def test_states_are_brute_force(sharing, large, rules, monkeypatch):
     """Every goal has the value that trying everything finds, proven, looked at one by one or all states at once."""
     if large:
-        monkeypatch.setattr(WHERE + "search.FEW", -1)
-        monkeypatch.setattr(WHERE + "sites.MERGED", 0)
+        use_sizes(monkeypatch, replicas=-1, states=0)
     compared = drawn = 0
     hard = ("all", "admin", "counters", "pods that only look") if sharing else ("all",)
     while compared < FLEETS or min(rules[rule] for rule in hard) < FLEETS / 10:
