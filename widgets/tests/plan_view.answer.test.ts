@@ -1,0 +1,104 @@
+import { expect, test, vi } from "vitest";
+import { drawn } from "./fake_model";
+import { button, fakeTimers, PLAN, plan } from "./plan_view_model";
+
+fakeTimers();
+
+test("everything that a view began ends with it", () => {
+  const { model, el, end, outside } = plan();
+  end();
+  expect([model.listening, outside.size, el.childElementCount]).toEqual([0, 0, 0]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("the strip is never blank, whatever is known", async () => {
+  const { el, model } = plan({ answer: {} });
+  expect(el.querySelector(".dra-sentence")!.textContent).toBe("Nothing drawn");
+  for (const state of ["misfit", "error", "stopped", "solving", "fits"] as const) {
+    model.set("answer", { state });
+    await drawn();
+    expect(el.querySelector(".dra-sentence")!.textContent, state).not.toBe("");
+    expect(el.querySelector(".dra-sign")!.getAttribute("aria-label"), state).not.toBe("");
+  }
+});
+
+test("a first answer is waited for with one sentence, and the steps stand beside it alone", async () => {
+  const { el, model } = plan({ answer: { state: "solving", sentence: "goal 1", progress: { text: "goal 1" } } });
+  vi.advanceTimersByTime(150);
+  model.set("answer", { state: "solving", sentence: "goal 2", progress: { text: "goal 2" } });
+  await drawn();
+  expect(el.querySelector(".dra-sentence")!.textContent).toBe("Planning ...");
+  expect(el.querySelector(".dra-progress")!.textContent).toBe("goal 2");
+});
+
+test("a stale answer is labelled after 150 ms and not before", async () => {
+  const { el, model } = plan();
+  model.set("answer", { ...PLAN.answer, stale: true, progress: { text: "goal 4: NUMA nodes", bestText: "best 2, bound 1" } });
+  await drawn();
+  vi.advanceTimersByTime(149);
+  expect(el.querySelector(".dra-work")!.textContent).toBe("");
+  vi.advanceTimersByTime(1);
+  expect(el.querySelector(".dra-work")!.textContent).toBe("for the previous drawinggoal 4: NUMA nodes, best 2, bound 1Cancel");
+  expect(el.querySelector(".dra-answer")!.classList.contains("is-stale")).toBe(true);
+  button(el, "Cancel").click();
+  expect(model.sent).toEqual([{ type: "cancel" }]);
+  model.set("answer", PLAN.answer);
+  await drawn();
+  expect([el.querySelector(".dra-work")!.textContent, el.querySelector(".is-stale")]).toEqual(["", null]);
+});
+
+test("an answer for another cluster says so, and what goes on after an answer is told when it takes long", async () => {
+  const { el, model } = plan({ answer: { ...PLAN.answer, stale: true, previous: "cluster" } });
+  vi.advanceTimersByTime(150);
+  expect(el.querySelector(".dra-for-previous")!.textContent).toBe("for the previous cluster");
+  model.set("answer", { ...PLAN.answer, after: "trying the manifest" });
+  await drawn();
+  expect(el.querySelector(".dra-work")!.textContent).toBe("");
+  vi.advanceTimersByTime(500);
+  expect(el.querySelector(".dra-work")!.textContent).toBe("trying the manifest ...");
+  model.set("answer", PLAN.answer);
+  await drawn();
+  expect(el.querySelector(".dra-work")!.textContent).toBe("");
+});
+
+test("the focus stays on Cancel while progress is told", async () => {
+  const { el, model } = plan({ answer: { ...PLAN.answer, stale: true, progress: { text: "a" } } });
+  vi.advanceTimersByTime(200);
+  button(el, "Cancel").focus();
+  model.set("answer", { ...PLAN.answer, stale: true, progress: { text: "b" } });
+  await drawn();
+  expect(document.activeElement).toBe(button(el, "Cancel"));
+});
+
+test("progress that is told often does not put off the label", async () => {
+  const { el, model } = plan();
+  for (let step = 0; step < 4; step += 1) {
+    model.set("answer", { ...PLAN.answer, stale: true, progress: { text: `step ${step}` } });
+    await drawn();
+    vi.advanceTimersByTime(50);
+  }
+  expect(el.querySelector(".dra-progress")!.textContent).toBe("step 3");
+});
+
+test("an answer that comes at once never looks stale", async () => {
+  const { el, model } = plan();
+  model.set("answer", { ...PLAN.answer, stale: true });
+  await drawn();
+  vi.advanceTimersByTime(100);
+  model.set("answer", PLAN.answer);
+  await drawn();
+  vi.advanceTimersByTime(500);
+  expect(el.querySelector(".is-stale")).toBeNull();
+});
+
+test("a drawing without an answer keeps the last one, with the trouble beside it", async () => {
+  const { el, model } = plan();
+  model.set("answer", { ...PLAN.answer, stale: true, trouble: "CEL selector `device.` does not compile" });
+  await drawn();
+  expect(el.querySelector(".dra-sentence")!.textContent).toBe("Fits on 3 of 4 nodes.");
+  expect(el.querySelector(".dra-work")!.textContent).toBe("for the previous drawingCEL selector `device.` does not compile");
+  expect(el.querySelector(".dra-answer")!.classList.contains("is-stale")).toBe(true);
+  model.set("answer", PLAN.answer);
+  await drawn();
+  expect([el.querySelector(".dra-work")!.textContent, el.querySelector(".is-stale")]).toEqual(["", null]);
+});

@@ -1,0 +1,108 @@
+import { expect, test, vi } from "vitest";
+import { tokens } from "../src/plan/yaml_text";
+import { drawn, press } from "./fake_model";
+import { button, fakeTimers, lit, plan, YAML } from "./plan_view_model";
+
+fakeTimers();
+
+test("one tab is chosen at a time, and the arrows go round", () => {
+  const { el } = plan();
+  const tabs = [...el.querySelectorAll<HTMLElement>('[role="tab"]')];
+  tabs[0]!.focus();
+  press(tabs[0]!, "ArrowLeft");
+  expect(document.activeElement).toBe(tabs.at(-1));
+  expect(tabs.map((tab) => tab.getAttribute("aria-selected"))).toEqual(["false", "false", "false", "false", "true"]);
+  expect(tabs.filter((tab) => tab.tabIndex === 0)).toEqual([tabs.at(-1)]);
+  expect([...el.querySelectorAll<HTMLElement>('[role="tabpanel"]')].filter((panel) => !panel.hidden).length).toBe(1);
+});
+
+test("the lines of the highlighted request light up, by its name or by its device", async () => {
+  const { el, model } = plan();
+  model.set("highlight", "gpu");
+  await drawn();
+  expect(lit(el)).toEqual(["- name: gpu"]);
+  model.set("highlight", "d/p/g0");
+  await drawn();
+  expect(lit(el)).toEqual(["- name: gpu"]);
+  model.set("highlight", "d/p/n0");
+  await drawn();
+  expect(lit(el)).toEqual([]);
+});
+
+test("hovering a line lights it at once and tells the others a moment later", () => {
+  const { el, model } = plan();
+  el.querySelectorAll(".dra-code-line")[3]!.dispatchEvent(new Event("pointerover", { bubbles: true }));
+  expect(lit(el)).toEqual(["- name: nic"]);
+  expect(model.get("highlight")).toBe("");
+  vi.advanceTimersByTime(100);
+  expect([model.get("highlight"), model.saved]).toEqual(["nic", 1]);
+});
+
+test("the YAML on the screen is the text, letter for letter", () => {
+  const { el } = plan({ yaml: YAML + "x: '<b>'  # B\n" });
+  const lines = [...el.querySelectorAll(".dra-code")].map((line) => line.textContent);
+  expect(lines.join("\n") + "\n").toBe(YAML + "x: '<b>'  # B\n");
+});
+
+test("YAML is cut into keys, values and comments and loses nothing", () => {
+  const kinds = (line: string) => tokens(line).map((token) => `${token.kind}:${token.text}`);
+  expect(kinds("  count: 2  # A")).toEqual(["sign:  ", "key:count", "sign::", "text: ", "number:2", "text:  ", "comment:# A"]);
+  expect(kinds("- name: gpu-0")).toEqual(["sign:- ", "key:name", "sign::", "text: ", "string:gpu-0"]);
+  expect(kinds('  expression: device.attributes["a#b"].x == "y: z"').at(-1)).toBe('string:device.attributes["a#b"].x == "y: z"');
+  expect(kinds("---")).toEqual(["sign:---"]);
+  for (const line of ["", "  ", "- - a", "'it''s': \"a # b\" # c", "http://x/y#z", "a:b", "- 'x'", "? y", "💥: 1"]) {
+    expect(tokens(line).map((token) => token.text).join("")).toBe(line);
+  }
+});
+
+test("where the clipboard is barred, Copy selects the text and says what to press", async () => {
+  vi.stubGlobal("navigator", { clipboard: { writeText: () => Promise.reject(new Error("barred")) } });
+  const { el } = plan();
+  el.querySelectorAll<HTMLElement>('[role="tab"]')[2]!.click();
+  button(el, "Copy").click();
+  await vi.waitFor(() => expect(el.querySelector(".dra-told")!.textContent).toBe("Selected: press Ctrl+C"));
+  expect(window.getSelection()!.anchorNode).toBe(el.querySelector(".dra-yaml"));
+  expect(el.querySelector<HTMLElement>(".dra-yaml")!.closest<HTMLElement>(".dra-panel")!.hidden).toBe(false);
+  vi.unstubAllGlobals();
+});
+
+test("Write tells the folder, and what was written stands below it", async () => {
+  const { el, model } = plan();
+  button(el, "Write to folder").click();
+  const field = el.querySelector<HTMLInputElement>(".dra-write-panel input")!;
+  field.value = "out";
+  press(field, "Enter");
+  expect(model.sent).toEqual([{ type: "write", folder: "out" }]);
+  model.set("written", ["out/pod.yaml"]);
+  await drawn();
+  expect(el.querySelector(".dra-written")!.textContent).toBe("Written:out/pod.yaml");
+});
+
+test("files changed by hand are overwritten only where that is ticked, and only once", () => {
+  const { el, model } = plan();
+  const [field, force] = [...el.querySelectorAll<HTMLInputElement>(".dra-write-panel input")];
+  field!.value = "out";
+  force!.click();
+  press(field!, "Enter");
+  press(field!, "Enter");
+  expect(model.sent).toEqual([
+    { type: "write", folder: "out", overwrite: true },
+    { type: "write", folder: "out" },
+  ]);
+});
+
+test("near the lower edge of the window the panel opens upwards, and elsewhere downwards", () => {
+  const { el } = plan();
+  const open = button(el, "Write to folder");
+  const panel = el.querySelector<HTMLElement>(".dra-write-panel")!;
+  const at = (top: number) => {
+    open.getBoundingClientRect = () => new DOMRect(0, top, 100, 28);
+    open.click();
+    const { top: from, bottom } = panel.style;
+    open.click();
+    return [from, bottom];
+  };
+  expect(at(100)).toEqual(["132px", "auto"]);
+  const low = window.innerHeight - 120;
+  expect(at(low)).toEqual(["auto", "124px"]);
+});
