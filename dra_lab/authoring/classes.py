@@ -11,7 +11,7 @@ from dra_lab.drivers import DocumentedClass, documented_class, known_drivers, pr
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import Cache, once_per_hardware, once_per_snapshot
+from dra_lab.model.memo import Cache, once_per_hardware, once_per_rules, once_per_snapshot
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.sketch import ClaimSketch, asks
 
@@ -36,6 +36,7 @@ def _documented(cluster: Cluster) -> Cluster | None:
         return None
     found = cluster.with_objects(classes=(*cluster.classes, *missing.classes))
     found.memo.hardware = missing.hardware
+    found.memo.rules = _rules_with(cluster, tuple(missing.by_name))
     _added(found).update(missing.by_name)
     return found
 
@@ -53,6 +54,12 @@ class _Missing:
 def _missing(cluster: Cluster) -> _Missing:
     found = _stand_ins(cluster)
     return _Missing(found, tuple(map(device_class_of, found.values())), Cache())
+
+
+@once_per_rules
+def _rules_with(_cluster: Cluster, _names: tuple[str, ...]) -> Cache:
+    """Return what is derived from the rules of a cluster with more classes."""
+    return Cache()
 
 
 @once_per_hardware

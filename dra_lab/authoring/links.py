@@ -9,10 +9,9 @@ from dra_lab.authoring.candidates import Candidates, reference_candidates
 from dra_lab.authoring.catalogue import Shape
 from dra_lab.drivers import level_attributes
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_devices
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, LINK_KINDS, ClaimSketch, How, Link
-from dra_lab.topology.locality import is_place_known, level_value, localities, shared_value
+from dra_lab.topology.locality import level_value, localities, places_known, shared_value
 
 LEVEL_WORDS: Mapping[str, str] = {
     "switch": "PCIe switch",
@@ -81,8 +80,7 @@ def link_options(
 def _knows_any(cluster: Cluster, level: str, how: How, found: Candidates) -> bool:
     """Say whether any of the devices has a value at a level, as the planner reads a link there."""
     value = shared_value if LINK_KINDS[how].near else level_value
-    drivers = {shape.driver for shape in found.shapes}
-    if not any(_driver_knows(cluster, level, driver) for driver in drivers):
+    if not any((shape.driver, level) in places_known(cluster) for shape in found.shapes):
         return False
     own = ((item, item.slice.spec.node_name) for item in found.devices if item.slice.spec.node_name)
     if any(value(localities(cluster, node)[item.id], level, item.device) is not None for item, node in own):
@@ -94,12 +92,6 @@ def _knows_any(cluster: Cluster, level: str, how: How, found: Candidates) -> boo
         for device, place in localities(cluster, node).items()
         if device in network
     )
-
-
-@once_per_devices
-def _driver_knows(cluster: Cluster, level: str, driver: str) -> bool:
-    """Say whether a link could hold at a level for any device of a driver."""
-    return is_place_known(cluster, cluster.node_names, driver, level)
 
 
 def _ends(cluster: Cluster, sketch: ClaimSketch, link: Link, release: KubernetesRelease) -> Ends:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from dra_lab.checks.health import check_health
 from dra_lab.checks.in_use import check_counters
@@ -96,8 +97,8 @@ def check_places(cluster: Cluster) -> Iterator[Finding]:
     unknown: dict[tuple[str, str], list[str]] = defaultdict(list)
     for slice_, device in _devices(cluster):
         driver = slice_.spec.driver
-        for key, attribute in device.attributes.items():
-            name = full_name(key, driver)
+        for key in _keys_of_places(driver, tuple(device.attributes)):
+            attribute, name = device.attributes[key], full_name(key, driver)
             negative = "numa" in name.lower() and isinstance(attribute.value, int) and attribute.value < 0
             if negative or (name == PCIE_ROOT and attribute.value == ""):
                 text = f"{name} is {'empty' if attribute.value == '' else attribute.value}"
@@ -108,10 +109,16 @@ def check_places(cluster: Cluster) -> Iterator[Finding]:
         yield Finding("place-unknown", Severity.WARNING, driver, message, advice)
 
 
+@lru_cache(1024)
+def _keys_of_places(driver: str, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys of attributes that name a place, told once for all devices with the same keys."""
+    return tuple(key for key in keys if "numa" in (name := full_name(key, driver)).lower() or name == PCIE_ROOT)
+
+
 def check_lists(cluster: Cluster) -> Iterator[Finding]:
     """Yield drivers with list-typed attributes: they prove the gate, without which every selector fails on them."""
     drivers: Counter[str] = Counter()
-    for slice_, device in _devices(cluster):
+    for slice_, device in _devices(cluster) if cluster.publishes_lists else ():
         if any(attribute.is_list for attribute in device.attributes.values()):
             drivers[slice_.spec.driver] += 1
     for driver, count in sorted(drivers.items()):

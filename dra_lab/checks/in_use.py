@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -66,25 +66,23 @@ class CounterInUse:
     amount: Amount
 
 
-_Published = dict[DeviceID, tuple[Device, ResourceSlice]]
+_Published = dict[str, tuple[Device, ResourceSlice]]
+
+
+def published_device(cluster: Cluster, device: DeviceID) -> tuple[Device, ResourceSlice] | None:
+    """Return a device of the newest generation of its pool with its slice, None if it is not published."""
+    pools, pool = _pools_published(cluster), device[:2]
+    found = pools.get(pool)
+    if found is None:
+        slices = newest(cluster.slices_by_pool.get(pool, ()))
+        found = pools[pool] = {d.name: (d, item) for item in slices for d in item.spec.devices or ()}
+    return found.get(device.device)
 
 
 @once_per_devices
-def published_devices(cluster: Cluster) -> Mapping[DeviceID, tuple[Device, ResourceSlice]]:
-    """Return every device of the newest generation of its pool, with its slice."""
-    found: _Published = {}
-    for slices in cluster.slices_by_pool.values():
-        found.update(_of_newest(slices))
-    return found
-
-
-def _of_newest(slices: Sequence[ResourceSlice]) -> _Published:
-    """Return the devices of the newest generation of a pool."""
-    return {
-        DeviceID(item.spec.driver, item.spec.pool.name, device.name): (device, item)
-        for item in newest(slices)
-        for device in item.spec.devices or ()
-    }
+def _pools_published(_cluster: Cluster) -> dict[tuple[str, str], _Published]:
+    """Return the devices of the pools that were asked for, by name."""
+    return {}
 
 
 @once_per_snapshot
@@ -111,9 +109,9 @@ def _rows(cluster: Cluster) -> Iterator[DeviceInUse]:
         for result in claim.status.allocation.devices.results if claim.status.allocation else ():
             (watching if result.admin_access else holders)[result.id].append(claim_name(claim))
             consumers[result.id].update(dict.fromkeys(consumers_of(claim)))
-    published, health = published_devices(cluster), device_health(cluster)
+    health = device_health(cluster)
     for device_id in sorted(holders.keys() | watching.keys()):
-        known = published.get(device_id)
+        known = published_device(cluster, device_id)
         row = DeviceInUse(
             device_id,
             claims=tuple(dict.fromkeys(holders[device_id])),
@@ -152,9 +150,8 @@ def counters_in_use(cluster: Cluster) -> tuple[CounterInUse, ...]:
     if not totals:
         return ()
     drawn: dict[tuple[str, str, str, str], Fraction] = defaultdict(Fraction)
-    published = published_devices(cluster)
     for device_id in {*cluster.allocated.exclusive, *cluster.allocated.shares}:
-        known = published.get(device_id)
+        known = published_device(cluster, device_id)
         for use in known[0].consumes_counters if known else ():
             for name, counter in use.counters.items():
                 drawn[device_id.driver, device_id.pool, use.counter_set, name] += parse_quantity(counter.value)

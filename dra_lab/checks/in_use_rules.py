@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from dra_lab.cel.matching import CLASS, ERROR, NO_CLASS, Matching
-from dra_lab.checks.in_use import published_devices
+from dra_lab.checks.in_use import published_device
 from dra_lab.index.pools import why_invalid
 from dra_lab.model.allocation import DeviceRequestAllocationResult
 from dra_lab.model.claims import DeviceConstraint, DeviceToleration, ResourceClaim
@@ -35,7 +35,7 @@ class Held:
 
     def device(self, device_id: DeviceID) -> Device | None:
         """Return a device of the newest generation of its pool, None where nobody publishes it."""
-        found = published_devices(self.cluster).get(device_id)
+        found = published_device(self.cluster, device_id)
         return found[0] if found is not None else None
 
     @cached_property

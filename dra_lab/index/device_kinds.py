@@ -25,14 +25,15 @@ class DeviceKind:
 
     They have the same capacity, taints of their own and flags, attributes of the same names and types (`type_of`), and
     the same values of `keys_read`. `example` is one of them; `number` counts the kinds of a cluster. Kinds of two
-    clusters are equal if they mean the same.
+    clusters are equal if they mean the same. `plain` devices cannot be shared and have no taint, counter or flag.
     """
 
-    __slots__ = ("content", "driver", "example", "number")
+    __slots__ = ("content", "driver", "example", "number", "plain")
 
     def __init__(self, driver: str, content: Hashable, number: int, example: Device) -> None:
         """Keep the parts; use `DeviceKinds.of`."""
         self.driver, self.content, self.number, self.example = driver, content, number, example
+        self.plain = not example.allow_multiple_allocations and _rare(example) == _rare(Device(name=""))
 
     def __eq__(self, other: object) -> bool:
         """Compare what devices of the kinds publish."""

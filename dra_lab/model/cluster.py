@@ -167,11 +167,14 @@ class Cluster:
     def with_objects(self, **changes: Any) -> Cluster:
         """Return the cluster with other values of some fields; what is derived from the others is kept (`Memo`)."""
         made = replace(self, **changes)
+        same_rules = made.classes is self.classes and made.taint_rules is self.taint_rules
+        if same_rules:
+            made.memo.rules = self.memo.rules
         if made.claims is self.claims:
             made.memo.claims = self.memo.claims
         if made.slices is self.slices and made.overlays is self.overlays and _same_labels(self.nodes, made.nodes):
             made.memo.devices = self.memo.devices
-            if made.classes is self.classes and made.taint_rules is self.taint_rules:
+            if same_rules:
                 made.memo.hardware = self.memo.hardware
         return made
 

@@ -14,12 +14,13 @@ class Cache(dict[Hashable, Any]):
 class Memo:
     """The derived values of one Cluster.
 
-    One rule holds for all of them. A function that derives data from a cluster has one of four decorators. The
+    One rule holds for all of them. A function that derives data from a cluster has one of five decorators. The
     decorator names the fields that the function may read. The value is kept while these fields are the same objects:
 
     - `once_per_devices`: slices, names and labels of the nodes, overlays;
     - `once_per_hardware`: the same, DeviceClasses and DeviceTaintRules;
-    - `once_per_claims`: claims alone;
+    - `once_per_rules`: DeviceClasses and DeviceTaintRules;
+    - `once_per_claims`: claims;
     - `once_per_snapshot`: every field.
 
     `Cluster.with_objects` hands the caches to the next snapshot if their fields stay. A value is never adapted to other
@@ -28,11 +29,12 @@ class Memo:
     A memo is not pickled and not copied with its cluster.
     """
 
-    __slots__ = ("claims", "devices", "hardware", "snapshot")
+    __slots__ = ("claims", "devices", "hardware", "rules", "snapshot")
 
     def __init__(self) -> None:
         """Begin without any value."""
         self.devices, self.hardware, self.claims, self.snapshot = Cache(), Cache(), Cache(), Cache()
+        self.rules = Cache()
 
 
 class HasMemo(Protocol):
@@ -70,7 +72,14 @@ def once_per_snapshot(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     return _once(derive, "snapshot")
 
 
-def _once(derive: _Derive[C, P, T], fields: Literal["devices", "hardware", "claims", "snapshot"]) -> _Derive[C, P, T]:
+def once_per_rules(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
+    """Keep what a function derives from classes and taint rules alone."""
+    return _once(derive, "rules")
+
+
+def _once(
+    derive: _Derive[C, P, T], fields: Literal["devices", "hardware", "claims", "snapshot", "rules"]
+) -> _Derive[C, P, T]:
     @wraps(derive)
     def known(cluster: C, /, *key: P.args, **named: P.kwargs) -> T:
         cache: Cache = getattr(cluster.memo, fields)

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_hardware
+from dra_lab.model.memo import once_per_hardware, once_per_rules
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.candidates import pools_of
 from dra_lab.scheduler.first_fit import Verdict
@@ -21,21 +21,17 @@ _MORE, _FEW = 2, 1000
 """How many times as many states of devices are kept as the first look found, and how many besides."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept(Generic[Q]):
-    """What was found of a cluster; it stays with the hardware, and holds no cluster.
+@dataclass(slots=True)
+class Searched:
+    """What searches ended with: a state of a node tells all that a search reads, so it holds on other hardware too.
 
-    `numbers` stand for states of devices; `states` are those of the nodes, by question, while `held` was in use;
-    `verdicts` are what searches ended with, by question and claims, then by state; `nodes` are those that see a pool of
-    a name. Beyond `most` numbers all is forgotten: a device that is shared comes to ever more states.
+    `numbers` stand for states of devices; `verdicts` are by question and claims, then by state. Beyond `most` numbers
+    all is forgotten: a device that is shared comes to ever more states.
     """
 
-    held: AllocatedDevices = field(default_factory=AllocatedDevices)
     numbers: dict[Hashable, int] = field(default_factory=dict)
     next_number: Iterator[int] = field(default_factory=count)
-    states: dict[Q, dict[str, Hashable]] = field(default_factory=dict)
-    verdicts: dict[tuple[Q, bytes], dict[Hashable, Verdict]] = field(default_factory=dict)
-    nodes: dict[str, set[str]] = field(default_factory=dict)
+    verdicts: dict[tuple[Hashable, bytes], dict[Hashable, Verdict]] = field(default_factory=dict)
     most: int = 0
 
     def number(self, state: Hashable) -> int:
@@ -44,13 +40,24 @@ class Kept(Generic[Q]):
         return self.numbers.setdefault(state, next(self.next_number)) if known is None else known
 
 
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[Q]):
+    """The states of the nodes by question while `held` was in use, and the nodes that see a pool of a name."""
+
+    held: AllocatedDevices = field(default_factory=AllocatedDevices)
+    searched: Searched = field(default_factory=Searched)
+    states: dict[Q, dict[str, Hashable]] = field(default_factory=dict)
+    nodes: dict[str, set[str]] = field(default_factory=dict)
+
+
 def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevices, gates: Gates) -> Kept[Any]:
     """Return what is known of an earlier snapshot, without the states of nodes on which something changed since."""
-    latest = _latest(cluster, release)
-    before = latest[0] if latest else Kept(held)
-    if 0 < before.most < len(before.numbers):
-        found: Kept[Any] = Kept(held)
-    elif before.held is held:
+    searched, latest = _searched(cluster, release), _latest(cluster, release)
+    before = latest[0] if latest else Kept(held, searched)
+    if before.searched is not searched:
+        # All was forgotten since, and its numbers mean something else.
+        before = Kept(held, searched)
+    if before.held is held:
         found = before
     else:
         pools = {device.pool for device in held.differing(before.held)}
@@ -59,10 +66,26 @@ def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevic
             question: {node: state for node, state in known.items() if node not in changed}
             for question, known in tuple(before.states.items())
         }
-        most = before.most or _MORE * len(before.numbers) + _FEW
-        found = Kept(held, before.numbers, before.next_number, states, before.verdicts, before.nodes, most)
+        found = Kept(held, searched, states, before.nodes)
     latest[:] = (found,)
     return found
+
+
+def _searched(cluster: Cluster, release: KubernetesRelease) -> Searched:
+    latest = _every_search(cluster, release)
+    found = latest[0] if latest else Searched()
+    if 0 < found.most < len(found.numbers):
+        found = Searched()
+    elif not found.most and found.numbers:
+        found.most = _MORE * len(found.numbers) + _FEW
+    latest[:] = (found,)
+    return found
+
+
+@once_per_rules
+def _every_search(_cluster: Cluster, _release: KubernetesRelease) -> list[Searched]:
+    """Return what searches ended with, as the only item, or nothing."""
+    return []
 
 
 @once_per_hardware

@@ -10,6 +10,7 @@ import msgspec
 
 from dra_lab.cel.selector import Selector, compile_selector
 from dra_lab.errors import Cancelled, CelError
+from dra_lab.index.device_kinds import keys_read
 from dra_lab.index.pools import Pool, PoolDevice
 from dra_lab.model.claims import DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
@@ -64,6 +65,7 @@ class NodeStates:
         self._ignore_allocated = ignore_allocated
         self._gates = gates_of(release)
         self._held = held_devices(cluster, self._gates, ignore=ignore_allocated)
+        self._numbers: dict[_Question, dict[str, dict[tuple[int, bool], int] | None]] = {}
         self._groups: dict[_Question, dict[Hashable, tuple[str, ...]]] = {}
         self._lists = cluster.publishes_lists
         self._kept: Kept[_Question] = take_over(cluster, release, self._held, self._gates) if keep else Kept()
@@ -94,11 +96,11 @@ class NodeStates:
             return tuple((nodes, None) for nodes in self.groups(claims)), {}
         groups = tuple((nodes, state) for state, nodes in self._by_state(question, cancel).items())
         key = question, msgspec.json.encode((search_limit, [claim.spec for claim in claims]))
-        verdicts = self._kept.verdicts.pop(key, {})
+        verdicts = self._kept.searched.verdicts.pop(key, {})
         if len(verdicts) > len(groups) + MOST_OLDER:
             verdicts = {state: verdicts[state] for _, state in groups if state in verdicts}
-        self._kept.verdicts[key] = verdicts
-        shorten(self._kept.verdicts)
+        self._kept.searched.verdicts[key] = verdicts
+        shorten(self._kept.searched.verdicts)
         return groups, verdicts
 
     def first_fits(
@@ -177,8 +179,31 @@ class NodeStates:
         state: list[Hashable] = []
         for pool in pools:
             state.append(self._pool_state(pool, pools))
-            state += [self._kept.number(self._device_state(place, question)) for place in pool.devices]
+            by_kind = self._by_kind(question, pool.driver)
+            if by_kind is None:
+                state += [self._kept.searched.number(self._device_state(place, question)) for place in pool.devices]
+            else:
+                state += [self._number(place, question, by_kind) for place in pool.devices]
         return tuple(state)
+
+    def _by_kind(self, question: _Question, driver: str) -> dict[tuple[int, bool], int] | None:
+        """Return where numbers of device states are kept by kind, and whether held; None if more decides than that."""
+        known = self._numbers.setdefault(question, {})
+        if driver not in known:
+            keys = [_keys_read(selector, driver) for chain in question.chains for selector in chain]
+            keys.append(frozenset(k for n in question.attributes for k in (n, n.removeprefix(f"{driver}/"))))
+            decided = all(read is not None and read <= keys_read(driver) for read in keys)
+            known[driver] = {} if decided and not self._cluster.taint_rules else None
+        return known[driver]
+
+    def _number(self, place: PoolDevice, question: _Question, by_kind: dict[tuple[int, bool], int]) -> int:
+        key = (place.kind.number, place.id in self._held.exclusive)
+        found = by_kind.get(key)
+        if found is None:
+            found = self._kept.searched.number(self._device_state(place, question))
+            if place.kind.plain and place.slice.spec.node_name and place.id not in self._held.shares:
+                by_kind[key] = found
+        return found
 
     def _pool_state(self, pool: Pool, pools: tuple[Pool, ...]) -> Hashable:
         head = (pool.driver, pool.complete, bool(pool.invalid))
@@ -229,6 +254,11 @@ class NodeStates:
             return all(selector.decide(driver, device) for selector in chain)
         except CelError:
             return None
+
+
+def _keys_read(selector: Selector, driver: str) -> frozenset[str] | None:
+    """Return the keys of the attributes that a selector reads of a driver's devices, None if it reads everything."""
+    return frozenset() if selector.by_driver(driver) is not None else selector.keys_read(driver)
 
 
 def _counters(device: Device) -> Hashable:

@@ -37,11 +37,11 @@ __all__ = [
     "Locality",
     "Place",
     "SkippedDevice",
-    "is_place_known",
     "kinds",
     "level_number",
     "level_value",
     "localities",
+    "places_known",
     "shared_place",
     "shared_value",
     "skipped_devices",
@@ -72,19 +72,21 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     return found
 
 
-def is_place_known(cluster: Cluster, nodes: Iterable[str], driver: str, level: str) -> bool:
-    """Say whether of any device of a driver that these nodes see is known what shares a level with it (`shared_place`).
-
-    Equal nodes count once. Raises NodeError for a node that the cluster does not have.
-    """
-    memo, done = _published_places(cluster), set()
-    for name in nodes:
+@once_per_devices
+def places_known(cluster: Cluster) -> frozenset[tuple[str, str]]:
+    """Return driver and level of all places that are known: what shares the level with a device (`shared_place`)."""
+    memo = _published_places(cluster)
+    distinct: dict[int, tuple[Locality, ...]] = {}
+    for name in cluster.node_names:
         filled = _filled(cluster, name, {item.id: item for item in _seen(cluster, name)}, memo)
-        if id(filled) not in done:
-            done.add(id(filled))
-            if any(place.device.driver == driver and shared_place(place, level) is not None for place in filled):
-                return True
-    return False
+        distinct[id(filled)] = filled
+    return frozenset(
+        (place.device.driver, level)
+        for filled in distinct.values()
+        for place in filled
+        for level in LEVEL_FIELDS
+        if shared_place(place, level) is not None
+    )
 
 
 def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
@@ -103,7 +105,7 @@ def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
         if device.driver not in memo.kinds:
             memo.kinds[device.driver] = kind_of_driver(device.driver)
         kind = memo.kinds[device.driver]
-        found_kinds[device] = _remembered(device.driver, item.device, memo).kind if kind is None else kind
+        found_kinds[device] = _known(item, memo).kind if kind is None else kind
     return found_kinds
 
 
@@ -140,8 +142,8 @@ class _Memo:
     devices: dict[tuple[object, ...], Locality] = field(default_factory=dict)
     filled: dict[tuple[object, ...], tuple[Locality, ...]] = field(default_factory=dict)
     kinds: dict[str, str | None] = field(default_factory=dict)
-    # of devices that several nodes see, by the place in memory of what the cluster keeps
-    shared: dict[int, Locality] = field(default_factory=dict)
+    # by the number of a device's kind
+    of_kind: dict[int, Locality] = field(default_factory=dict)
 
 
 @once_per_devices
@@ -180,11 +182,11 @@ def _filled(
 
 
 def _known(item: PoolDevice | SkippedDevice, memo: _Memo) -> Locality:
-    if not isinstance(item, PoolDevice) or item.slice.spec.node_name:
+    if not isinstance(item, PoolDevice):
         return _remembered(item.id.driver, item.device, memo)
-    found = memo.shared.get(id(item.device))
+    found = memo.of_kind.get(item.kind.number)
     if found is None:
-        found = memo.shared[id(item.device)] = _remembered(item.id.driver, item.device, memo)
+        found = memo.of_kind[item.kind.number] = _remembered(item.id.driver, item.device, memo)
     return found
 
 

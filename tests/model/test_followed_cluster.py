@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.device import DeviceTaint
-from dra_lab.model.memo import once_per_claims, once_per_devices, once_per_hardware, once_per_snapshot
+from dra_lab.model.memo import once_per_claims, once_per_devices, once_per_hardware, once_per_rules, once_per_snapshot
 from dra_lab.model.nodes import NodeSpec, ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec
 from dra_lab.sources import load_cluster
@@ -15,6 +15,7 @@ from dra_lab.sources import load_cluster
 ONCE = {
     "devices": once_per_devices,
     "hardware": once_per_hardware,
+    "rules": once_per_rules,
     "claims": once_per_claims,
     "snapshot": once_per_snapshot,
 }
@@ -48,21 +49,21 @@ def ruled(cluster):
 
 
 CHANGES = {
-    "a claim goes": (lambda cluster: {"claims": cluster.claims[1:]}, {"devices", "hardware"}),
-    "a pod goes": (lambda cluster: {"pods": cluster.pods[1:]}, {"devices", "hardware", "claims"}),
-    "a node is cordoned": (cordoned, {"devices", "hardware", "claims"}),
-    "a node gets a label": (labelled, {"claims"}),
-    "a node goes": (lambda cluster: {"nodes": cluster.nodes[1:]}, {"claims"}),
-    "a slice is published again": (published_again, {"claims"}),
+    "a claim goes": (lambda cluster: {"claims": cluster.claims[1:]}, {"rules", "devices", "hardware"}),
+    "a pod goes": (lambda cluster: {"pods": cluster.pods[1:]}, {"rules", "devices", "hardware", "claims"}),
+    "a node is cordoned": (cordoned, {"rules", "devices", "hardware", "claims"}),
+    "a node gets a label": (labelled, {"rules", "claims"}),
+    "a node goes": (lambda cluster: {"nodes": cluster.nodes[1:]}, {"rules", "claims"}),
+    "a slice is published again": (published_again, {"rules", "claims"}),
     "a class goes": (lambda cluster: {"classes": cluster.classes[1:]}, {"devices", "claims"}),
     "a taint rule comes": (ruled, {"devices", "claims"}),
-    "a topology file is read": (lambda _: {"overlays": {}}, {"claims"}),
+    "a topology file is read": (lambda _: {"overlays": {}}, {"rules", "claims"}),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_values_are_kept_while_the_fields_that_they_may_read_stay(change):
-    """Each of the four kinds for itself."""
+    """Each of the five kinds for itself."""
     before = load_cluster("sample:eks-p4d")
     make, kept = CHANGES[change]
     after = before.with_objects(**make(before))

@@ -107,7 +107,7 @@ def test_what_is_remembered_stays_small():
     assert len(node_states(some, NOW)._groups) <= 4
     kept = kept_states._latest(some, NOW)[0]
     assert len(kept.states) <= 4
-    assert len(kept.verdicts) <= 4
+    assert len(kept.searched.verdicts) <= 4
 
 
 def test_states_of_devices_that_come_and_go_do_not_add_up(monkeypatch):
@@ -118,5 +118,5 @@ def test_states_of_devices_that_come_and_go_do_not_add_up(monkeypatch):
         share = holding(f"{GPUS}/{NAMES[0]}/gpu-2", share_id="s", consumed_capacity={"memory": f"{turn}Mi"})
         some = some.with_objects(claims=(share,))
         assert states(some) == set(NodeStates(some, NOW).groups([PAIR]))
-        numbers.append(len(kept_states._latest(some, NOW)[0].numbers))
+        numbers.append(len(kept_states._latest(some, NOW)[0].searched.numbers))
     assert max(numbers) <= 2 * numbers[0] + 11

@@ -10,7 +10,7 @@ import random
 
 import pytest
 from budgets import use_shares
-from changing_clusters import a_world, anew, changes
+from changing_clusters import a_world, anew, changes, devices_of
 from mixed_pods import a_claim, a_release
 
 from dra_lab.authoring.candidates import all_devices, candidates, free_by_kind
@@ -18,7 +18,7 @@ from dra_lab.authoring.links import link_options
 from dra_lab.authoring.palette import palette
 from dra_lab.authoring.status import request_status
 from dra_lab.checks.cluster import check_cluster
-from dra_lab.checks.in_use import published_devices
+from dra_lab.checks.in_use import published_device
 from dra_lab.checks.in_use_audit import audit_claims
 from dra_lab.errors import DraLabError
 from dra_lab.index.pools import gather_pools
@@ -63,7 +63,7 @@ def told(cluster):
     yield cluster.publishes_lists
     yield check_cluster(cluster)
     yield list(audit_claims(cluster))
-    yield published_devices(cluster)
+    yield {device: published_device(cluster, device) for device in devices_of(cluster)}
 
 
 def planned(cluster, sketch, release):
