@@ -9,6 +9,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from dra_lab.errors import DraLabError
     from dra_lab.findings import Finding
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from dra_lab.widgets.hardware_view import HardwareView
     from dra_lab.widgets.lab import Lab
     from dra_lab.widgets.plan_view import PlanView
-
-__version__ = "0.1.0"
 
 _HOME = {
     "ClaimCanvas": "dra_lab.widgets.claim_canvas",

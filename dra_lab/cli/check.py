@@ -43,12 +43,12 @@ _DESCRIPTION = (
 
 def run(options: argparse.Namespace) -> int:
     """Check, print the report, return the exit status."""
-    from dra_lab import __version__
     from dra_lab.gitops.check import check_manifests
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.report_json import review_json, review_junit, review_sarif
     from dra_lab.gitops.report_markdown import review_markdown
     from dra_lab.gitops.report_text import review_text
+    from dra_lab.version import __version__
 
     if options.fix:
         _fix(options)

@@ -11,9 +11,9 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from dra_lab import __version__
 from dra_lab.errors import SourceError
 from dra_lab.manifests.files import expanded
+from dra_lab.version import __version__
 
 _SECRETS = re.compile(
     r"(?i)((?:token|password|passwd|secret|credential|api-?key|bearer)[\w-]*[=:\s]+|://[^/@\s]*:)[^\s'\"@]+"

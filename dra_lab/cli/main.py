@@ -11,10 +11,10 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-from dra_lab import __version__
 from dra_lab.cli.status import FITS, UNANSWERED
 from dra_lab.cli.terminal import plain_output
 from dra_lab.errors import DraLabError
+from dra_lab.version import __version__
 
 COMMANDS = {
     "samples": "list the shipped sample clusters",

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from dra_lab.model.plan import DAMAGE, NodeClass, NodeFit
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.feasible import is_feasible
 from dra_lab.planner.patterns import Patterns
 from dra_lab.planner.replicas import Count, Others, has_damage
 from dra_lab.planner.scan import EqualNodes, Scan
-from dra_lab.planner.solve import Solution, is_feasible, solve_problem
+from dra_lab.planner.solution import Solution
+from dra_lab.planner.solve import solve_problem
 from dra_lab.planner.ways import Ways, list_ways
 
 _TELL_EVERY = 20

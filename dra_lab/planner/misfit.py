@@ -14,11 +14,11 @@ from dra_lab.model.sketch import Link
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.explain import explain_node, missing
+from dra_lab.planner.feasible import is_feasible
 from dra_lab.planner.figures import figures
 from dra_lab.planner.node_case import NodeCase
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.scan import EqualNodes, Scan
-from dra_lab.planner.solve import is_feasible
 from dra_lab.planner.stages import Stage
 
 PARTITIONS = "DRAPartitionableDevices"

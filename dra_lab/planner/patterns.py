@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.recount import Taken
 from dra_lab.planner.scan import EqualNodes, Scan
-from dra_lab.planner.solve import Solution, StageResult, solve_problem
+from dra_lab.planner.solution import Solution, StageResult, Taken
+from dra_lab.planner.solve import solve_problem
 
 Pattern = tuple[tuple[int, int], ...]
 """How many devices an allocation takes of which groups of a layout."""

@@ -12,10 +12,8 @@ from dra_lab.planner.constraints import takers_at_once
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.outcome import Outcome
+from dra_lab.planner.solution import Taken
 from dra_lab.planner.variables import Expression, Model, total
-
-Taken = tuple[tuple[int, DeviceID], ...]
-"""(index of the ask, device) in the claim's order."""
 
 
 def minimise_exactly(

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
 
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.node_classes import Layout
+from dra_lab.planner.solution import Solution
 from dra_lab.planner.views import ClusterViews
-
-if TYPE_CHECKING:
-    from dra_lab.planner.solve import Solution
 
 _QUESTIONS = 4
 _MOST_STATES = 20_000

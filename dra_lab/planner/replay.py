@@ -16,9 +16,11 @@ from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.claims import pod_sketch
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
+from dra_lab.planner.feasible import hopeless
 from dra_lab.planner.problem import build_problem
 from dra_lab.planner.refuse import refuse_claim, refuse_devices
-from dra_lab.planner.solve import Solution, hopeless, solve_problem
+from dra_lab.planner.solution import Solution
+from dra_lab.planner.solve import solve_problem
 from dra_lab.scheduler.candidates import held_devices, pools_of, view_node
 from dra_lab.scheduler.capacity import to_nano
 from dra_lab.scheduler.limits import AttemptAborted

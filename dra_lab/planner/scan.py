@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
@@ -20,11 +20,9 @@ from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.remembered import NodeState, Print, Remembered, recall, remember
+from dra_lab.planner.solution import Solution
 from dra_lab.planner.views import ClusterViews, Failure, shape_key, views_of
 from dra_lab.topology.locality import kinds, localities
-
-if TYPE_CHECKING:
-    from dra_lab.planner.solve import Solution
 
 _TELL_EVERY = 500
 

@@ -5,65 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
 
-from dra_lab.model.plan import DAMAGE, GOALS, GoalValue
-from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.constraints import build_model
+from dra_lab.planner.feasible import as_written, hopeless
 from dra_lab.planner.goal_table import Objective, goal_values, objectives
-from dra_lab.planner.merged_requests import MergedRequests, merge_requests
+from dra_lab.planner.merged_requests import merge_requests
 from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.recount import Taken, minimise_exactly, read_taken
+from dra_lab.planner.recount import minimise_exactly, read_taken
+from dra_lab.planner.replicas import Others
+from dra_lab.planner.solution import Solution, StageResult, Taken
 from dra_lab.planner.variables import Expression, Model, total
 
-if TYPE_CHECKING:
-    from dra_lab.planner.replicas import Others
-
 SEARCH_WEIGHT = 5
-
-
-@dataclass(frozen=True, slots=True)
-class StageResult:
-    """One goal: its value in the allocation found, the best value still possible (None: unknown), proven or not."""
-
-    goal: str
-    value: int
-    bound: int | None
-    proven: bool
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What is known of one problem.
-
-    `taken` lists (index of the ask, device) in the claim's order, None where no allocation was found; `infeasible` is a
-    proof that there is none; `worse` says that it is proven worse than the values it was compared with (the later goals
-    are then not decided); `copied` that it is known from equal hardware and `taken` does not name this node's devices.
-    """
-
-    taken: Taken | None = None
-    stages: tuple[StageResult, ...] = ()
-    infeasible: bool = False
-    worse: bool = False
-    copied: bool = False
-
-    @property
-    def proven(self) -> bool:
-        """Say whether every goal is proven best."""
-        return self.taken is not None and all(stage.proven for stage in self.stages)
-
-    @cached_property
-    def values(self) -> tuple[int, ...]:
-        """Return the goals' values in order of importance."""
-        return tuple([stage.value for stage in self.stages])
-
-    @cached_property
-    def goals(self) -> tuple[GoalValue, ...]:
-        """Return the goals as a plan tells them."""
-        return tuple([GoalValue(stage.goal, stage.value, stage.bound, stage.proven) for stage in self.stages])
 
 
 @dataclass
@@ -106,14 +62,7 @@ def solve_problem(
     """
     merged = merge_requests(problem)
     found = _solve(problem if merged is None else merged.problem, order, budget, solver, best, least, others)
-    return _as_written(found, merged)
-
-
-def _as_written(found: Solution, merged: MergedRequests | None) -> Solution:
-    """Return a solution with the devices of the requests as they were written."""
-    if merged is None or found.taken is None:
-        return found
-    return replace(found, taken=merged.devices_back(found.taken))
+    return as_written(found, merged)
 
 
 def _solve(
@@ -147,41 +96,6 @@ def _solve(
     values = _values(run)
     late = (StageResult(goal.goal, values[goal.goal], None, False) for goal in rest)
     return Solution(run.have, (*run.done, *late))
-
-
-def find_allocation(problem: AllocationProblem, budget: Budget, *, solver: str = "HiGHS") -> Solution:
-    """Find any allocation, or the proof that there is none; neither when time or a person ended the search."""
-    merged = merge_requests(problem)
-    one = problem if merged is None else merged.problem
-    if hopeless(one):
-        return Solution(infeasible=True)
-    run = _Run(one, build_model(Model(one)), (), solver, budget, None)
-    outcome = _minimise(run, 0)
-    found = Solution(run.have if outcome.value is not None else None, infeasible=outcome.infeasible)
-    return _as_written(found, merged)
-
-
-def is_feasible(problem: AllocationProblem, budget: Budget, *, solver: str = "HiGHS") -> bool | None:
-    """Say whether there is any allocation; None when time or a person ended the search before it was known."""
-    found = find_allocation(problem, budget, solver=solver)
-    return False if found.infeasible else None if found.taken is None else True
-
-
-def hopeless(problem: AllocationProblem) -> bool:
-    """Say whether some request cannot be served by counting alone, which needs no solver."""
-    least: Counter[int] = Counter()
-    for indices in problem.requests:
-        needs = [problem.need(ask) for ask in indices if ask not in problem.impossible and is_enough(problem, ask)]
-        if not needs:
-            return True
-        least[problem.claim_of(indices[0])] += min(needs)
-    return max(least.values(), default=0) > MAX_DEVICES
-
-
-def is_enough(problem: AllocationProblem, ask: int) -> bool:
-    """Say whether a node has the devices that an ask takes, and it takes any."""
-    have = sum(group.size for group in problem.groups if ask in group.asks)
-    return 0 < problem.need(ask) <= have
 
 
 def _first(run: _Run) -> Outcome:

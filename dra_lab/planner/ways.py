@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.recount import Taken
 from dra_lab.planner.scan import EqualNodes, Scan
-from dra_lab.planner.solve import Solution, StageResult
+from dra_lab.planner.solution import Solution, StageResult, Taken
 from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.columns import Array, Columns, columns_of
 from dra_lab.planner.states.copies import Part

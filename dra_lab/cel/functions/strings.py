@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from cel_expr_python import cel
 
-from dra_lab.cel.functions import regex
 from dra_lab.cel.functions.declare import Declarations
 from dra_lab.cel.functions.limits import TEXT_LIMIT
+from dra_lab.cel.functions.regex import find_all
 from dra_lab.cel.functions.text_format import format_string
 from dra_lab.cel.values import plain
 
@@ -83,10 +83,6 @@ def _ascii(text: str, *, upper: bool) -> str:
     return "".join((c.upper() if upper else c.lower()) if c.isascii() else c for c in text)
 
 
-def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    return regex.find_all(text, pattern, limit)
-
-
 def declare(into: Declarations) -> None:
     """Add the libraries."""
     words = _T.List(_S)
@@ -108,6 +104,6 @@ def declare(into: Declarations) -> None:
     into.add("trim", _S, [_S], lambda s: s.strip(_SPACE), member=True)
     into.add("strings.quote", _S, [_S], lambda s: json.dumps(s, ensure_ascii=False))
     into.add("format", _S, [_S, _T.List(_T.DYN)], format_string, member=True)
-    into.add("find", _S, [_S, _S], lambda s, r: next(iter(regex.find_all(s, r, 1)), ""), member=True)
-    into.add("findAll", words, [_S, _S], _find_all, member=True)
-    into.add("findAll", words, [_S, _S, _I], _find_all, member=True)
+    into.add("find", _S, [_S, _S], lambda s, r: next(iter(find_all(s, r, 1)), ""), member=True)
+    into.add("findAll", words, [_S, _S], find_all, member=True)
+    into.add("findAll", words, [_S, _S, _I], find_all, member=True)

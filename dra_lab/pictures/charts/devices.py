@@ -36,18 +36,18 @@ def devices_chart(cluster: Cluster, node: str, plan: Plan | None = None) -> alt.
     the devices that it takes on this node. Hovering tells model, holder and place. An Altair chart; printed, it is the
     table of all devices. Raises NodeError for a node that the cluster does not have.
     """
-    from dra_lab.pictures.charts import look
+    from dra_lab.pictures.charts.look import empty, finish
 
     heading = f"Devices of {clean(node)}"
     rows = list(_rows(cluster, node, plan))
     if not rows:
-        return look.empty(heading, "This node sees no devices.")
+        return empty(heading, "This node sees no devices.")
     head = ("pool", "device", "kind", "model", "state", "used by", "NUMA node", "PCIe root")
     keys = ("pool", "device", "kind", "model", "state", "holder", "numa", "root")
     plain = plain_table(head, [[row[key] for key in keys] for row in rows])
     told = f"{counted(len(rows), 'device')}, pool by pool in the order in which kube-scheduler looks"
     width = _fit_names(rows)
-    return look.finish(_chart(rows, width), heading, (told, unread_words(cluster)), plain)
+    return finish(_chart(rows, width), heading, (told, unread_words(cluster)), plain)
 
 
 def _rows(cluster: Cluster, node: str, plan: Plan | None) -> Iterator[dict[str, Any]]:

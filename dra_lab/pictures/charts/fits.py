@@ -27,17 +27,17 @@ def fits_chart(rooms: Sequence[Room]) -> alt.TopLevelMixin:
     grey is none. At most 40 rows: above, equal or similar nodes share one. Each column is a question of its own: the
     numbers of two workloads do not hold together. An Altair chart; printed, it is the table of all its rows.
     """
-    from dra_lab.pictures.charts import look
+    from dra_lab.pictures.charts.look import empty, finish
 
     heading = "How many more replicas fit, by node and workload"
     values = _by_node(rooms)
     if not values:
-        return look.empty(heading, "Nothing was asked: give the answers of how_many_more, one for each workload.")
+        return empty(heading, "Nothing was asked: give the answers of how_many_more, one for each workload.")
     bands, words = of_nodes(values)
     names = _names(rooms)
     rows = [field for at, band in enumerate(bands) for field in _fields(band, at, names)]
     sums = ", ".join(f"{name}: {_known(room)}" for name, room in zip(names, rooms, strict=True))
-    return look.finish(_chart(rows), heading, (f"in all, each by itself: {sums}", words), _plain(bands, names))
+    return finish(_chart(rows), heading, (f"in all, each by itself: {sums}", words), _plain(bands, names))
 
 
 def _names(rooms: Sequence[Room]) -> tuple[str, ...]:

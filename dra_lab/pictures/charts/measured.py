@@ -22,15 +22,13 @@ def cost_chart(measured: Iterable[Mapping[str, Any]], size: str, heading: str) -
     members are told on hovering. Rows that took no time that could be measured are left out of the drawing, never out
     of the table. An Altair chart; printed, it is the table of all its rows.
     """
-    from dra_lab.pictures.charts import look
+    from dra_lab.pictures.charts.look import empty, finish
 
     rows = [{**row, "what": clean(str(row["what"])), "size": row[size]} for row in measured]
     if not rows:
-        return look.empty(heading, "Nothing was measured.")
+        return empty(heading, "Nothing was measured.")
     plain = plain_table([size, "what", "seconds"], [[r["size"], r["what"], f"{r['seconds']:.3f}"] for r in rows])
-    return look.finish(
-        _chart([row for row in rows if row["seconds"] > 0 and row["size"] > 0], size), heading, (), plain
-    )
+    return finish(_chart([row for row in rows if row["seconds"] > 0 and row["size"] > 0], size), heading, (), plain)
 
 
 def _chart(rows: list[dict[str, Any]], size: str) -> alt.TopLevelMixin:

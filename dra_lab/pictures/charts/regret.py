@@ -40,17 +40,17 @@ def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
     published measurements; measurements that do not agree with a range are told beside it. An Altair chart; printed, it
     is the table of all its rows.
     """
-    from dra_lab.pictures.charts import look
+    from dra_lab.pictures.charts.look import empty, finish
 
     heading = "Best against kube-scheduler's first fit, goal by goal"
     rows = _rows(answer)
     if not rows:
-        return look.empty(heading, "There is nothing to compare: the plan holds no allocation.")
+        return empty(heading, "There is nothing to compare: the plan holds no allocation.")
     plain = plain_table(_PLAIN, [[r["goal"], r["who"], r["value"], r["worse"], r["proof"]] for r in rows])
     if told := _paths(answer):
         plain += "\n\n" + plain_table(_SHARES, [[who, s.gpus, s.words, _share_words(s)] for who, _, s in told])
         plain += "\n" + "\n".join(_evidence(share for _, _, share in told))
-    return look.finish(_chart(rows, told), heading, _told(answer), plain)
+    return finish(_chart(rows, told), heading, _told(answer), plain)
 
 
 def _told(answer: Plan | FleetPlan) -> list[str]:

@@ -42,18 +42,18 @@ def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
     that is, whether more may fit (a bound that is not reached is not proven), or why there is no answer. A plan of one
     claim counts as one replica. An Altair chart; printed, it is the table of all its rows.
     """
-    from dra_lab.pictures.charts import look
+    from dra_lab.pictures.charts.look import empty, finish
 
     heading = "Replicas placed, by scenario and workload"
     found = [_placed(answer) for answer in answers]
     if not found:
-        return look.empty(heading, "Nothing was asked: give the answers of plan_scenarios.")
+        return empty(heading, "Nothing was asked: give the answers of plan_scenarios.")
     names = list(dict.fromkeys(name for one in found for name in one.placed))
     head = ("scenario", *map(clean, names), "placed", "wanted", "")
     plain = plain_table(
         head, [[o.scenario, *(o.placed.get(n) for n in names), o.count, o.wanted, o.told] for o in found]
     )
-    return look.finish(_chart(found, names), heading, (), plain)
+    return finish(_chart(found, names), heading, (), plain)
 
 
 def _placed(answer: ScenarioAnswer) -> _Placed:

@@ -33,18 +33,18 @@ def utilisation_chart(
     for certain is drawn, and what else may be is told.
     An Altair chart; printed, it is the table of all its rows.
     """
-    from dra_lab.pictures.charts import look
+    from dra_lab.pictures.charts.look import empty, finish
 
     heading = f"Use of devices by node, {clean(cluster.name)}" if cluster.name else "Use of devices by node"
     amounts = node_amounts(cluster, fleet, stranded)
     if not amounts:
-        return look.empty(heading, "No devices were read: there are no ResourceSlices with devices here.")
+        return empty(heading, "No devices were read: there are no ResourceSlices with devices here.")
     kinds = [kind for kind in KINDS if any(a.kind == kind and a.total for a in amounts)]
     bands, words = of_nodes(_by_node(amounts, kinds))
     rows = [row for at, band in enumerate(bands) for row in _rows(band, at, kinds)]
     shown = [state for state in AMOUNT_STATES if any(row["state"] == state.legend for row in rows)]
     told = (unread_words(cluster), words, _open(stranded))
-    return look.finish(_chart(rows, kinds, shown), heading, told, _plain(bands, kinds))
+    return finish(_chart(rows, kinds, shown), heading, told, _plain(bands, kinds))
 
 
 def _open(stranded: Stranded | None) -> str:

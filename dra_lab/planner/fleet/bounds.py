@@ -15,8 +15,9 @@ from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable
 from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, homes_of
-from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
+from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.master_at_once import MasterAtOnce
+from dra_lab.planner.fleet.mastered import GoalBound, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.sites import Cap
 from dra_lab.planner.fleet.tables import AnyTable, Table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
@@ -11,6 +11,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, fewer_homes
+from dra_lab.planner.fleet.mastered import GoalBound, Mastered
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import Relaxation
 from dra_lab.planner.fleet.starts import best_start, greedy
@@ -20,33 +21,6 @@ from dra_lab.planner.variables import Expression
 
 _OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 """Several times faster on this model, which is all columns: each stage then begins from the one before."""
-
-
-@dataclass(frozen=True, slots=True)
-class GoalBound:
-    """One goal: the value of the best solution found, and the least that could still exist (None: not known)."""
-
-    goal: str
-    value: int
-    bound: int | None
-
-    @property
-    def proven(self) -> bool:
-        """Say whether no better value exists."""
-        return self.bound is not None and self.bound >= self.value
-
-
-@dataclass
-class Mastered:
-    """What the master says: the goals in order as far as they were decided, and how often each pattern is taken.
-
-    `goals` ends with the first goal that is not proven, unless the caller asked for all; `chosen` is None where no
-    solution was found; `infeasible` says that there is none.
-    """
-
-    goals: list[GoalBound] = field(default_factory=list)
-    chosen: Chosen | None = None
-    infeasible: bool = False
 
 
 class Master:

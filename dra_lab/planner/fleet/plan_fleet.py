@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from dra_lab.checks.taint_rules import ignored_taint_rules
 from dra_lab.errors import InputError
@@ -16,7 +16,8 @@ from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workloa
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.pods import Fleet, look_at
+from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
+from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.progress import Progress
 from dra_lab.planner.regret import fleet_regret
@@ -70,7 +71,7 @@ def plan_fleet(
     clock = Clock()
     fleet = look_at(cluster, workloads, release, budget.part(budget.shares.first), held)
     clock.lap("scan")
-    work = Work(fleet, order, objective == "nodes", budget, solver, clock)
+    work = FleetWork(fleet, order, objective == "nodes", budget, solver, clock)
     plan = _planned(work, plan)
     if plan.replicas or plan.status is PlanStatus.INFEASIBLE:
         plan = replace(plan, shortfalls=unplaced(fleet, plan))
@@ -82,32 +83,6 @@ def plan_fleet(
         plan = replace(plan, regrets=() if found is None else (found,))
         clock.lap("first fit")
     return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
-
-
-@dataclass
-class Clock:
-    """The seconds of each part of the work."""
-
-    parts: dict[str, float] = field(default_factory=dict)
-    _last: float = field(default_factory=time.monotonic)
-
-    def lap(self, part: str) -> None:
-        """Count the time since the last lap to a part."""
-        now = time.monotonic()
-        self.parts[part] = self.parts.get(part, 0.0) + now - self._last
-        self._last = now
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a fleet is planned with."""
-
-    fleet: Fleet
-    order: tuple[str, ...]
-    all_placed: bool
-    budget: Budget
-    solver: str
-    clock: Clock
 
 
 def fleet_order(goals: Sequence[str], objective: str) -> tuple[str, ...]:
@@ -122,7 +97,7 @@ def fleet_order(goals: Sequence[str], objective: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, "alternatives", "preferences", *wanted, *FLEET_GOALS)))
 
 
-def _before_placing(work: Work) -> Budget:
+def _before_placing(work: FleetWork) -> Budget:
     """Return a budget that leaves time to write down which replica gets which devices."""
     left, fleet, shares = work.budget.left, work.fleet, work.budget.shares
     if left is None or work.budget.deadline is None:
@@ -138,7 +113,7 @@ def _not_examined(number: int, nodes: int) -> Iterator[Finding]:
         yield Finding("not-examined", Severity.WARNING, "", message, "Plan again with a longer time limit.")
 
 
-def _planned(work: Work, plan: FleetPlan) -> FleetPlan:
+def _planned(work: FleetWork, plan: FleetPlan) -> FleetPlan:
     # The solver takes half a second to import; only who plans waits for it.
     from dra_lab.planner.fleet.placing import goals_of, open_goals, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search

@@ -11,14 +11,14 @@ from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.coupled_tables import DealtTable, tables_for
 from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.cuts import count_too, too_much
+from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.in_turn import fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
 from dra_lab.planner.fleet.lookers import lookers_of
-from dra_lab.planner.fleet.master import GoalBound
+from dra_lab.planner.fleet.mastered import GoalBound
 from dra_lab.planner.fleet.one_by_one import one_by_one
 from dra_lab.planner.fleet.pack import Packed, device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
-from dra_lab.planner.fleet.plan_fleet import Work
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.site_stock import stock_of_states
 from dra_lab.planner.fleet.sites import Site, sites_of
@@ -33,7 +33,7 @@ from dra_lab.planner.outcome import agreed
 _TELL_EVERY = 10
 
 
-def search(work: Work) -> tuple[Answer, list[Stand], int]:
+def search(work: FleetWork) -> tuple[Answer, list[Stand], int]:
     """Return the best answer, who stands where in it, and the number of distinct node states."""
     lookers = lookers_of(work.fleet, work.order)
     if lookers is None:
@@ -42,7 +42,7 @@ def search(work: Work) -> tuple[Answer, list[Stand], int]:
     return *lookers.added(answer, stands), states
 
 
-def _search(work: Work) -> tuple[Answer, list[Stand], int]:
+def _search(work: FleetWork) -> tuple[Answer, list[Stand], int]:
     listed = work.fleet.survey.plain and is_listed(work.fleet, work.budget.sizes)
     order = device_goals(work.order)
     trees = None if listed else tree_tables(work.fleet, order, work.solver, work.budget)
@@ -66,7 +66,7 @@ def _search(work: Work) -> tuple[Answer, list[Stand], int]:
     return answer, stands, len(states)
 
 
-def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] | None:
+def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer and who stands where; None where the sets of shared devices that matter are too many."""
     shared = any(site.nodes for site in sites)
     early = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
@@ -95,7 +95,7 @@ def _searched(work: Work, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] |
 
 
 def _over(
-    work: Work, tables: Sequence[AnyTable], crowds: Sequence[Crowd], *, closed: bool, whole: bool, states: int
+    work: FleetWork, tables: Sequence[AnyTable], crowds: Sequence[Crowd], *, closed: bool, whole: bool, states: int
 ) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer over tables and who stands where, improved as long as there is time.
 
@@ -123,7 +123,7 @@ def _over(
     return answer, stands
 
 
-def _is_poor(work: Work, answer: Answer) -> bool:
+def _is_poor(work: FleetWork, answer: Answer) -> bool:
     """Say whether, with a time limit, a plan places less than a share of what its bound allows."""
     if work.budget.deadline is None or answer.infeasible:
         return False
@@ -133,7 +133,7 @@ def _is_poor(work: Work, answer: Answer) -> bool:
     return wanted - unplaced < work.budget.shares.poor * (wanted - bound)
 
 
-def _is_large(work: Work, sites: Sequence[Site]) -> bool:
+def _is_large(work: FleetWork, sites: Sequence[Site]) -> bool:
     """Say whether there is more than can be looked at exactly at once."""
     amount, few = 0, work.budget.sizes.replicas
     for site in sites:
@@ -147,7 +147,7 @@ def _is_large(work: Work, sites: Sequence[Site]) -> bool:
 
 
 def _answer(
-    work: Work, tables: Sequence[AnyTable], crowds: Sequence[Crowd], *, closed: bool = False
+    work: FleetWork, tables: Sequence[AnyTable], crowds: Sequence[Crowd], *, closed: bool = False
 ) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer and who stands where; None where none was found that shared devices are enough for."""
     for _ in range(work.budget.sizes.rounds):
@@ -172,7 +172,7 @@ def _answer(
 
 
 def _improved(
-    work: Work,
+    work: FleetWork,
     tables: Sequence[AnyTable],
     crowds: Sequence[Crowd],
     known: tuple[Answer, list[Stand]],
@@ -242,7 +242,7 @@ def _by_layout(sites: Sequence[Site]) -> list[list[Site]]:
     return list(groups.values())
 
 
-def _wide(work: Work, sites: Sequence[Site], states: int) -> list[AnyTable] | None:
+def _wide(work: FleetWork, sites: Sequence[Site], states: int) -> list[AnyTable] | None:
     """Return tables for the states of one layout, of `states` in all, filled at once; None where that is impossible."""
     state = sites[0].state
     if state is None or work.budget.reached:
@@ -257,7 +257,7 @@ def _wide(work: Work, sites: Sequence[Site], states: int) -> list[AnyTable] | No
     return [WideTable(site, wide, number, order, work.solver) for number, site in enumerate(sites)]
 
 
-def _in_turn(work: Work, layout: Layout, sites: Sequence[Site], states: int) -> list[AnyTable] | None:
+def _in_turn(work: FleetWork, layout: Layout, sites: Sequence[Site], states: int) -> list[AnyTable] | None:
     """Return tables for the states of one layout with what pods find in turn; None where ways cannot be listed."""
     order = device_goals(work.order)
     stock = stock_of_states(layout.problem, sites, order, work.budget.sizes.pod_ways)
@@ -281,7 +281,7 @@ def _unproven(answer: Answer) -> Answer:
     return answer
 
 
-def _fill(work: Work, tables: Sequence[Table]) -> None:
+def _fill(work: FleetWork, tables: Sequence[Table]) -> None:
     """Look at every pattern of every site."""
     told, sizes = time.monotonic(), work.budget.sizes
     for orders in (range(sizes.orders), range(sizes.orders, sizes.more_orders)):

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import floor
-from typing import TYPE_CHECKING
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Chosen, Taken, Together, few_homes, fewer_homes
+from dra_lab.planner.fleet.mastered import StagedModel
 from dra_lab.planner.fleet.relaxation import Relaxation
-
-if TYPE_CHECKING:
-    from dra_lab.planner.fleet.master import Master
 
 _WHOLE = 1e-6
 
 
-def best_start(master: Master, known: Chosen, budget: Budget, *, all_placed: bool) -> Chosen:
+def best_start(master: StagedModel, known: Chosen, budget: Budget, *, all_placed: bool) -> Chosen:
     """Return the best of a solution that is known, what lies next to the relaxation, and what uses few nodes."""
     kept = [(UNPLACED, 0)] if all_placed else []
     relaxed = None
@@ -36,7 +33,7 @@ def best_start(master: Master, known: Chosen, budget: Budget, *, all_placed: boo
     return best
 
 
-def greedy(master: Master) -> Chosen:
+def greedy(master: StagedModel) -> Chosen:
     """Return a solution found by taking the patterns with most replicas first, rack by rack."""
     left, chosen = list(master.demand), []
     shared = [row.limit for row in master.together]
@@ -57,7 +54,7 @@ def greedy(master: Master) -> Chosen:
     return Chosen(chosen, few_homes(master.racks, master.homes, chosen))
 
 
-def _rounded(master: Master, relaxed: Relaxation, budget: Budget) -> Chosen:
+def _rounded(master: StagedModel, relaxed: Relaxation, budget: Budget) -> Chosen:
     """Keep the whole part of a relaxed solution and decide the rest exactly: few racks are not whole.
 
     On which nodes the rest is does not count there.
@@ -81,7 +78,7 @@ def _left_of(row: Together, chosen: Sequence[Taken], mine: Sequence[int]) -> Tog
     return replace(row, limit=row.limit - row.taken(chosen), weights=weights)
 
 
-def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, budget: Budget) -> Iterator[Chosen]:
+def _on_few_nodes(master: StagedModel, relaxed: Relaxation, known: Chosen, budget: Budget) -> Iterator[Chosen]:
     """Yield a solution on about as many nodes as the relaxation needs, as good in the goals before, if one is found.
 
     The nodes are chosen first, as the relaxation uses them; without that choice the rest is the model of a fleet whose
@@ -108,7 +105,7 @@ def _on_few_nodes(master: Master, relaxed: Relaxation, known: Chosen, budget: Bu
             return
 
 
-def _whole_nodes(master: Master, relaxed: Sequence[float], more: int) -> list[int]:
+def _whole_nodes(master: StagedModel, relaxed: Sequence[float], more: int) -> list[int]:
     """Return whole numbers of nodes near relaxed ones, those of which most is used rounded up, and so many more."""
     used = [min(home.count, floor(n + _WHOLE)) for home, n in zip(master.homes, relaxed, strict=True)]
     wanted = -floor(_WHOLE - sum(relaxed)) + more

@@ -13,6 +13,7 @@ from dra_lab.errors import SourceError
 from dra_lab.sources.live.contexts import IN_CLUSTER, Context, bare_server
 from dra_lab.sources.live.hanging_up import Sockets
 from dra_lab.sources.live.kubeconfig import Settings, kubeconfig, read_kubeconfig
+from dra_lab.version import __version__
 
 KEPT = 10.0
 """Seconds for which the headers of a connection are used again."""
@@ -73,8 +74,6 @@ class Connection:
 
 def connect(context: Context) -> Connection:
     """Return a connection for a context; plug-ins of the kubeconfig run now. Raises SourceError."""
-    from dra_lab import __version__
-
     configuration = _package("client").Configuration()
     # What stops a connection that died without a word; otherwise hours can pass.
     configuration.keep_alive = True

@@ -1,0 +1,53 @@
+"""What solving one problem found: the devices taken, and each goal with its bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import GoalValue
+
+Taken = tuple[tuple[int, DeviceID], ...]
+"""(index of the ask, device) in the claim's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """One goal: its value in the allocation found, the best value still possible (None: unknown), proven or not."""
+
+    goal: str
+    value: int
+    bound: int | None
+    proven: bool
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What is known of one problem.
+
+    `taken` lists (index of the ask, device) in the claim's order, None where no allocation was found; `infeasible` is a
+    proof that there is none; `worse` says that it is proven worse than the values it was compared with (the later goals
+    are then not decided); `copied` that it is known from equal hardware and `taken` does not name this node's devices.
+    """
+
+    taken: Taken | None = None
+    stages: tuple[StageResult, ...] = ()
+    infeasible: bool = False
+    worse: bool = False
+    copied: bool = False
+
+    @property
+    def proven(self) -> bool:
+        """Say whether every goal is proven best."""
+        return self.taken is not None and all(stage.proven for stage in self.stages)
+
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        """Return the goals' values in order of importance."""
+        return tuple([stage.value for stage in self.stages])
+
+    @cached_property
+    def goals(self) -> tuple[GoalValue, ...]:
+        """Return the goals as a plan tells them."""
+        return tuple([GoalValue(stage.goal, stage.value, stage.bound, stage.proven) for stage in self.stages])
