@@ -12,8 +12,8 @@ import msgspec
 import yaml
 
 from dra_lab.authoring.candidates import all_devices, candidates, kind_of
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.expand import expand
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.allocation import AllocationResult, ResourceClaimStatus
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate

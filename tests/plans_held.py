@@ -183,8 +183,8 @@ def _where(handed: Handed) -> str:
 
 
 def _of_pod(handed: Handed) -> list[str]:
-    from dra_lab.authoring.classes import with_documented_classes
     from dra_lab.checks.plans import check_plan
+    from dra_lab.index.documented_classes import with_documented_classes
 
     cluster, plan, asked = handed.asked["cluster"], handed.plan, handed.asked
     known = {(claim.metadata.namespace, claim.metadata.name) for claim in cluster.claims}
@@ -198,8 +198,8 @@ def _of_pod(handed: Handed) -> list[str]:
 
 
 def _of_fleet(handed: Handed) -> list[str]:
-    from dra_lab.authoring.classes import with_documented_classes
     from dra_lab.checks.fleets import check_fleet
+    from dra_lab.index.documented_classes import with_documented_classes
 
     cluster, held = handed.asked["cluster"], handed.asked.get("held")
     world = with_documented_classes(cluster if held is None else replace(cluster, claims=holding(held)))

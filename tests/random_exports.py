@@ -8,7 +8,7 @@ from functools import cache
 from exhaustive_plans import random_fleet, random_sketch
 from small_claims import request
 
-from dra_lab.authoring.classes import with_documented_classes
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import candidates
-from dra_lab.authoring.catalogue import catalogue, kind_of
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.authoring.names import Names
 from dra_lab.authoring.palette import PaletteEntry, ask_for, palette, request_of
 from dra_lab.authoring.status import PLURALS
 from dra_lab.authoring.telling_apart import fewest, joined_text, tests_for
 from dra_lab.errors import InputError
+from dra_lab.index.catalogue import catalogue, kind_of
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster

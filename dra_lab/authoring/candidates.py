@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from dra_lab.authoring.catalogue import Catalogue, Shape, catalogue, count_kinds, kind_of, lookup_of
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.device_use import is_free, is_tainted
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR, Matching
-from dra_lab.checks.counters_left import without_counters
 from dra_lab.drivers import KINDS
 from dra_lab.errors import CelError
+from dra_lab.index.catalogue import Catalogue, Shape, catalogue, count_kinds, kind_of, lookup_of
+from dra_lab.index.counters_left import without_counters
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.kind_matching import stages_of_kinds
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster

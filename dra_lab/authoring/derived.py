@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import reference_candidates
-from dra_lab.authoring.catalogue import Shape
 from dra_lab.authoring.cel_text import literal, read_of
 from dra_lab.authoring.links import AttributeChoice
 from dra_lab.drivers import level_attributes
+from dra_lab.index.catalogue import Shape
 from dra_lab.model.claims import (
     DeviceConstraint,
     DeviceDerivedAttribute,

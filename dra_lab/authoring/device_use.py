@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dra_lab.checks.counters_left import without_counters
+from dra_lab.index.counters_left import without_counters
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceTaint

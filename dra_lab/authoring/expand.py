@@ -9,9 +9,9 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import candidates, common_kind
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.names import Names
 from dra_lab.cel.matching import Matching
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.claims import (
     CapacityRequirements,

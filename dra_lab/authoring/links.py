@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dra_lab.authoring.candidates import Candidates, reference_candidates
-from dra_lab.authoring.catalogue import Shape
 from dra_lab.drivers import level_attributes
+from dra_lab.index.catalogue import Shape
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, LINK_KINDS, ClaimSketch, How, Link

@@ -15,9 +15,9 @@ from dra_lab.authoring.candidates import (
     kind_of_most,
     lookup_of,
 )
-from dra_lab.authoring.catalogue import Shape, catalogue
-from dra_lab.authoring.classes import is_documented_only, with_documented_classes
 from dra_lab.drivers import DriverProfile, Offer, device_label, documented_class, profile
+from dra_lab.index.catalogue import Shape, catalogue
+from dra_lab.index.documented_classes import is_documented_only, with_documented_classes
 from dra_lab.model.claims import (
     CapacityRequirements,
     CELDeviceSelector,

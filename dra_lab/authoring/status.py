@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dra_lab.authoring.candidates import Candidates, candidates, common_kind, count_free, joined, kind_of_most
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.cel.selector import admit_selector, compile_selector
 from dra_lab.drivers import documented_class, profile
 from dra_lab.errors import CelError
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster

@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from dra_lab.checks.health import check_health
-from dra_lab.checks.in_use import check_counters
+from dra_lab.checks.counters import check_counters
 from dra_lab.checks.in_use_audit import check_audit
 from dra_lab.checks.refused import check_refused_claims, check_refused_slices
+from dra_lab.checks.unhealthy import check_health
 from dra_lab.checks.unused_claims import check_unused
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.index.pools import why_invalid

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from dra_lab.checks.in_use import claim_name
 from dra_lab.checks.in_use_rules import Held, broken_constraint, device_reasons, results_of
 from dra_lab.findings import Finding, Severity
+from dra_lab.index.in_use import claim_name
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot

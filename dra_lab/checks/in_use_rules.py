@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from dra_lab.cel.matching import CLASS, ERROR, NO_CLASS, Matching
-from dra_lab.checks.in_use import published_device
+from dra_lab.index.in_use import published_device
 from dra_lab.index.pools import why_invalid
 from dra_lab.model.allocation import DeviceRequestAllocationResult
 from dra_lab.model.claims import DeviceConstraint, DeviceToleration, ResourceClaim

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dra_lab.checks.in_use import claim_name
 from dra_lab.findings import Finding, Severity
+from dra_lab.index.in_use import claim_name
 from dra_lab.model.allocation import ResourceClaimConsumerReference
 from dra_lab.model.cluster import Cluster
 

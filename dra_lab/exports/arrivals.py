@@ -8,24 +8,25 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.exports import replay
 from dra_lab.exports.node_pins import admitted_nodes
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.pod_kinds import PodKind
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.node_index import node_index
+from dra_lab.index.pools import pools_of
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.gates import RECORDED_RELEASE, gates_of
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFitStatus, GoalValue, Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.joined import MARK
 from dra_lab.planner.placement_values import Scale, broken_links, value_placements
-from dra_lab.planner.views import views_of
-from dra_lab.scheduler.candidates import held_devices, pools_of, view_node
+from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node
-from dra_lab.scheduler.gates import RECORDED_RELEASE, gates_of
 from dra_lab.scheduler.limits import Limits
 from dra_lab.scheduler.node_state import NodeStates
 from dra_lab.scheduler.trace import Trace
@@ -99,7 +100,7 @@ class Arrivals:
         self._gates = gates_of(release)
         self._cancel = cancel
         self._end = time.monotonic() + seconds
-        self._views = views_of(self.cluster, release)
+        self._views = node_index(self.cluster, release)
         self._held = held_devices(self.cluster, self._gates, ignore=idle)
         self._known: dict[Hashable, Taken] = {}
         # a device without a node of its own is there for several: then what stands on other nodes matters

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dra_lab.authoring.candidates import candidates, kind_of
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.authoring.expand import expand
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GOAL_WORDS

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.authoring.read_back import spec_of
 from dra_lab.errors import UnsupportedFeature
@@ -15,6 +14,7 @@ from dra_lab.exports.node_pins import admitted_nodes
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.sentences import NOT_ALLOCATED
 from dra_lab.findings import Finding, Severity
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import PCIE_ROOT

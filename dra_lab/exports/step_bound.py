@@ -11,9 +11,9 @@ from dra_lab.authoring.candidates import candidates
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.model.claims import DeviceConstraint, DeviceSelector, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.gates import gates_of
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks, covers
-from dra_lab.scheduler.gates import gates_of
 from dra_lab.scheduler.search_cost import CANDIDATE, CONSTRAINT, COUNTED, SCANNED, SELECTOR
 
 _Key = tuple[str, tuple[str, ...]]

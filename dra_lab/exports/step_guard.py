@@ -10,7 +10,6 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.errors import ExportError
 from dra_lab.exports import replay
 from dra_lab.exports.filling import Filled, fill_nodes
@@ -19,6 +18,7 @@ from dra_lab.exports.objects import Affinity
 from dra_lab.exports.replay import Searched, judged, search_pod
 from dra_lab.exports.step_bound import longest_searches
 from dra_lab.findings import Finding, Severity
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease

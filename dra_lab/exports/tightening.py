@@ -6,7 +6,6 @@ import threading
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.exports.loop import SEEDS, expected_of
 from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.objects import Affinity
@@ -15,6 +14,7 @@ from dra_lab.exports.tightening_pieces import Draft
 from dra_lab.exports.tightening_plan import sketches_of
 from dra_lab.exports.tightening_search import Search, with_pieces
 from dra_lab.findings import Finding, Severity
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan

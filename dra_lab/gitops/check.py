@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.free_words import unread_words
 from dra_lab.checks.documents import check_text
 from dra_lab.errors import DraLabError
@@ -28,6 +27,7 @@ from dra_lab.gitops.questions import questions_of
 from dra_lab.gitops.references import check_references, held_claims, template_makers, written_claims
 from dra_lab.gitops.review import Review, Reviewed
 from dra_lab.gitops.tied import answer_tied, tied_groups
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, short_version, text_of
 from dra_lab.model.cluster import Cluster

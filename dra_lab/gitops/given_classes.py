@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dra_lab.authoring.classes import with_given_classes
 from dra_lab.errors import DraLabError
 from dra_lab.gitops.folder import Manifests, read_manifests
+from dra_lab.index.documented_classes import with_given_classes
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster

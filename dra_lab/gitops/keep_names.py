@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.names import object_name
 from dra_lab.drivers.device_plugins import PluginResource
 from dra_lab.findings import Finding, Severity, sort_findings
@@ -15,6 +14,7 @@ from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.migrate import Migration, Target, known_requests
 from dra_lab.gitops.pods import pod_templates
 from dra_lab.gitops.what_changes import told_once, what_changes_by_name
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector

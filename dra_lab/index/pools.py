@@ -10,6 +10,7 @@ from msgspec import Struct
 from dra_lab.index.device_kinds import DeviceKind, DeviceKinds, device_kinds
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.gates import Gates
 from dra_lab.model.grouped import grouped, newest, pool_of
 from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID
@@ -72,6 +73,16 @@ def gather_pools(
     if found is None:
         found = known[node_name] = _gather(cluster, published, node_name, gates)
     return found
+
+
+def pools_of(cluster: Cluster, node_name: str, gates: Gates) -> tuple[Pool, ...]:
+    """Return the pools that a node sees under the gates of a release."""
+    return gather_pools(
+        cluster,
+        node_name,
+        partitionable_devices=gates.partitionable_devices,
+        counters_everywhere=gates.defects,
+    )
 
 
 @dataclass(frozen=True, slots=True)

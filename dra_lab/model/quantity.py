@@ -6,8 +6,12 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 
 from dra_lab.errors import QuantityError
+
+NANO = 10**9
+"""Amounts are whole numbers of 1/NANO: a quantity has no finer value, and whole numbers are fast."""
 
 QuantityText = str | int | float
 """A quantity as it stands in a document; the API server accepts bare numbers and strings."""
@@ -100,3 +104,14 @@ def _with_suffix(count: int, factor: int, names: tuple[str, ...]) -> str:
         count //= factor
         step += 1
     return f"{count}{names[step]}"
+
+
+@lru_cache(maxsize=65536)
+def nano(text: QuantityText) -> int:
+    """Return a quantity in 1/NANO, rounded up as apimachinery does. Raises QuantityError."""
+    return to_nano(parse_quantity(text))
+
+
+def to_nano(value: Fraction) -> int:
+    """Return an amount in 1/NANO, rounded up."""
+    return ceil(value * NANO)

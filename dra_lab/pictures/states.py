@@ -8,9 +8,9 @@ from enum import StrEnum
 
 from dra_lab.authoring.device_use import is_used_up, keeps_away
 from dra_lab.authoring.free_words import doubt_words
-from dra_lab.checks.counters_left import without_counters
-from dra_lab.checks.health import UNHEALTHY, device_health
-from dra_lab.checks.in_use import in_use_of
+from dra_lab.index.counters_left import without_counters
+from dra_lab.index.device_health import UNHEALTHY, device_health
+from dra_lab.index.in_use import in_use_of
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dra_lab.index.node_binding import Tie
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.counters import COARSE
 from dra_lab.planner.link_rows import add_links
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.stages import Tie
 from dra_lab.planner.variables import Model, total
 
 _SCALE = 1_000_000

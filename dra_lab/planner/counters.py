@@ -6,20 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
+from dra_lab.index.counter_draws import Counter, Draws, consumption, counted_pools
 from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import MAX_DEVICES
-from dra_lab.scheduler.capacity import nano
 from dra_lab.scheduler.counters import counters_left
-
-Counter = tuple[int, str, str]
-"""A counter: the position of its pool among the node's pools with counters, its set, its name."""
-
-Draws = tuple[tuple[Counter, int], ...]
-"""What a device takes of counters, sorted; nothing for a device that draws on none."""
 
 COARSE = 10_000
 """Amounts up to here are exact in the solver; where a device draws more, devices are told apart one by one."""
@@ -37,21 +30,6 @@ class CounterBooks:
     draws: Mapping[DeviceID, Draws] = field(default_factory=dict)
     barred: Mapping[DeviceID, bool] = field(default_factory=dict)
     coarse: frozenset[DeviceID] = frozenset()
-
-
-def counted_pools(pools: Sequence[Pool]) -> tuple[Pool, ...]:
-    """Return the pools of which a device on this node draws on counters, in their order."""
-    return tuple(p for p in pools if any(item.on_node and item.device.consumes_counters for item in p.devices))
-
-
-def consumption(device: Device, position: int) -> Draws:
-    """Return `consumesCounters` of a device, summed by counter, in 1/NANO; `position` is that of its pool."""
-    found: dict[Counter, int] = {}
-    for use in device.consumes_counters:
-        for name, counter in use.counters.items():
-            key = (position, use.counter_set, name)
-            found[key] = found.get(key, 0) + nano(counter.value)
-    return tuple(sorted((key, amount) for key, amount in found.items() if amount))
 
 
 def left_of(cluster: Cluster, pools: Sequence[Pool], held: AllocatedDevices) -> dict[Counter, int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from dra_lab.index.counter_draws import counted_pools
 from dra_lab.index.pools import Pool
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.counters import counted_pools
 from dra_lab.planner.scan import Scan
 
 _DEVICES = "devices"

@@ -8,10 +8,11 @@ from fractions import Fraction
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.gates import Gates
+from dra_lab.model.quantity import NANO
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
-from dra_lab.scheduler.capacity import NANO, capacity_use
-from dra_lab.scheduler.gates import Gates
+from dra_lab.scheduler.capacity import capacity_use
 
 Amounts = Mapping[str, Fraction]
 """Capacity by key, exactly as published."""

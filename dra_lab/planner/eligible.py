@@ -7,19 +7,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dra_lab.cel.matching import Matching
-from dra_lab.index.pools import Pool, PoolDevice, devices_on
+from dra_lab.index.counter_draws import Draws
+from dra_lab.index.node_binding import Tie, tie_of
+from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.gates import Gates, gates_of
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
-from dra_lab.planner.counters import CounterBooks, Draws, counter_books
+from dra_lab.planner.counters import CounterBooks, counter_books
 from dra_lab.planner.device_rules import Amounts, device_use, is_hidden, is_tolerated
-from dra_lab.planner.stages import Stage, Tie, tie_of, why_not_all
-from dra_lab.scheduler.candidates import pools_of
-from dra_lab.scheduler.gates import Gates, gates_of
+from dra_lab.planner.stages import Stage, why_not_all
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
+from dra_lab.index.counter_draws import Counter, counted_pools
+from dra_lab.index.node_binding import Tie
 from dra_lab.index.pools import Pool
 from dra_lab.model.plan import Shortfall
-from dra_lab.planner.counters import Counter, counted_pools
 from dra_lab.planner.node_case import NodeCase, shortfall_of, undecided
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.stages import Tie
 
 
 def explain_together(case: NodeCase) -> Shortfall:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.errors import InputError, QuantityError
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.device_asks import IMPLICIT
 from dra_lab.model.claims import (
     EXACT_COUNT,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dataclasses import replace as changed
 
 from dra_lab.authoring.expand import expand
+from dra_lab.index.node_index import node_index
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -18,7 +19,6 @@ from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.refuse import refuse_claim, refuse_devices
 from dra_lab.planner.scan import EqualNodes, Scan, node_shapes, scan_nodes
 from dra_lab.planner.solution import Solution
-from dra_lab.planner.views import views_of
 from dra_lab.planner.ways import fitting_nodes
 from dra_lab.topology.locality import localities
 
@@ -55,7 +55,7 @@ class Trial:
         """Return the rules of a drawing, as it is planned. Raises UnsupportedFeature."""
         refuse_claim(sketch)
         drawn = sketch if self.expanded else expand(sketch, self.cluster, self.release).sketch
-        return Rules(self.cluster, drawn, self.release, views_of(self.cluster, self.release).matching, only=self.only)
+        return Rules(self.cluster, drawn, self.release, node_index(self.cluster, self.release).matching, only=self.only)
 
     def fits_on(self, sketch: ClaimSketch, node: str) -> bool | None:
         """Say whether a drawing fits on one node; None where time ended the search. Raises UnsupportedFeature."""
@@ -100,7 +100,7 @@ class Trial:
 
     def _of_many(self, rules: Rules) -> Fitting | None:
         """Count nodes of which each kind is looked at once, with nothing in use; None where that does not tell."""
-        scan = Scan(rules, views_of(self.cluster, self.release))
+        scan = Scan(rules, node_index(self.cluster, self.release))
         seen = node_shapes(scan, self.budget)
         known = fitting_nodes(scan, seen, self.budget)
         if known is None:

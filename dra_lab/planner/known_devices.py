@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from dra_lab.index.node_binding import Tie
+from dra_lab.index.node_index import NodeIndex
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places import LIST
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.stages import Tie
-from dra_lab.planner.views import ClusterViews
 from dra_lab.topology.locality import localities
 
 _LEVELS = ("pcieRoot", "numaNode")
@@ -31,7 +31,7 @@ class KnownDevices:
     """The groups that devices belong to, by what they publish and which asks match them."""
 
     rules: Rules
-    views: ClusterViews
+    views: NodeIndex
     _groups: dict[_Key, int] = field(default_factory=dict)
     _templates: list[DeviceGroup] = field(default_factory=list)
     _fields: list[tuple[Any, ...]] = field(default_factory=list)

@@ -10,11 +10,11 @@ from dataclasses import replace as changed
 
 from msgspec.structs import replace
 
+from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.sketch import How
 from dra_lab.planner.interchangeable import Tied, Units, interchangeable
 from dra_lab.planner.problem import AllocationProblem, pairwise_share
-from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.copies import Part
 
 Taking = Mapping[tuple[int, int], int]

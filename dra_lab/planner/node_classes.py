@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from zlib import crc32
 
+from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.places import LIST
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.stages import Tie
 
 # Numbers, as the hash of a text or of None is another one in each process.
 _MIXED, _UNKNOWN = 0x6D69786564, 0x756E6B6E6F776E

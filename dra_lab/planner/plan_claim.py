@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.checks.taint_rules import ignored_taint_rules
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.node_index import node_index
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
 from dra_lab.model.release import KubernetesRelease
@@ -19,7 +20,6 @@ from dra_lab.planner.pods import Planned, expand_pod, held_cluster, pod_findings
 from dra_lab.planner.progress import Progress
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import scan_nodes
-from dra_lab.planner.views import views_of
 from dra_lab.planner.waiting import awaited
 
 
@@ -71,7 +71,7 @@ def make_plan(
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     complete = with_documented_classes(held_cluster(cluster, pod))
     expansion = expand_pod(pod, complete, release)
-    rules = Rules(complete, expansion.sketch, release, views_of(complete, release).matching, only=allowed)
+    rules = Rules(complete, expansion.sketch, release, node_index(complete, release).matching, only=allowed)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     # Part of the time is kept for solving: better the best of the nodes that were seen than none of all of them.

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dra_lab.index.counter_draws import Counter, Draws
+from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, covers
-from dra_lab.planner.counters import Counter, Draws
 from dra_lab.planner.eligible import AskEligibility, NodeEligibility
 from dra_lab.planner.places import PlaceValue, Values, place_values, typed
-from dra_lab.planner.stages import Tie
 from dra_lab.topology.locality import Locality
 
 NUMA_KINDS = ("gpu", "nic", "cpu")

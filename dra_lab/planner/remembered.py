@@ -6,13 +6,13 @@ from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from dra_lab.index.node_index import NodeIndex
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.solution import Solution
-from dra_lab.planner.views import ClusterViews
 
 _QUESTIONS = 4
 _MOST_STATES = 20_000
@@ -123,7 +123,7 @@ class Remembered:
                 del self.solutions[key]
         self._most_solutions = int(_MORE * len(self.solutions)) + _MOST_SOLUTIONS
 
-    def unchanged(self, held: AllocatedDevices, views: ClusterViews, nodes: Collection[str]) -> dict[str, NodeState]:
+    def unchanged(self, held: AllocatedDevices, views: NodeIndex, nodes: Collection[str]) -> dict[str, NodeState]:
         """Return the states of the nodes on which the same is in use as at the latest whole look.
 
         Every node that sees a pool in which anything changed counts as changed; pools of one name are taken as one, as
@@ -141,10 +141,10 @@ class Remembered:
         return {name: state for name, state in self.states.items() if name not in affected}
 
 
-_Entry = tuple[ClusterViews, Remembered]
+_Entry = tuple[NodeIndex, Remembered]
 
 
-def recall(rules: Rules, views: ClusterViews, *, paired: bool, kept: bool = True) -> Remembered:
+def recall(rules: Rules, views: NodeIndex, *, paired: bool, kept: bool = True) -> Remembered:
     """Return what is remembered for a claim, else something empty; until `remember`, nobody else gets it.
 
     Empty too where it is not to be `kept`: what is only tried must not take the place of what people ask.
@@ -156,7 +156,7 @@ def recall(rules: Rules, views: ClusterViews, *, paired: bool, kept: bool = True
     return found or Remembered(question)
 
 
-def _taken(latest: list[_Entry], question: Hashable, views: ClusterViews) -> Remembered | None:
+def _taken(latest: list[_Entry], question: Hashable, views: NodeIndex) -> Remembered | None:
     """Take what is remembered out of the list: two threads must not write into one."""
     for entry in tuple(latest):
         if entry[0] is views and entry[1].question == question:
@@ -168,7 +168,7 @@ def _taken(latest: list[_Entry], question: Hashable, views: ClusterViews) -> Rem
     return None
 
 
-def remember(cluster: Cluster, views: ClusterViews, found: Remembered) -> None:
+def remember(cluster: Cluster, views: NodeIndex, found: Remembered) -> None:
     """Keep it for the next look; the questions asked longest ago, and what has grown too much, are forgotten."""
     latest = _latest(cluster)
     if len(found.prints) + len(found.layouts) < _MOST_STATES + 4 * len(found.states):

@@ -9,9 +9,11 @@ import msgspec
 
 from dra_lab.cel.matching import Matching
 from dra_lab.errors import DraLabError
+from dra_lab.index.pools import pools_of
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.quantity import to_nano
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.claims import pod_sketch
@@ -21,8 +23,7 @@ from dra_lab.planner.problem import build_problem
 from dra_lab.planner.refuse import refuse_claim, refuse_devices
 from dra_lab.planner.solution import Solution
 from dra_lab.planner.solve import solve_problem
-from dra_lab.scheduler.candidates import held_devices, pools_of, view_node
-from dra_lab.scheduler.capacity import to_nano
+from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.limits import AttemptAborted
 from dra_lab.scheduler.placing import Taken
 from dra_lab.scheduler.replay import read_case

@@ -12,6 +12,7 @@ from math import ceil
 
 from msgspec.structs import replace
 
+from dra_lab.index.node_binding import Tie
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.plan import Placement
 from dra_lab.model.quantity import parse_quantity
@@ -24,7 +25,7 @@ from dra_lab.planner.link_rows import LINK_ROWS, NO_GROUPS, place_counts
 from dra_lab.planner.merged_requests import with_merged_requests
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem
 from dra_lab.planner.scan import Scan
-from dra_lab.planner.stages import Stage, Tie
+from dra_lab.planner.stages import Stage
 from dra_lab.planner.variables import Model
 from dra_lab.topology.locality import localities
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dra_lab.index.node_index import Failure, NodeIndex, node_index, shape_key
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -21,7 +22,6 @@ from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.remembered import NodeState, Print, Remembered, recall, remember
 from dra_lab.planner.solution import Solution
-from dra_lab.planner.views import ClusterViews, Failure, shape_key, views_of
 from dra_lab.topology.locality import kinds, localities
 
 _TELL_EVERY = 500
@@ -58,7 +58,7 @@ class Scan:
     """
 
     rules: Rules
-    views: ClusterViews
+    views: NodeIndex
     paired: bool = False
     classes: tuple[EqualNodes, ...] = ()
     layouts: dict[int, Layout] = field(default_factory=dict)
@@ -114,7 +114,7 @@ def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
     `again` says that the same may be asked once more: what was found is then remembered.
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
-    scan = Scan(rules, views_of(rules.cluster, rules.release))
+    scan = Scan(rules, node_index(rules.cluster, rules.release))
     shapes = node_shapes(scan, budget.part(budget.shares.first))
     scan.paired = _asks_for_pairs(scan, shapes)
     sorter = _Sorter(scan, recall(rules, scan.views, paired=scan.paired, kept=again))

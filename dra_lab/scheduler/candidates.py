@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dra_lab.index.pools import Pool, gather_pools
+from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
+from dra_lab.model.gates import Gates
 from dra_lab.model.names import DeviceID
+from dra_lab.model.quantity import to_nano
 from dra_lab.model.slices import ResourceSlice
-from dra_lab.scheduler.capacity import Amounts, to_nano
-from dra_lab.scheduler.gates import Gates
+from dra_lab.scheduler.capacity import Amounts
 
 _BLOCKING = ("NoSchedule", "NoExecute")
 _NOTHING: Amounts = {}
@@ -64,16 +65,6 @@ class NodeView:
     def invalid_pool(self) -> Pool | None:
         """Return the first pool that is invalid, or None."""
         return next((pool for pool in self.pools if pool.invalid), None)
-
-
-def pools_of(cluster: Cluster, node_name: str, gates: Gates) -> tuple[Pool, ...]:
-    """Return the pools that a node sees under the gates of a release."""
-    return gather_pools(
-        cluster,
-        node_name,
-        partitionable_devices=gates.partitionable_devices,
-        counters_everywhere=gates.defects,
-    )
 
 
 def held_devices(cluster: Cluster, gates: Gates, *, ignore: bool = False) -> AllocatedDevices:

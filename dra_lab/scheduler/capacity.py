@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
-from functools import lru_cache
-from math import ceil
 
 from dra_lab.model.device import CapacityRequestPolicyRange, Device, DeviceCapacity
-from dra_lab.model.quantity import QuantityText, parse_quantity
-
-NANO = 10**9
-"""Amounts are whole numbers of 1/NANO: a quantity has no finer value, and whole numbers are fast."""
+from dra_lab.model.quantity import NANO, QuantityText, nano
 
 Amounts = Mapping[str, int]
 """Amounts in 1/NANO by capacity key, keys exactly as published."""
 
 _NONE: Amounts = {}
-
-
-@lru_cache(maxsize=65536)
-def nano(text: QuantityText) -> int:
-    """Return a quantity in 1/NANO, rounded up as apimachinery does. Raises QuantityError."""
-    return to_nano(parse_quantity(text))
-
-
-def to_nano(value: Fraction) -> int:
-    """Return an amount in 1/NANO, rounded up."""
-    return ceil(value * NANO)
 
 
 def capacity_use(

@@ -7,8 +7,8 @@ from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
+from dra_lab.model.quantity import nano
 from dra_lab.scheduler.candidates import Candidate, NodeView
-from dra_lab.scheduler.capacity import nano
 
 _Counter = tuple[str, str]
 """Counter set and counter."""

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dra_lab.errors import CelCompileError
+from dra_lab.index.pools import pools_of
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.gates import RECORDED_RELEASE, Gates, gates_of
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.scheduler.candidates import NodeView, held_devices, pools_of, view_node
-from dra_lab.scheduler.gates import RECORDED_RELEASE, Gates, gates_of
+from dra_lab.scheduler.candidates import NodeView, held_devices, view_node
 from dra_lab.scheduler.judging import Judge, prepare
 from dra_lab.scheduler.limits import AttemptAborted, Limits, SearchStopped
 from dra_lab.scheduler.memory import Memory

@@ -6,9 +6,9 @@ Rules: docs/semantics.md 3.5.2 to 3.5.6, 3.5.10.
 from __future__ import annotations
 
 from dra_lab.errors import CelError
+from dra_lab.model.gates import Gates
 from dra_lab.scheduler.candidates import Candidate, NodeView
 from dra_lab.scheduler.capacity import capacity_left, capacity_use
-from dra_lab.scheduler.gates import Gates
 from dra_lab.scheduler.limits import AttemptAborted
 from dra_lab.scheduler.requests import ClaimNeeds, Need
 from dra_lab.scheduler.taints import untolerated

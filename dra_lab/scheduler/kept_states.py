@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Generic, TypeVar
 
+from dra_lab.index.pools import pools_of
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.gates import Gates
 from dra_lab.model.memo import once_per_hardware, once_per_rules
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.scheduler.candidates import pools_of
 from dra_lab.scheduler.first_fit import Verdict
-from dra_lab.scheduler.gates import Gates
 
 Q = TypeVar("Q", bound=Hashable)
 _QUESTIONS = 4
@@ -22,7 +22,7 @@ _MORE, _FEW = 2, 1000
 
 
 @dataclass(slots=True)
-class Searched:
+class KnownSearches:
     """What searches ended with: a state of a node tells all that a search reads, so it holds on other hardware too.
 
     `numbers` stand for states of devices; `verdicts` are by question and claims, then by state. Beyond `most` numbers
@@ -45,7 +45,7 @@ class Kept(Generic[Q]):
     """The states of the nodes by question while `held` was in use, and the nodes that see a pool of a name."""
 
     held: AllocatedDevices = field(default_factory=AllocatedDevices)
-    searched: Searched = field(default_factory=Searched)
+    searched: KnownSearches = field(default_factory=KnownSearches)
     states: dict[Q, dict[str, Hashable]] = field(default_factory=dict)
     nodes: dict[str, set[str]] = field(default_factory=dict)
 
@@ -71,11 +71,11 @@ def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevic
     return found
 
 
-def _searched(cluster: Cluster, release: KubernetesRelease) -> Searched:
+def _searched(cluster: Cluster, release: KubernetesRelease) -> KnownSearches:
     latest = _every_search(cluster, release)
-    found = latest[0] if latest else Searched()
+    found = latest[0] if latest else KnownSearches()
     if 0 < found.most < len(found.numbers):
-        found = Searched()
+        found = KnownSearches()
     elif not found.most and found.numbers:
         found.most = _MORE * len(found.numbers) + _FEW
     latest[:] = (found,)
@@ -83,7 +83,7 @@ def _searched(cluster: Cluster, release: KubernetesRelease) -> Searched:
 
 
 @once_per_rules
-def _every_search(_cluster: Cluster, _release: KubernetesRelease) -> list[Searched]:
+def _every_search(_cluster: Cluster, _release: KubernetesRelease) -> list[KnownSearches]:
     """Return what searches ended with, as the only item, or nothing."""
     return []
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
+from dra_lab.model.gates import Gates
 from dra_lab.scheduler.candidates import Candidate, NodeView
 from dra_lab.scheduler.capacity import Amounts, capacity_left
 from dra_lab.scheduler.counters import Counters
-from dra_lab.scheduler.gates import Gates
 from dra_lab.scheduler.judging import COMPLEX
 from dra_lab.scheduler.limits import AttemptAborted
 from dra_lab.scheduler.requests import Need

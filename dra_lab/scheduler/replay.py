@@ -8,16 +8,17 @@ from typing import Any
 import msgspec
 
 from dra_lab.errors import ManifestError
+from dra_lab.index.pools import pools_of
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
+from dra_lab.model.gates import RECORDED_RELEASE, Gates, gates_of
 from dra_lab.model.nodes import Node
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.slices import ResourceSlice
-from dra_lab.scheduler.candidates import held_devices, pools_of, view_node
+from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node
-from dra_lab.scheduler.gates import RECORDED_RELEASE, Gates, gates_of
 from dra_lab.scheduler.limits import Limits
 from dra_lab.scheduler.trace import Trace
 

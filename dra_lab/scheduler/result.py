@@ -10,10 +10,9 @@ import msgspec
 
 from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from dra_lab.model.claims import DeviceClaimConfiguration, DeviceClassConfiguration, DeviceToleration
+from dra_lab.model.gates import Gates
 from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from dra_lab.model.quantity import format_quantity
-from dra_lab.scheduler.capacity import NANO
-from dra_lab.scheduler.gates import Gates
+from dra_lab.model.quantity import NANO, format_quantity
 from dra_lab.scheduler.limits import AttemptAborted
 from dra_lab.scheduler.placing import Taken
 from dra_lab.scheduler.requests import ClaimNeeds, Need

@@ -58,7 +58,7 @@ def first_words(cluster: Cluster) -> str:
 
 @once_per_devices
 def _with_rdma(cluster: Cluster) -> str:
-    from dra_lab.authoring.catalogue import catalogue
+    from dra_lab.index.catalogue import catalogue
     from dra_lab.index.device_kinds import RDMA
 
     counts = catalogue(cluster).counts.items()

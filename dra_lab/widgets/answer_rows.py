@@ -132,7 +132,7 @@ def badge_rows(sketch: ClaimSketch) -> dict[str, BadgeRow]:
 
 
 def _kinds(placements: Iterable[Placement], cluster: Cluster) -> dict[str, int]:
-    from dra_lab.authoring.catalogue import catalogue
+    from dra_lab.index.catalogue import catalogue
 
     known = catalogue(cluster)
     chosen: set[DeviceID] = {placement.device for placement in placements}

@@ -8,10 +8,10 @@ import pytest
 
 from dra_lab.authoring.by_example import added_to, by_example
 from dra_lab.authoring.candidates import candidates
-from dra_lab.authoring.catalogue import catalogue
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.authoring.telling_apart import Condition, fewest
 from dra_lab.errors import InputError
+from dra_lab.index.catalogue import catalogue
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks, check_sketch

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from dra_lab.authoring.palette import with_documented_classes
+from dra_lab.index.node_index import node_index
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import goal_order
@@ -22,7 +23,6 @@ from dra_lab.planner.engine import SOLVERS
 from dra_lab.planner.replay import replay_feasibility
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.solve import solve_problem
-from dra_lab.planner.views import views_of
 from tests.benchmarks.big_cluster import big_cluster
 
 RELEASE = KubernetesRelease("1.36")
@@ -54,7 +54,7 @@ def sketch(pairs: int) -> ClaimSketch:
 def node_milliseconds(cluster: Cluster, drawn: ClaimSketch) -> list[float]:
     """Return the time that one claim takes on one node, for a sample of nodes: model, all goals, proof."""
     complete = with_documented_classes(cluster)
-    scan = scan_nodes(Rules(complete, drawn, RELEASE, views_of(complete, RELEASE).matching), Budget())
+    scan = scan_nodes(Rules(complete, drawn, RELEASE, node_index(complete, RELEASE).matching), Budget())
     times = []
     for name in cluster.node_names[:: NODES // SAMPLE]:
         problem = scan.problem(name)

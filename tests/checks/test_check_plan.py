@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from dra_lab import load_cluster, make_plan, read_sketch
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.checks import plan_damage
 from dra_lab.checks.plans import check_plan
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.plan import NodeFit, Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 

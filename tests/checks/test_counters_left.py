@@ -9,15 +9,16 @@ import pytest
 from small_holders import a_claim, result
 
 from dra_lab.authoring.candidates import free_by_kind
-from dra_lab.checks.counters_left import without_counters
 from dra_lab.exports.tables import devices_frame
+from dra_lab.index.counters_left import without_counters
+from dra_lab.index.pools import pools_of
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.gates import gates_of
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pictures.charts import devices_chart, node_amounts
 from dra_lab.pictures.states import State, device_states
-from dra_lab.scheduler.candidates import held_devices, pools_of, view_node
+from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.counters import Counters
-from dra_lab.scheduler.gates import gates_of
 from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")

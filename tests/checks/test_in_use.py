@@ -9,9 +9,9 @@ from small_nodes import a_slice, cluster, device
 from small_plans import GPU
 
 from dra_lab.checks.cluster import check_cluster
-from dra_lab.checks.health import device_health
-from dra_lab.checks.in_use import counters_in_use, devices_in_use
 from dra_lab.exports.in_use import AUDIT_COLUMNS, audit_frame, counters_frame, in_use_frame
+from dra_lab.index.device_health import device_health
+from dra_lab.index.in_use import counters_in_use, devices_in_use
 from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption, DeviceTaint
 from dra_lab.model.names import DeviceID
 from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec

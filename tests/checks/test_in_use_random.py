@@ -14,9 +14,9 @@ from small_holders import result
 from small_nodes import NUMA, ROOT, a_slice, cluster, device
 from small_plans import GPU
 
-from dra_lab.checks.health import device_health
 from dra_lab.checks.in_use_audit import audit_claims
 from dra_lab.checks.unused_claims import check_unused
+from dra_lab.index.device_health import device_health
 from dra_lab.model.allocation import (
     AllocationResult,
     DeviceAllocationResult,

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from small_manifests import device_class, request, template
 
-from dra_lab.authoring.classes import needed_classes, with_documented_classes
+from dra_lab.authoring.classes import needed_classes
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.checks.documents import check_text
 from dra_lab.cli import main
@@ -19,6 +19,7 @@ from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.gitops.check import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.given_classes import classes_beside
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease

@@ -6,7 +6,6 @@ import pytest
 import yaml
 from gitops.manifests_written import write
 
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.cel.selector import compile_selector
 from dra_lab.checks.documents import check_text
 from dra_lab.drivers.device_plugins import plugin_resource, plugin_resources
@@ -16,6 +15,7 @@ from dra_lab.gitops.keep_names import keep_names
 from dra_lab.gitops.migrate import migrate
 from dra_lab.gitops.plugin_requests import plugin_requests
 from dra_lab.gitops.pods import pod_templates
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.device_asks import containers
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.release import KubernetesRelease

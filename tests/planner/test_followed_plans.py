@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from dra_lab import KubernetesRelease, Plan, load_cluster, make_plan, read_sketch
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.checks.cluster import check_cluster
+from dra_lab.index import node_index
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from dra_lab.model.claims import (
     CELDeviceSelector,
@@ -23,7 +24,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner import remembered, views
+from dra_lab.planner import remembered
 from dra_lab.sources import samples
 
 RELEASE = KubernetesRelease("1.36")
@@ -122,7 +123,7 @@ def test_what_is_tried_for_a_misfit_does_not_displace_what_was_asked():
 
 def test_selectors_that_were_typed_long_ago_are_forgotten(monkeypatch):
     """However many selectors are tried on a cluster, a number of them is known; failing ones are told all the same."""
-    monkeypatch.setattr(views, "_MOST_ANSWERS", 2)
+    monkeypatch.setattr(node_index, "_MOST_ANSWERS", 2)
     read = load_cluster("sample:eks-p4d")
     fails = 'device.attributes["gpu.nvidia.com"].nosuch == "x"'
     first = None

@@ -7,6 +7,7 @@ import random
 import pytest
 from exhaustive_plans import COUNTED, random_cluster, random_sketch
 
+from dra_lab.index.node_index import node_index
 from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LINK_KINDS, How
@@ -21,7 +22,6 @@ from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.states.columns import Columns, columns_of
 from dra_lab.planner.states.copies import Part
 from dra_lab.planner.variables import Model
-from dra_lab.planner.views import views_of
 
 RELEASE = KubernetesRelease("1.37")
 ROWS = 6
@@ -31,7 +31,7 @@ ROWS = 6
 def problem_of(rng: random.Random) -> AllocationProblem:
     """Return the problem of a random claim on a random node."""
     cluster, drawn = random_cluster(rng), random_sketch(rng)
-    rules = Rules(cluster, drawn, RELEASE, views_of(cluster, RELEASE).matching)
+    rules = Rules(cluster, drawn, RELEASE, node_index(cluster, RELEASE).matching)
     return scan_nodes(rules, Budget()).problem("n1")
 
 

@@ -12,6 +12,7 @@ import pytest
 from exhaustive_fleets import a_fleet, random_workloads
 from exhaustive_plans import COUNTED, Exhaustive, random_cluster, random_sketch
 
+from dra_lab.index.node_index import node_index
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules
@@ -20,7 +21,6 @@ from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.goal_table import goal_values
 from dra_lab.planner.scan import scan_nodes
-from dra_lab.planner.views import views_of
 
 RELEASE = KubernetesRelease("1.37")
 
@@ -33,7 +33,7 @@ def test_worth_is_what_the_goals_are(start):
         rng = random.Random(f"worth {seed}")
         cluster, sketch = random_cluster(rng), random_sketch(rng)
         brute = Exhaustive(cluster, sketch)
-        rules = Rules(cluster, sketch, RELEASE, views_of(cluster, RELEASE).matching)
+        rules = Rules(cluster, sketch, RELEASE, node_index(cluster, RELEASE).matching)
         problem = scan_nodes(rules, Budget()).problem("n1")
         number = {ask.reference: at for at, ask in enumerate(problem.asks)}
         group_of = {device: at for at, group in enumerate(problem.groups) for device in group.devices}

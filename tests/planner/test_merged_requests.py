@@ -8,6 +8,7 @@ import pytest
 from exhaustive_plans import GPU, NIC, NUMA, ROOT, TAG, device_class
 from small_nodes import a_slice, cluster, device
 
+from dra_lab.index.node_index import node_index
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
@@ -23,7 +24,6 @@ from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.recount import minimise_exactly
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.variables import Model
-from dra_lab.planner.views import views_of
 
 RELEASE = KubernetesRelease("1.36")
 ORDER = ("alternatives", "preferences", "numa", "unpaired", "roots")
@@ -78,7 +78,7 @@ def random_template(rng: random.Random) -> ClaimSketch:
 
 
 def problem_of(node, drawn: ClaimSketch) -> AllocationProblem:
-    rules = Rules(node, drawn, RELEASE, views_of(node, RELEASE).matching)
+    rules = Rules(node, drawn, RELEASE, node_index(node, RELEASE).matching)
     return scan_nodes(rules, Budget()).problem("n1")
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from small_nodes import a_slice, cluster, device, gpu, nic
 
 from dra_lab.checks.plans import check_plan
+from dra_lab.index.node_index import node_index
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity, DeviceTaint
@@ -22,7 +23,6 @@ from dra_lab.planner.constraints import build_model
 from dra_lab.planner.eligible import Rules, eligibility
 from dra_lab.planner.problem import build_problem, pairwise_share
 from dra_lab.planner.variables import Model
-from dra_lab.planner.views import views_of
 from dra_lab.topology.locality import localities
 
 RELEASE = KubernetesRelease("1.36")
@@ -149,7 +149,7 @@ def test_names_that_look_alike_to_pulp():
     sketch = ClaimSketch(
         requests=(ask("g", GPU, 2), ask("n", NIC, 2)), links=(Link(name="l", requests=("g", "n"), how=How.PAIRWISE),)
     )
-    rules = Rules(found, sketch, RELEASE, views_of(found, RELEASE).matching)
+    rules = Rules(found, sketch, RELEASE, node_index(found, RELEASE).matching)
     problem = build_problem(sketch, eligibility(rules, "n1"), localities(found, "n1"), paired=True)
     model = build_model(Model(problem))
     names = [variable.name for variable in model.lp.variables()]

@@ -24,9 +24,10 @@ from dra_lab.model.nodes import (
     ObjectMeta,
 )
 from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.quantity import NANO
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
-from dra_lab.scheduler.capacity import NANO, capacity_use
+from dra_lab.scheduler.capacity import capacity_use
 from dra_lab.scheduler.first_fit import first_fit
 
 NOW = KubernetesRelease("1.36")

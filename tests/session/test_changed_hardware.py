@@ -18,14 +18,14 @@ from dra_lab.authoring.links import link_options
 from dra_lab.authoring.palette import palette
 from dra_lab.authoring.status import request_status
 from dra_lab.checks.cluster import check_cluster
-from dra_lab.checks.in_use import published_device
 from dra_lab.checks.in_use_audit import audit_claims
 from dra_lab.errors import DraLabError
+from dra_lab.index.in_use import published_device
+from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
 from dra_lab.planner import make_plan
-from dra_lab.planner.views import views_of
 from dra_lab.scheduler.node_state import node_states
 from dra_lab.session.summary import summary
 from dra_lab.topology.locality import kinds, localities, skipped_devices
@@ -68,7 +68,7 @@ def told(cluster):
 
 def planned(cluster, sketch, release):
     """What is planned on it, and how kube-scheduler's copy tells its nodes apart."""
-    views = views_of(cluster, release)
+    views = node_index(cluster, release)
     yield {name: [item.id for item in views.view(name).devices] for name in cluster.node_names}
     try:
         plan = make_plan(cluster, sketch, release=release)

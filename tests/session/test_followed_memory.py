@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from dra_lab import load_cluster, read_sketch, samples
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.checks.in_use_audit import audit_claims
+from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.allocated import allocated_devices
 from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from dra_lab.model.claims import ResourceClaim, ResourceClaimStatus

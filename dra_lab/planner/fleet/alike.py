@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
+from dra_lab.index.node_index import shape_key
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.counters import left_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.views import shape_key
 
 
 def exactly(fleet: Fleet, node: str) -> Hashable:

@@ -6,9 +6,9 @@ from collections import Counter as Tally
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dra_lab.index.counter_draws import Counter, Draws
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.counters import Counter, Draws
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.modelling import pulp
 

@@ -8,9 +8,9 @@ from functools import partial
 
 import numpy as np
 
+from dra_lab.index.counter_draws import Counter as SharedCounter
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.counters import Counter as SharedCounter
 from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, devices_of

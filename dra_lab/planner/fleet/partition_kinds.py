@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dra_lab.index.counter_draws import Counter
+from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.counters import Counter
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.copies import JointProblem
 
 Vector = tuple[int, ...]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dra_lab.authoring.classes import with_documented_classes
 from dra_lab.authoring.expand import Expansion, expand
 from dra_lab.errors import InputError
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.node_index import node_index
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
@@ -20,7 +21,6 @@ from dra_lab.planner.joined import MARK, join_sketches
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.states.survey import Survey, survey
-from dra_lab.planner.views import views_of
 from dra_lab.topology.locality import localities
 
 
@@ -98,7 +98,7 @@ def look_at(
         {f"{w}.{c}": part.sketch for w, parts in enumerate(grown) for c, part in enumerate(parts)}, "fleet"
     )
     most = max(1, sum(workload.replicas for workload in workloads))
-    rules = Rules(complete, joint, release, views_of(complete, release).matching, held=held, replicas=most)
+    rules = Rules(complete, joint, release, node_index(complete, release).matching, held=held, replicas=most)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     seen = survey(rules, budget)

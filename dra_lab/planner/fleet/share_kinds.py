@@ -6,10 +6,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from dra_lab.index.node_binding import Tie
 from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet.partition_kinds import Supply, Vector, most_fed
 from dra_lab.planner.problem import NUMA_KINDS, AllocationProblem, DeviceGroup
-from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.copies import JointProblem, Part
 from dra_lab.planner.states.node_state import common_unit
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
+from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.alike import devices_by_position
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.together import joint, joint_parts, shared_nodes, taken_by
 from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import NodeState, kept_groups, ordered, state_problem
 

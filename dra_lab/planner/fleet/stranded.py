@@ -11,7 +11,9 @@ from fractions import Fraction
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
-from dra_lab.index.pools import PoolDevice
+from dra_lab.index.counter_draws import Counter as Drawn
+from dra_lab.index.counter_draws import Draws, consumption, counted_pools
+from dra_lab.index.pools import PoolDevice, pools_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Stranded, StrandedKind, StrandedNodes, Workload
 from dra_lab.model.names import DeviceID
@@ -19,8 +21,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.counters import Counter as Drawn
-from dra_lab.planner.counters import Draws, consumption, counted_pools, left_of
+from dra_lab.planner.counters import left_of
 from dra_lab.planner.device_rules import is_tolerated
 from dra_lab.planner.eligible import Rules, is_shareable
 from dra_lab.planner.fleet.after import held_after
@@ -29,7 +30,6 @@ from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.progress import Progress
 from dra_lab.planner.waiting import awaited
-from dra_lab.scheduler.candidates import pools_of
 from dra_lab.topology.locality import localities
 
 _MOST = 10**6

@@ -11,6 +11,7 @@ from itertools import pairwise
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import UnsupportedFeature
+from dra_lab.index.node_binding import Tie
 from dra_lab.index.pools import Pool
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import Ask
@@ -21,7 +22,6 @@ from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
 from dra_lab.planner.fleet.overlaps import joined
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.copies import JointProblem, Part, Where
 
 

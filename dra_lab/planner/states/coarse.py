@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dra_lab.index.node_binding import Tie
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.node_state import NodeState
 
 

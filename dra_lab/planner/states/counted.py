@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dra_lab.planner.counters import Counter, consumption, counted_pools, left_of
+from dra_lab.index.counter_draws import Counter, consumption, counted_pools
+from dra_lab.planner.counters import left_of
 from dra_lab.planner.eligible import is_shareable
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.scan import Scan

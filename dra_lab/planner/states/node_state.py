@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, lcm
 
-from dra_lab.planner.counters import Counter
+from dra_lab.index.counter_draws import Counter
 from dra_lab.planner.node_classes import Layout, canonical
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from dra_lab.index.node_binding import Tie
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.columns import Array, Columns
 from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import NodeState, common_unit

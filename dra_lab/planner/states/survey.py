@@ -6,6 +6,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from dra_lab.index.node_binding import Tie
+from dra_lab.index.node_index import node_index, shape_key
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules, eligibility
@@ -14,10 +16,8 @@ from dra_lab.planner.node_classes import Layout, layout_of, thinned
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.scan import Scan, scan_nodes
-from dra_lab.planner.stages import Tie
 from dra_lab.planner.states.counted import Counted, counted_layout
 from dra_lab.planner.states.node_state import NodeState, common_unit, inspectors
-from dra_lab.planner.views import shape_key, views_of
 
 Left = dict[Hashable, tuple[tuple[str, Fraction], ...]]
 """What is left of a group, by layout, group, and what is taken."""
@@ -58,7 +58,7 @@ class Survey:
 
 def survey(rules: Rules, budget: Budget) -> Survey:
     """Look at every node once. Raises UnsupportedFeature as `scan_nodes` does."""
-    views = views_of(rules.cluster, rules.release)
+    views = node_index(rules.cluster, rules.release)
     if rules.cluster.network_slices or _looks_from_several_claims(rules):
         return Survey(scan_nodes(rules, budget))
     scan = Scan(rules, views)

@@ -16,6 +16,7 @@ from small_nodes import a_slice
 from test_fleet_time_runs_out import partitions
 
 from dra_lab.checks.fleets import check_fleet
+from dra_lab.index.node_index import NodeIndex
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.device import Device
 from dra_lab.model.fleet import Workload
@@ -24,7 +25,6 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import scan
 from dra_lab.planner.fleet import islands, plan_fleet
-from dra_lab.planner.views import ClusterViews
 
 RELEASE = KubernetesRelease("1.37")
 NODES, DEVICES = 80, 60
@@ -57,8 +57,8 @@ def test_equal_nodes_are_made_into_a_problem_once(monkeypatch):
 def test_nodes_that_time_did_not_reach_are_not_looked_at_later(monkeypatch):
     """What nodes have in common is asked of those that were looked at: a limit would be passed by all the others."""
     cluster, workloads = a_fabric()
-    told, first = set(), ClusterViews.view
-    monkeypatch.setattr(ClusterViews, "view", lambda views, name: told.add(name) or first(views, name))
+    told, first = set(), NodeIndex.view
+    monkeypatch.setattr(NodeIndex, "view", lambda views, name: told.add(name) or first(views, name))
     ticks, mine, real = count(), threading.get_ident(), time.monotonic
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "monotonic", lambda: next(ticks) if threading.get_ident() == mine else real())

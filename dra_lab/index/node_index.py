@@ -1,4 +1,4 @@
-"""What the planner keeps of a cluster between plans: each node's devices, reduced to numbers that equal nodes share."""
+"""The devices of each node, reduced to numbers that identical nodes share, and how far they come with a request."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from itertools import count, groupby, repeat
 
 from dra_lab.cel.matching import Match, Matching
 from dra_lab.drivers import LEVELS, level_attributes, machines, profile
+from dra_lab.index.counter_draws import consumption, counted_pools
 from dra_lab.index.kind_matching import decided_by_kind
-from dra_lab.index.pools import Pool, PoolDevice, devices_on
+from dra_lab.index.node_binding import Tie, tie_of
+from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.gates import gates_of
 from dra_lab.model.memo import Cache, once_per_hardware
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
-from dra_lab.planner.counters import consumption, counted_pools
-from dra_lab.planner.stages import Tie, tie_of
-from dra_lab.scheduler.candidates import pools_of
-from dra_lab.scheduler.gates import gates_of
 
 _QUESTIONS = 16
 _MOST_ANSWERS = 256
@@ -35,7 +34,7 @@ Failure = tuple[DeviceID, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class NodeView:
+class IndexedNode:
     """A node's devices in kube-scheduler's order; `hardware` is equal for nodes that differ in names alone.
 
     `kinds` are the numbers of the devices' kinds; `numbers` stand for what the planner reads of each device; `counted`
@@ -55,14 +54,13 @@ class Answers:
     """How far the devices of the nodes looked at come with one class and selectors.
 
     `by_node` holds for each node the number that stands for its `stages`, `by_kinds` the same by the kinds of its
-    devices, if these decide; `failures` are the devices on which a selector fails, `shared` the answers for devices
-    that several nodes see, by the place in memory of what the cluster keeps.
+    devices, where these decide (`decided`, by driver). `failures` are the devices on which a selector fails, `shared`
+    the answers for devices that several nodes see, by the place in memory of what the cluster keeps.
     """
 
+    by_node: dict[str, int] = field(default_factory=dict)
     by_kinds: dict[tuple[int, ...], int] = field(default_factory=dict)
     decided: dict[str, bool] = field(default_factory=dict)
-
-    by_node: dict[str, int] = field(default_factory=dict)
     stages: dict[int, tuple[str, ...]] = field(default_factory=dict)
     failures: dict[Failure, None] = field(default_factory=dict)
     shared: dict[int, Match] = field(default_factory=dict)
@@ -81,11 +79,11 @@ class Numbers:
         return self.known.setdefault((kind, value), next(self.following)) if number is None else number
 
 
-class ClusterViews:
-    """The devices of all nodes, and the selectors' answers, computed once and kept for as long as the cluster lives."""
+class NodeIndex:
+    """The devices of all nodes, and the selectors' answers; it is kept as long as the hardware."""
 
     def __init__(self, cluster: Cluster, release: KubernetesRelease) -> None:
-        """Look at every node: 5,000 nodes with 90,000 devices take about a second."""
+        """Look at no node yet: 5,000 nodes with 90,000 devices take half a second."""
         self.cluster, self.release = cluster, release
         self.matching = Matching(cluster, release)
         self.gates = gates_of(release)
@@ -93,15 +91,16 @@ class ClusterViews:
         self.numbers = Numbers()
         # of devices that several nodes see, by the place in memory of what the cluster keeps
         self._shared: dict[int, int] = {}
-        self._same: dict[tuple[int, ...], NodeView] = {}
-        self._plain = not cluster.network_slices and not (cluster.taint_rules and self._taint_rules)
+        self._same: dict[tuple[int, ...], IndexedNode] = {}
+        self._of_kind: dict[int, int] = {}
+        self._ruled = bool(cluster.taint_rules) and self._taint_rules
         self._answers: dict[tuple[str, tuple[str, ...]], Answers] = {}
         self._values: dict[str, dict[str, int]] = {}
-        self.nodes: dict[str, NodeView] = {}
+        self.nodes: dict[str, IndexedNode] = {}
         self._held: tuple[AllocatedDevices | None, dict[str, Held]] = (None, {})
         self._shapes: dict[Hashable, dict[tuple[int, ...], list[str]]] = {}
 
-    def view(self, node_name: str) -> NodeView:
+    def view(self, node_name: str) -> IndexedNode:
         """Return a node's view."""
         found = self.nodes.get(node_name)
         if found is None:
@@ -110,10 +109,10 @@ class ClusterViews:
             kinds = tuple([item.kind.number for item in devices])
             whole = all(pool.complete and not pool.invalid for pool in pools)
             overlay = self.cluster.overlays.get(node_name)
-            plain = self._plain and whole and overlay is None
+            plain = not self._ruled and not self.cluster.network_slices and whole and overlay is None
             same = self._same.get(kinds) if plain else None
             if same is not None:
-                found = NodeView(node_name, devices, same.hardware, same.kinds, same.numbers)
+                found = IndexedNode(node_name, devices, same.hardware, same.kinds, same.numbers)
                 self.nodes[node_name] = found
                 return found
             # What an incomplete pool publishes still tells places: such a node is like no other.
@@ -124,7 +123,7 @@ class ClusterViews:
                 # it tells places by the devices' names, so names count here
                 key = (*key, overlay, tuple((item.driver, item.id.device) for item in devices))
             hardware = self.numbers.of("node", key if whole else node_name)
-            found = NodeView(node_name, devices, hardware, kinds, numbers, counted)
+            found = IndexedNode(node_name, devices, hardware, kinds, numbers, counted)
             if plain and not counted:
                 self._same[kinds] = found
             self.nodes[node_name] = found
@@ -235,7 +234,12 @@ class ClusterViews:
 
     def _number(self, item: PoolDevice) -> int:
         if item.slice.spec.node_name:
-            return self._device(item)
+            if self._ruled:
+                return self._device(item)
+            number = self._of_kind.get(item.kind.number)
+            if number is None:
+                number = self._of_kind[item.kind.number] = self._device(item)
+            return number
         known = self._shared.get(id(item.device))
         if known is None:
             known = self._shared[id(item.device)] = self._device(item)
@@ -297,16 +301,16 @@ def _told_by(driver: str) -> tuple[str, ...]:
 
 
 @once_per_hardware
-def views_of(cluster: Cluster, release: KubernetesRelease) -> ClusterViews:
-    """Return the views of a cluster for a release, the same object every time."""
-    # without claims, which views do not look at: they outlive the cluster that they are first asked for
+def node_index(cluster: Cluster, release: KubernetesRelease) -> NodeIndex:
+    """Return the node index of a cluster for a release."""
+    # Without claims, which it does not read: it outlives the snapshot that it is made from.
     bare = cluster.with_objects(claims=(), pods=(), findings=())
-    # with a cache of its own: with the one that has the views, both would wait for the garbage collector
+    # With a cache of its own: with the one that has the index, both would stay until a garbage collection.
     bare.memo.hardware = Cache()
-    return ClusterViews(bare, release)
+    return NodeIndex(bare, release)
 
 
-def shape_key(views: ClusterViews, node_name: str, asks: Sequence[Ask], wheres: Sequence[str]) -> tuple[int, ...]:
+def shape_key(views: NodeIndex, node_name: str, asks: Sequence[Ask], wheres: Sequence[str]) -> tuple[int, ...]:
     """Return what a node is for a claim, apart from what is in use: equal keys mean equal devices in one order."""
     return (
         views.view(node_name).hardware,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
@@ -30,22 +28,6 @@ def device_health(cluster: Cluster) -> Mapping[DeviceID, str]:
         if _RANK.get(health, 1) >= _RANK.get(found.get(device_id, ""), -1):
             found[device_id] = health
     return found
-
-
-def check_health(cluster: Cluster) -> Iterator[Finding]:
-    """Yield devices that are in use and not healthy, with the pods that use them."""
-    if UNHEALTHY not in device_health(cluster).values():
-        return
-    users: dict[DeviceID, list[str]] = defaultdict(list)
-    for claim in cluster.claims:
-        for result in claim.status.allocation.devices.results if claim.status.allocation else ():
-            users[result.id] += [f"{claim.metadata.namespace}/{one.name}" for one in claim.status.reserved_for]
-    for device_id, health in sorted(device_health(cluster).items()):
-        if health == UNHEALTHY:
-            who = ", ".join(sorted(set(users[device_id]))[:5]) or "no pod"
-            message = f"the device is reported unhealthy and is used by {who}"
-            advice = "A new claim may still get it unless its driver taints it; see the driver's logs on the node."
-            yield Finding("device-unhealthy", Severity.WARNING, str(device_id), message, advice)
 
 
 def _reported(cluster: Cluster) -> Iterator[tuple[DeviceID, str]]:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dra_lab.checks.health import device_health
-from dra_lab.findings import Finding, Severity
+from dra_lab.index.device_health import device_health
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -192,14 +191,3 @@ def consumers_of(claim: ResourceClaim) -> tuple[str, ...]:
     return tuple(
         one.name if one.resource in ("pods", "") else f"{one.resource}/{one.name}" for one in claim.status.reserved_for
     )
-
-
-def check_counters(cluster: Cluster) -> Iterator[Finding]:
-    """Yield counters of which the devices in use draw more than there is: their pool gives nothing any more."""
-    for use in counters_in_use(cluster):
-        if use.amount.left < 0:
-            subject = f"{use.driver}/{use.pool}"
-            message = f"devices in use draw {float(use.amount.used):g} of counter {use.counter_set}/{use.counter}"
-            message += f", and there are {float(use.amount.total):g}"
-            advice = "The driver publishes less than before; devices that draw from it cannot be given."
-            yield Finding("counter-overdrawn", Severity.WARNING, subject, message, advice)

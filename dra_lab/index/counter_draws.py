@@ -1,0 +1,30 @@
+"""Who draws on shared counters, and how much (docs/semantics.md 3.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dra_lab.index.pools import Pool
+from dra_lab.model.device import Device
+from dra_lab.model.quantity import nano
+
+Counter = tuple[int, str, str]
+"""A counter: the position of its pool among the node's pools with counters, its set, its name."""
+
+Draws = tuple[tuple[Counter, int], ...]
+"""What a device takes of counters, sorted; nothing for a device that draws on none."""
+
+
+def counted_pools(pools: Sequence[Pool]) -> tuple[Pool, ...]:
+    """Return the pools of which a device on this node draws on counters, in their order."""
+    return tuple(p for p in pools if any(item.on_node and item.device.consumes_counters for item in p.devices))
+
+
+def consumption(device: Device, position: int) -> Draws:
+    """Return `consumesCounters` of a device, summed by counter, in 1/NANO; `position` is that of its pool."""
+    found: dict[Counter, int] = {}
+    for use in device.consumes_counters:
+        for name, counter in use.counters.items():
+            key = (position, use.counter_set, name)
+            found[key] = found.get(key, 0) + nano(counter.value)
+    return tuple(sorted((key, amount) for key, amount in found.items() if amount))
