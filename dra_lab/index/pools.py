@@ -64,7 +64,7 @@ def gather_pools(
     Sorted by (driver, pool name) in byte order, pools with binding conditions after all others; slices inside a pool
     by object name, devices in list order. `partitionable_devices` is the gate DRAPartitionableDevices; with
     `counters_everywhere` every node sees every slice with shared counters, which ends with 1.37
-    (docs/semantics.md 3.2.3). Remembered as long as the cluster's slices and nodes stay.
+    (docs/semantics.md 3.2.3).
     """
     gates = (partitionable_devices, counters_everywhere) if cluster.partitioned else (True, True)
     published = _published(cluster)

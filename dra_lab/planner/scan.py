@@ -18,9 +18,9 @@ from dra_lab.planner.counters import left_of
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
+from dra_lab.planner.plan_cache import NodeState, PlanCache, Print, get_cache, put_cache
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.refuse import refuse_devices
-from dra_lab.planner.remembered import NodeState, Print, Remembered, recall, remember
 from dra_lab.planner.solution import Solution
 from dra_lab.topology.locality import kinds, localities
 
@@ -117,7 +117,7 @@ def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
     scan = Scan(rules, node_index(rules.cluster, rules.release))
     shapes = node_shapes(scan, budget.part(budget.shares.first))
     scan.paired = _asks_for_pairs(scan, shapes)
-    sorter = _Sorter(scan, recall(rules, scan.views, paired=scan.paired, kept=again))
+    sorter = _Sorter(scan, get_cache(rules, paired=scan.paired, kept=again))
     for number, (shape, nodes) in enumerate(shapes.items()):
         for name in nodes:
             if budget.reached:
@@ -177,7 +177,7 @@ class _Sorter:
     Nodes on which nothing changed since the latest look are not looked at again.
     """
 
-    def __init__(self, scan: Scan, known: Remembered) -> None:
+    def __init__(self, scan: Scan, known: PlanCache) -> None:
         self.scan, self.known = scan, known
         scan.layouts, scan.solutions = known.layouts, known.solutions
         self.states: dict[str, NodeState] = {}
@@ -214,7 +214,7 @@ class _Sorter:
             self.scan.exact = {name: state.exact for name, state in self.states.items()}
             self.known.forget()
         if again:
-            remember(self.scan.cluster, self.scan.views, self.known)
+            put_cache(self.scan.rules, self.known)
 
     def _look(self, shape: tuple[int, ...], name: str) -> NodeState:
         idle = self._print(("idle", shape), lambda: self._idle(name).problem)

@@ -24,7 +24,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner import remembered
+from dra_lab.planner import plan_cache
 from dra_lab.sources import samples
 
 RELEASE = KubernetesRelease("1.36")
@@ -102,14 +102,14 @@ def test_a_solution_is_not_taken_over_to_where_its_devices_are_held():
 
 def test_solutions_of_states_that_are_gone_are_forgotten(monkeypatch):
     """However many snapshots come, only those of states that some node is in are kept beyond a limit."""
-    monkeypatch.setattr(remembered, "_MOST_SOLUTIONS", 0)
+    monkeypatch.setattr(plan_cache, "_MOST_SOLUTIONS", 0)
     read, sketch, chance = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"), random.Random(1)
     devices = [DeviceID(s.spec.driver, s.spec.pool.name, d.name) for s in read.slices for d in s.spec.devices or ()]
     for _ in range(12):
         held = chance.sample(devices, 6)
         read = read.with_objects(claims=tuple(holding(number, device, None) for number, device in enumerate(held)))
         make_plan(read, sketch, release=RELEASE)
-    [(_, known)] = remembered._latest(with_documented_classes(read))
+    [known] = plan_cache._latest(with_documented_classes(read), RELEASE)
     assert len(known.solutions) <= 1.25 * len(known.states)
 
 
@@ -117,7 +117,7 @@ def test_what_is_tried_for_a_misfit_does_not_displace_what_was_asked():
     """Relaxations look at the cluster too, more of them than questions are remembered: the question itself stays."""
     read, sketch = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs")
     assert len(make_plan(read, sketch, release=RELEASE).reasons.relaxations) > 4
-    [(_, known)] = remembered._latest(with_documented_classes(read))
+    [known] = plan_cache._latest(with_documented_classes(read), RELEASE)
     assert (known.question[0].requests, known.question[0].links) == (sketch.requests, sketch.links)
 
 

@@ -1,4 +1,4 @@
-"""What looking at node states found for one claim, kept for the next look: a claim that comes or goes changes few."""
+"""The plan cache: what is known of the nodes for one claim, as a claim that comes or goes changes few of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dra_lab.index.node_index import NodeIndex
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_hardware
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.solution import Solution
@@ -56,11 +57,11 @@ class NodeState:
     free: tuple[int, ...]
 
 
-@dataclass
-class Remembered:
+@dataclass(eq=False)
+class PlanCache:
     """Layouts, fingerprints, states of nodes and proven solutions of one claim on one hardware; holds no cluster.
 
-    `question` is what all of it depends on besides slices, nodes, classes and overlays. `held` is what was in use at
+    `question` is what all of it depends on besides hardware and release. `held` is what was in use at
     the latest whole look, to which `states` belong. `layouts` are numbered, `layout_of` tells their numbers by shape
     and shares; `prints` are by kind of node, by state, or by layout and what is free of it.
     """
@@ -123,7 +124,7 @@ class Remembered:
                 del self.solutions[key]
         self._most_solutions = int(_MORE * len(self.solutions)) + _MOST_SOLUTIONS
 
-    def unchanged(self, held: AllocatedDevices, views: NodeIndex, nodes: Collection[str]) -> dict[str, NodeState]:
+    def unchanged(self, held: AllocatedDevices, index: NodeIndex, nodes: Collection[str]) -> dict[str, NodeState]:
         """Return the states of the nodes on which the same is in use as at the latest whole look.
 
         Every node that sees a pool in which anything changed counts as changed; pools of one name are taken as one, as
@@ -134,49 +135,40 @@ class Remembered:
             return dict(self.states)
         if not self._nodes:
             for name in nodes:
-                for item in views.view(name).devices:
+                for item in index.view(name).devices:
                     self._nodes.setdefault(item.id.pool, set()).add(name)
         changed = {device.pool for device in differing}
         affected = set().union(*(self._nodes.get(pool, ()) for pool in changed))
         return {name: state for name, state in self.states.items() if name not in affected}
 
 
-_Entry = tuple[NodeIndex, Remembered]
+def get_cache(rules: Rules, *, paired: bool, kept: bool = True) -> PlanCache:
+    """Return what is known of a claim, else an empty cache; until `put_cache`, no other plan gets it.
 
-
-def recall(rules: Rules, views: NodeIndex, *, paired: bool, kept: bool = True) -> Remembered:
-    """Return what is remembered for a claim, else something empty; until `remember`, nobody else gets it.
-
-    Empty too where it is not to be `kept`: what is only tried must not take the place of what people ask.
-    Plans may be made in several threads at once, and looking at nodes writes into it.
+    It is empty too if it is not to be `kept`: what is only tried must not replace what people ask.
+    Plans may be made in several threads at once, and looking at nodes writes into the cache.
     """
     question = (rules.sketch, rules.replicas, rules.only, paired)
-    # the views number the hardware and know the release and the taint rules
-    found = _taken(_latest(rules.cluster), question, views) if kept else None
-    return found or Remembered(question)
-
-
-def _taken(latest: list[_Entry], question: Hashable, views: NodeIndex) -> Remembered | None:
-    """Take what is remembered out of the list: two threads must not write into one."""
-    for entry in tuple(latest):
-        if entry[0] is views and entry[1].question == question:
+    latest = _latest(rules.cluster, rules.release)
+    for found in tuple(latest) if kept else ():
+        if found.question == question:
             try:
-                latest.remove(entry)
+                latest.remove(found)
             except ValueError:
                 break
-            return entry[1]
-    return None
+            return found
+    return PlanCache(question)
 
 
-def remember(cluster: Cluster, views: NodeIndex, found: Remembered) -> None:
-    """Keep it for the next look; the questions asked longest ago, and what has grown too much, are forgotten."""
-    latest = _latest(cluster)
+def put_cache(rules: Rules, found: PlanCache) -> None:
+    """Keep a cache for the next plan; those of the oldest questions, and one that has grown too much, are dropped."""
+    latest = _latest(rules.cluster, rules.release)
     if len(found.prints) + len(found.layouts) < _MOST_STATES + 4 * len(found.states):
-        latest.append((views, found))
+        latest.append(found)
     del latest[:-_QUESTIONS]
 
 
 @once_per_hardware
-def _latest(_cluster: Cluster) -> list[_Entry]:
-    """Return what is remembered of the latest questions."""
+def _latest(_cluster: Cluster, _release: KubernetesRelease) -> list[PlanCache]:
+    """Return the caches of the latest questions."""
     return []
