@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from operator import itemgetter
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from dra_lab.drivers import attributes_of_labels, attributes_of_machines, attributes_read, profile
 from dra_lab.model.cluster import Cluster
@@ -53,25 +53,21 @@ class DeviceKinds:
         """Begin without any kind."""
         self.all: list[DeviceKind] = []
         self._lock = Lock()
-        self._known: dict[str, dict[Hashable, DeviceKind]] = {}
-        self._readers: dict[str, dict[tuple[str, ...], tuple[_Reader, _Reader]]] = {}
+        self._known: dict[str, dict[tuple[str, ...], _SameNames]] = {}
 
     def of(self, driver: str, devices: Iterable[Device]) -> list[DeviceKind]:
         """Return the kind of each device of a driver."""
-        readers, known = self._readers.setdefault(driver, {}), self._known.setdefault(driver, {})
+        by_names = self._known.setdefault(driver, {})
         found = []
         # One loop without calls: a large cluster has 90,000 devices.
         for device in devices:
             published, capacity = device.attributes, device.capacity
             names = tuple(published)
-            if names not in readers:
-                readers[names] = (
-                    _reader(n for n in names if n in keys_read(driver)),
-                    _reader(n for n in names if n not in keys_read(driver)),
-                )
-            values, others = readers[names]
+            same = by_names.get(names)
+            if same is None:
+                same = by_names.setdefault(names, _same_names(driver, names))
+            values, others, known = same
             content = (
-                names,
                 values(published),
                 tuple([_TEXT if (s := a.string) and not s.isspace() else type_of(a) for a in others(published)]),
                 tuple(capacity.items()) if capacity else (),
@@ -85,19 +81,33 @@ class DeviceKinds:
                 or device.node_allocatable_resource_mappings
                 else (),
             )
-            found.append(known.get(content) or self._new(driver, content, device))
+            found.append(known.get(content) or self._new(driver, known, content, device))
         return found
 
-    def _new(self, driver: str, content: Hashable, device: Device) -> DeviceKind:
+    def _new(self, driver: str, known: dict[Hashable, DeviceKind], content: Hashable, device: Device) -> DeviceKind:
         with self._lock:
-            known = self._known[driver]
-            if content not in known:
-                known[content] = DeviceKind(driver, content, len(self.all), device)
-                self.all.append(known[content])
-            return known[content]
+            found = known.get(content)
+            if found is None:
+                found = DeviceKind(driver, (tuple(device.attributes), content), len(self.all), device)
+                known[content] = found
+                self.all.append(found)
+            return found
 
 
 _Reader = Callable[[Mapping[str, Any]], tuple[Any, ...]]
+
+
+class _SameNames(NamedTuple):
+    """Devices of a driver with attributes of the same names: how these are read, and the kinds by what they publish."""
+
+    values: _Reader
+    others: _Reader
+    known: dict[Hashable, DeviceKind]
+
+
+def _same_names(driver: str, names: tuple[str, ...]) -> _SameNames:
+    keys = keys_read(driver)
+    return _SameNames(_reader(n for n in names if n in keys), _reader(n for n in names if n not in keys), {})
 
 
 def _reader(names: Iterable[str]) -> _Reader:
