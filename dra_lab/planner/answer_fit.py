@@ -24,8 +24,6 @@ from dra_lab.planner.pods import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.regret import regret_of
 from dra_lab.topology.locality import Locality, localities
 
-_LEAST_SECONDS = 0.05
-
 
 def plan_of_fit(work: Work) -> Plan:
     """Return the plan of an allocation that was found."""
@@ -157,8 +155,8 @@ def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | No
     if work.budget.cancelled:
         return None
     left = work.budget.left
-    most = work.budget.shares.compare
-    seconds = most if left is None else max(_LEAST_SECONDS, min(left, most))
+    shares = work.budget.shares
+    seconds = shares.compare if left is None else max(shares.compare_at_least, min(left, shares.compare))
     work.budget.tell("first fit", "what kube-scheduler would take on this node")
     cluster, node, release = work.scan.cluster, work.choice.node, work.scan.release
     found = compare_first_fit(

@@ -16,8 +16,8 @@ class Sizes:
 
     Attributes:
         layouts: Kinds of hardware whose ways are listed; a fleet with more is planned as trees.
-        ways: Ways of all pods on all kinds of hardware that are listed; a fleet with more is planned as trees.
-        pod_ways: Ways that are listed of one pod, or of all pods in one model; with more, a model of devices.
+        ways: Ways of all pods that are listed on all kinds of hardware; a fleet with more is planned as trees.
+        pod_ways: Ways that are listed of one pod, or of all pods in one model; with more, a model chooses devices.
         solved_alone: Nodes or node states that are solved one by one; with more, per kind of hardware.
         explained: Nodes that are examined one by one for reasons and suggestions; with more, one per kind.
         looks: Node states whose counts are read one by one for the reasons; with more, the reasons are not complete.
@@ -40,14 +40,16 @@ class Sizes:
         decided: Numbers of replicas of a node state that are all decided; of more, only those that the bound rests on.
         numbers_at_once: Numbers of replicas times node states that are filled together as one matrix.
         numbers_in_turn: Numbers of replicas times node states that are listed where pods are placed greedily.
-        kept: Plans of one node state that are kept of one order, and `kept_in_all` of all states and orders.
+        kept: Numbers of pods of one order that are kept for a node state.
+        kept_in_all: Numbers of pods of all orders that are kept for all node states.
         filled: Ways that are tried one after the other to fill a node; of more, those that are worth most.
         extended: Partial ways times ways that are compared in one step of an exhaustive search; with more, a solver.
         coupled: Numbers of replicas listed for nodes that share devices; with more, one model has all these nodes.
         coupled_pods: Kinds of pods times nodes that share devices for which numbers are listed; with more, one model.
         copies: Groups that all pods of such a model may take from; with more, devices are dealt to nodes beforehand.
         variables: Variables of such models that are solved to the end without a time limit.
-        supplies: What counters feed at most, in different ways, and `supply_states` what may be left of the counters.
+        supplies: Largest sets of partitions that counters allow; with more, the model has the counters themselves.
+        supply_states: Amounts left of counters that are compared to find such sets; with more, likewise.
         sets: Sets of shared devices that are all counted; with more, only those that a plan breaks.
         sharing: Nodes with devices of their own in such sets that are planned separately; with more, as one place.
         rounds: Plans that are checked against such sets; after them, nodes that share devices are one place.
@@ -110,6 +112,7 @@ class Shares:
         search: Seconds for what kube-scheduler would take for one pod.
         explain: Seconds for the reasons on the nearest node, and again for conflicts and changes that help.
         compare: Seconds for what kube-scheduler would take instead.
+        compare_at_least: Seconds for that if the time limit leaves none.
         damage: Seconds for counting replicas on one node, and for comparing equally good nodes by `damage`.
     """
 
@@ -122,6 +125,7 @@ class Shares:
     search: float = 0.5
     explain: float = 2.5
     compare: float = 3.0
+    compare_at_least: float = 0.05
     damage: float = 1.0
 
 

@@ -22,7 +22,7 @@ from dra_lab.planner.modelling import pulp
 from dra_lab.planner.states.columns import Array
 
 _ABSOLUTE, _RELATIVE = 1e-6, 1e-9
-_ROUNDING = 1e-6
+ROUNDING = 1e-6
 """How far a row may be off, relative to its terms. Amounts that large are recounted exactly by `recount.overbooked`."""
 
 
@@ -123,7 +123,7 @@ class Rows:
             return False
         terms = self.factor * values[self.column]
         sums = np.bincount(self._row, terms, len(self.lower))
-        slack = _ROUNDING * np.bincount(self._row, np.abs(terms), len(self.lower))
+        slack = ROUNDING * np.bincount(self._row, np.abs(terms), len(self.lower))
         return bool(((sums >= self.lower - slack) & (sums <= self.upper + slack)).all())
 
     def bound_by(self, prices: Array) -> float:

@@ -60,7 +60,9 @@ def largest_job(
             raise InputError(f"there is no request {name!r} to scale; requests: {', '.join(names)}")
     held = held_after(cluster, after, release)
     # Half of the time: how many fit as drawn is the lesser question.
-    room = room_of_claim(cluster, Workload(claim.name, (claim,)), release, held, budget.part(0.5), solver)
+    room = room_of_claim(
+        cluster, Workload(claim.name, (claim,)), release, held, budget.part(budget.shares.step), solver
+    )
     found = LargestJob(claim.name, 0, 0, room.count, room.bound, capped=room.capped)
     top = _most_multiple(cluster, held, claim, tuple(scale) or tuple(names))
     search = _Search(cluster, claim, tuple(scale), release, held, budget, solver)

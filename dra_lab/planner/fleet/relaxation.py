@@ -15,10 +15,8 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Homes, Rack, Together
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.outcome import integer_bound
+from dra_lab.planner.outcome import ROUNDING, integer_bound
 from dra_lab.planner.states.columns import Array
-
-_WHOLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -206,9 +204,9 @@ class Relaxation:
     def whole(self) -> tuple[list[dict[Counts, int]], tuple[int, ...]]:
         """Return the whole part of the solution found, and the racks of which a part is not whole."""
         chosen: list[dict[Counts, int]] = [{} for _ in self.racks]
-        down = np.floor(self.taken + _WHOLE)
+        down = np.floor(self.taken + ROUNDING)
         for at in np.flatnonzero(down):
             number, counts = self.columns[at]
             chosen[number][counts] = int(down[at])
-        broken = self._rack[np.flatnonzero(self.taken - down > _WHOLE)]
+        broken = self._rack[np.flatnonzero(self.taken - down > ROUNDING)]
         return chosen, tuple(dict.fromkeys(broken.tolist()))

@@ -12,8 +12,7 @@ from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Chosen, Taken, Together, few_homes, fewer_homes
 from dra_lab.planner.fleet.mastered import StagedModel
 from dra_lab.planner.fleet.relaxation import Relaxation
-
-_WHOLE = 1e-6
+from dra_lab.planner.outcome import ROUNDING
 
 
 def best_start(master: StagedModel, known: Chosen, budget: Budget, *, all_placed: bool) -> Chosen:
@@ -107,8 +106,8 @@ def _on_few_nodes(master: StagedModel, relaxed: Relaxation, known: Chosen, budge
 
 def _whole_nodes(master: StagedModel, relaxed: Sequence[float], more: int) -> list[int]:
     """Return whole numbers of nodes near relaxed ones, those of which most is used rounded up, and so many more."""
-    used = [min(home.count, floor(n + _WHOLE)) for home, n in zip(master.homes, relaxed, strict=True)]
-    wanted = -floor(_WHOLE - sum(relaxed)) + more
+    used = [min(home.count, floor(n + ROUNDING)) for home, n in zip(master.homes, relaxed, strict=True)]
+    wanted = -floor(ROUNDING - sum(relaxed)) + more
     holds = [sum(home.racks.values()) for home in master.homes]
     rest = sorted(range(len(used)), key=lambda n: (used[n] - relaxed[n], -holds[n], n))
     for first in (True, False):
