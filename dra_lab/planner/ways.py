@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import shape_key
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solution import Solution, StageResult, Taken
 from dra_lab.planner.states.columns import Array, Columns, columns_of
@@ -29,6 +29,7 @@ class Ways:
 
     scan: Scan
     order: tuple[str, ...]
+    sizes: Sizes
     values: dict[str, Solution] = field(default_factory=dict)
     chosen: dict[str, tuple[Columns, int, Sequence[int]]] = field(default_factory=dict)
 
@@ -40,7 +41,7 @@ class Ways:
         """Return devices of a node that have its best values; None where the ways do not tell."""
         if name not in self.chosen:
             # Its values are remembered from an earlier look: one node is looked at again, also when time is over.
-            _look(self, 0, [name], Budget())
+            _look(self, 0, [name], Budget(sizes=self.sizes))
         if name not in self.chosen:
             return None
         columns, column, group_of = self.chosen[name]
@@ -66,7 +67,7 @@ def list_ways(scan: Scan, order: tuple[str, ...], budget: Budget) -> Ways | None
     rules = scan.rules
     if len(scan.classes) <= budget.sizes.solved_alone or _forbidden(scan, [equal.nodes[0] for equal in scan.classes]):
         return None
-    ways = Ways(scan, order)
+    ways = Ways(scan, order, budget.sizes)
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     shapes: dict[tuple[int, ...], list[str]] = {}
     for equal in scan.classes:
@@ -94,7 +95,7 @@ def fitting_nodes(
     """
     if _forbidden(scan, [names[0] for names in shapes.values()]):
         return None
-    ways = Ways(scan, ())
+    ways = Ways(scan, (), budget.sizes)
     for number, names in enumerate(shapes.values()):
         if budget.reached:
             break
