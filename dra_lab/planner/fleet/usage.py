@@ -293,7 +293,7 @@ def most_worth(numas: Sequence[NumaState], shapes: Sequence[tuple[Shape, int]]) 
     have = [sum(root[kind] for root in roots) for kind in range(kinds)]
     have += [sum(pools) for pools in zip(*(pool for pool, _ in numas), strict=True)]
     rows = [(amount, [need[kind] for need in needs]) for kind, amount in enumerate(have)]
-    for unit in shapes[0][0].units:
+    for unit in {(unit.root, unit.pool): unit for shape, _ in shapes for unit in shape.units}.values():
         counts = [
             sum(other.count for other in shape.units if (other.root, other.pool) == (unit.root, unit.pool))
             for shape, _ in shapes
@@ -304,5 +304,8 @@ def most_worth(numas: Sequence[NumaState], shapes: Sequence[tuple[Shape, int]]) 
         for amount, mine in rows
         if all(mine)
     ]
+    # Shapes that have nothing in common, or NUMA nodes that are none: each shape by itself.
+    most = [min(amount // mine[at] for amount, mine in rows if mine[at]) for at in range(len(shapes))]
+    found.append(Fraction(sum(count * worth for count, (_, worth) in zip(most, shapes, strict=True))))
     step = gcd(*(worth for _, worth in shapes))
     return int(min(found)) // step * step
