@@ -61,9 +61,8 @@ AT_A_TIME = {
 """How often progress is reported and the clock is read, and rows of one array."""
 
 IN_MEMORY = {
-    "remembered.py": ("_FEW", "_MORE", "_MOST_SOLUTIONS", "_MOST_STATES", "_QUESTIONS"),
+    "plan_cache.py": ("_FEW", "_MORE", "_MOST_SOLUTIONS", "_MOST_STATES", "_QUESTIONS"),
     "scan.py": ("_KEPT",),
-    "views.py": ("_MOST_ANSWERS", "_QUESTIONS"),
 }
 """How much is kept for the next question."""
 
