@@ -12,7 +12,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import Ask, ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.counters import left_of
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
@@ -101,6 +101,12 @@ class Scan:
         """Return every device that a node sees."""
         return {item.id: item.device for item in self.views.view(node_name).devices}
 
+    def kinds_matched(self, ask: Ask, node_name: str) -> list[str]:
+        """Return the kind of each device of a node that matches an ask."""
+        kind_of = kinds(self.cluster, node_name)
+        devices, stages = self.views.view(node_name).devices, self.views.stages(ask, node_name)
+        return [kind_of[item.id] for item, stage in zip(devices, stages, strict=True) if stage == "match"]
+
     def build(self, found: NodeEligibility, drop: Sequence[str] = ()) -> AllocationProblem:
         """Return the problem of what was found eligible on a node, without the links in `drop`."""
         places = localities(self.cluster, found.node)
@@ -161,12 +167,9 @@ def _asks_for_pairs(scan: Scan, shapes: Mapping[tuple[int, ...], list[str]]) -> 
     """Say whether the claim's requests match both GPUs and NICs somewhere; count the matching devices on the way."""
     found: set[str] = set()
     for nodes in shapes.values():
-        kind_of = kinds(scan.cluster, nodes[0])
-        devices = scan.views.view(nodes[0]).devices
         for ask in scan.rules.asks:
-            stages = scan.views.stages(ask, nodes[0])
-            matching = [item for item, stage in zip(devices, stages, strict=True) if stage == "match"]
-            found.update(kind_of[item.id] for item in matching)
+            matching = scan.kinds_matched(ask, nodes[0])
+            found.update(matching)
             scan.matched[ask.reference] = scan.matched.get(ask.reference, 0) + len(matching) * len(nodes)
     return {"gpu", "nic"} <= found
 

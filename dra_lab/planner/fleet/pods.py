@@ -21,7 +21,6 @@ from dra_lab.planner.joined import MARK, join_sketches
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.states.survey import Survey, survey
-from dra_lab.topology.locality import localities
 
 
 @dataclass(frozen=True)
@@ -149,15 +148,11 @@ def _asks_for_pairs(found: Survey, pod: Pod) -> bool:
     seen: set[Hashable] = set()
     mine = scan.rules.asks[slice(*pod.asks)]
     for name in found.states or scan.states:
-        told = [scan.views.stages(ask, name) for ask in mine]
-        key = (scan.views.view(name).hardware, *told)
+        key = (scan.views.view(name).hardware, *(scan.views.stages(ask, name) for ask in mine))
         if key in seen:
             continue
         seen.add(key)
-        places = localities(scan.cluster, name)
-        devices = scan.views.view(name).devices
-        for stages in told:
-            kinds.update(places[i.id].kind for i, stage in zip(devices, stages, strict=True) if stage == "match")
+        kinds.update(kind for ask in mine for kind in scan.kinds_matched(ask, name))
         if {"gpu", "nic"} <= kinds:
             return True
     return False
