@@ -21,7 +21,7 @@ from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.pod_shapes import Shape, Vector
 from dra_lab.planner.fleet.tree_fill import Fill, Values, devices_of_units, pools_of_units
 from dra_lab.planner.fleet.tree_numbers import Recipe, Where, units_inside
-from dra_lab.planner.fleet.tree_states import NumaState, TreeState
+from dra_lab.planner.fleet.tree_states import NumaState, TreeState, free_on
 from dra_lab.planner.highs import relaxed_bound
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.outcome import Rows
@@ -332,13 +332,7 @@ def _put_together(shape: Shape, pieces: list[tuple[int, int | None, Vector]]) ->
 def whole_inside(shape: Shape, numa: NumaState) -> int:
     """Return how many pods lie wholly on one NUMA node at most, alone there: the rounding that the relaxation lacks."""
     caps = [units_inside(unit, numa) // unit.count for unit in shape.units]
-    for have, need in zip(
-        _total(numa), (devices_of_units(shape, shape.need), pools_of_units(shape, shape.need)), strict=True
-    ):
-        caps.extend(amount // want for amount, want in zip(have or (0,) * len(need), need, strict=True) if want)
+    needs = devices_of_units(shape, shape.need), pools_of_units(shape, shape.need)
+    for have, need in zip(free_on((numa,), *map(len, needs)), needs, strict=True):
+        caps.extend(amount // want for amount, want in zip(have, need, strict=True) if want)
     return min(caps)
-
-
-def _total(numa: NumaState) -> tuple[Vector, Vector]:
-    kinds = len(numa[1][0]) if numa[1] else 0
-    return tuple(sum(root[kind] for root in numa[1]) for kind in range(kinds)), numa[0]

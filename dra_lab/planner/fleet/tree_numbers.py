@@ -17,7 +17,7 @@ from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, devices_of_units, held_by, pools_of_units
-from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState
+from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState, free_on
 
 Where = tuple[tuple[int, Vector, tuple[tuple[int, Vector], ...]], ...]
 """What a pod takes of a tree: (position of the NUMA node, units of its pools, (position of the root, units))."""
@@ -115,8 +115,7 @@ class Numbers:
     def _have(self) -> tuple[Vector, Vector]:
         """Return what is free of each kind on roots, and of each pool, on the whole tree."""
         kinds = self.fill.tree.kinds
-        roots = [root for _, numa in self.state for root in numa]
-        return _sum(roots, len(kinds.root)), _sum((pool for pool, _ in self.state), len(kinds.key))
+        return free_on(self.state, len(kinds.root), len(kinds.key))
 
     def _alone(self, shape: Shape, number: int) -> int:
         """Return how many pods find their units of one kind if nothing else is taken."""
@@ -274,10 +273,3 @@ def floors_of(tree: FleetTree, order: tuple[str, ...], states: Iterable[TreeStat
 def units_inside(unit: Unit, numa: NumaState) -> int:
     """Return how many units of one kind a NUMA node holds if nothing else is taken there."""
     return sum(held_by(unit, place) for place in (numa[1] if any(unit.root) else (numa[0],)))
-
-
-def _sum(vectors: Iterable[Vector], length: int) -> Vector:
-    found = (0,) * length
-    for vector in vectors:
-        found = tuple(map(add, found, vector))
-    return found

@@ -247,3 +247,12 @@ def _numas(problem: AllocationProblem, kinds: Kinds) -> tuple[Numa, ...] | None:
         )
         for numa in dict.fromkeys((*roots, *pools))
     )
+
+
+def free_on(numas: Sequence[NumaState], kinds: int, pools: int) -> tuple[Vector, Vector]:
+    """Return how many devices of each kind on roots, and how much of each pool, some NUMA nodes have."""
+    roots = [root for _, mine in numas for root in mine]
+    return (
+        tuple(sum(root[at] for root in roots) for at in range(kinds)),
+        tuple(sum(pool[at] for pool, _ in numas) for at in range(pools)),
+    )

@@ -22,7 +22,7 @@ from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.together import deal
 from dra_lab.planner.fleet.tree_fill import devices_of_units, pools_of_units
 from dra_lab.planner.fleet.tree_numbers import Numbers, units_inside
-from dra_lab.planner.fleet.tree_states import NumaState
+from dra_lab.planner.fleet.tree_states import NumaState, free_on
 from dra_lab.planner.fleet.tree_table import TreeTable
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.problem import AllocationProblem
@@ -287,12 +287,10 @@ def most_worth(numas: Sequence[NumaState], shapes: Sequence[tuple[Shape, int]]) 
 
     What all of them take of, devices of a kind, an amount of a pool or units of one kind, bounds them by the best rate.
     """
-    needs = [(*devices_of_units(shape, shape.need), *pools_of_units(shape, shape.need)) for shape, _ in shapes]
-    roots = [root for _, mine in numas for root in mine]
-    kinds = len(devices_of_units(shapes[0][0], shapes[0][0].need))
-    have = [sum(root[kind] for root in roots) for kind in range(kinds)]
-    have += [sum(pools) for pools in zip(*(pool for pool, _ in numas), strict=True)]
-    rows = [(amount, [need[kind] for need in needs]) for kind, amount in enumerate(have)]
+    each = [(devices_of_units(shape, shape.need), pools_of_units(shape, shape.need)) for shape, _ in shapes]
+    needs = [(*devices, *pools) for devices, pools in each]
+    devices, pools = free_on(numas, *map(len, each[0]))
+    rows = [(amount, [need[kind] for need in needs]) for kind, amount in enumerate((*devices, *pools))]
     for unit in {(unit.root, unit.pool): unit for shape, _ in shapes for unit in shape.units}.values():
         counts = [
             sum(other.count for other in shape.units if (other.root, other.pool) == (unit.root, unit.pool))
