@@ -8,6 +8,7 @@ from dataclasses import replace
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.at_once import seen_together
+from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.crowd_copies import CopiesCrowd, copies_crowd
 from dra_lab.planner.fleet.crowd_ways import ways_crowd
 from dra_lab.planner.fleet.crowds import Crowd, CrowdModel, CrowdTaken
@@ -78,6 +79,8 @@ def most_together(fleet: Fleet, site: Site, most: int, solver: str, budget: Budg
         if seen is None
         else most_pods(seen, most, solver, budget.part(budget.shares.first))
     )
+    if seen is not None and known[0] < known[1]:
+        known = known[0], min(known[1], _counted(seen, most))
     if known[0] == known[1]:
         return known
     budget.tell("nodes", f"counting on each of {len(site.all_nodes)} nodes that share devices", *known)
@@ -88,6 +91,12 @@ def most_together(fleet: Fleet, site: Site, most: int, solver: str, budget: Budg
             least += most_pods(dealt_site(fleet, node, dealt), most, solver, budget)[0]
         bound += most if budget.reached else most_pods(whole_site(fleet, node), most, solver, budget)[1]
     return max(known[0], least), min(known[1], bound)
+
+
+def _counted(site: Site, most: int) -> int:
+    """Return how many pods counting allows on nodes that share devices."""
+    room = room_of(site, (most,))
+    return min([sum(room.caps), *(int(limit // min(weights)) for weights, limit in room.rows if all(weights))])
 
 
 def _pods(crowd: Crowd, most: int, solver: str, budget: Budget) -> Bounds:
