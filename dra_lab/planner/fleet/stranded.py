@@ -96,9 +96,11 @@ def _rows(fleet: Fleet, budget: Budget, solver: str) -> Iterator[StrandedNodes]:
     # The solver takes half a second to import; only who asks waits for it.
     from dra_lab.planner.fleet.tree_table import tree_tables
     from dra_lab.planner.fleet.usage import used_of_kinds, used_together
+    from dra_lab.planner.fleet.wide import is_listed
 
     free = _Free(fleet, Feeding(solver, budget))
-    trees = tree_tables(fleet, ("roots",), solver, budget)
+    listed = fleet.survey.plain and is_listed(fleet, budget.sizes, numbers=False)
+    trees = None if listed else tree_tables(fleet, ("roots",), solver, budget)
     sites = sites_of(fleet) if trees is None else [table.site for table in trees]
     alone = [site for site in sites if not site.nodes]
     apart = [free.apart(site.members) for site in alone]

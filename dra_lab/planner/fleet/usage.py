@@ -275,11 +275,13 @@ class TreeUse:
         return most_worth(self.numbers.state, shapes)
 
     def solved(self, solver: str, budget: Budget) -> Bounds:
-        """Return what the model of the tree says; what it says of one kind holds for all of the same worth."""
-        low, high = self._bounds
-        model = StateModel(self.numbers.fill, self.numbers.state, self.numbers.most, at_most=True)
-        low, high, _ = model.most(low, solver, budget, self.worth, high)
-        return int(low * self.unit), int(high * self.unit)
+        """Return what the model of the tree says; nodes with the same tree ask it once."""
+        if self.known is None:
+            low, high = self._bounds
+            model = StateModel(self.numbers.fill, self.numbers.state, self.numbers.most, at_most=True)
+            low, high, _ = model.most(low, solver, budget, self.worth, high)
+            self.known = int(low * self.unit), int(high * self.unit)
+        return self.known
 
 
 def most_worth(numas: Sequence[NumaState], shapes: Sequence[tuple[Shape, int]]) -> int:

@@ -154,8 +154,8 @@ def most_vectors(states: int, sizes: Sizes) -> int:
     return max(1, min(sizes.numbers, sizes.numbers_at_once // max(1, states)))
 
 
-def is_listed(fleet: Fleet, sizes: Sizes) -> bool:
-    """Say whether the ways of all pods on all kinds of hardware are few enough to list them.
+def is_listed(fleet: Fleet, sizes: Sizes, *, numbers: bool = True) -> bool:
+    """Say whether the ways of all pods on all kinds of hardware, and the `numbers` of pods, are few enough to list.
 
     Listed ways fill all states of one kind of hardware at once. That is faster than a tree for each state, by ten times
     for pods without links; it needs few kinds of hardware, and few ways on each.
@@ -170,6 +170,8 @@ def is_listed(fleet: Fleet, sizes: Sizes) -> bool:
         ways += sum(each)
         if max(each) > sizes.pod_ways or ways > sizes.ways:
             return False
+        if not numbers:
+            continue
         room = room_of(Site(("",), parts, partial(_same, problem)), fleet.demand)
         if room.vectors(most_vectors(len(set(fleet.survey.states.values())), sizes)) is None:
             return False
