@@ -25,7 +25,7 @@ class Sizes:
         rivals: Requests of which all sets are compared to find those that compete; with more, all are named.
         beside: Replicas on one node that are modelled together at first; more for `damage` are a bound.
         damaged: Equally good nodes that are compared by `damage`; with more, it is not proven.
-        replicas: Replicas, in all combinations, for which every node state is decided before a plan is made.
+        replicas: Numbers of replicas that are listed for a node with shared counters; with more, GPU by GPU.
         numbers: Numbers of replicas that are listed for a node state; with more, only those that are found.
         tree_steps: Places and numbers that are examined to list every number on a tree; with more, a model of the tree.
         node_pods: Pods on one node of which every number is kept, or that are modelled together; of more, only some.

@@ -72,10 +72,10 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
     early = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
     tables: list[AnyTable] = []
     narrow: list[Site] = []
-    large, skipped = _is_large(work, sites), False
+    skipped = False
     for group in _by_layout(sites):
-        wide = _wide(early, group, len(sites)) if large else None
-        if large and early.budget.reached and wide is None:
+        wide = _wide(early, group, len(sites))
+        if early.budget.reached and wide is None:
             skipped = True
         elif wide is None:
             narrow.extend(group)
@@ -131,19 +131,6 @@ def _is_poor(work: FleetWork, answer: Answer) -> bool:
     unplaced = answer.goals[0].value if answer.chosen is not None else wanted
     bound = (answer.goals[0].bound or 0) if answer.goals else 0
     return wanted - unplaced < work.budget.shares.poor * (wanted - bound)
-
-
-def _is_large(work: FleetWork, sites: Sequence[Site]) -> bool:
-    """Say whether there is more than can be looked at exactly at once."""
-    amount, few = 0, work.budget.sizes.replicas
-    for site in sites:
-        if site.nodes:
-            continue
-        vectors = room_of(site, work.fleet.demand).vectors(few)
-        amount += few + 1 if vectors is None else sum(map(sum, vectors))
-        if amount > few:
-            return True
-    return False
 
 
 def _answer(

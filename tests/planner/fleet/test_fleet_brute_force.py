@@ -9,7 +9,6 @@ import os
 import random
 
 import pytest
-from budgets import use_sizes
 from exhaustive_fleets import TooLarge, a_coupled_fleet, a_fleet, best_fleet, hold_to, random_workloads
 
 from dra_lab.checks.fleets import check_fleet
@@ -35,18 +34,6 @@ def test_fleet_is_brute_force(block, sharing, coupled):
         drawn += 1
         seed = f"fleet {block} {drawn} {sharing} {coupled}"
         compared += is_brute_force(seed, drawn, sharing=sharing, coupled=coupled)
-    assert drawn <= 2 * STEP, "too many fleets were too large to try everything"
-
-
-@pytest.mark.parametrize("block", range(-(-FLEETS // (4 * STEP))))
-@pytest.mark.parametrize("sharing", [False, True])
-def test_what_large_fleets_are_planned_with_is_brute_force(block, sharing, monkeypatch):
-    """Node states walked over as matrices, as in large fleets, give the same optimum, proven."""
-    use_sizes(monkeypatch, replicas=-1)
-    compared = drawn = 0
-    while compared < STEP:
-        drawn += 1
-        compared += is_brute_force(f"large {block} {drawn} {sharing}", drawn, sharing=sharing, coupled=False)
     assert drawn <= 2 * STEP, "too many fleets were too large to try everything"
 
 

@@ -56,7 +56,7 @@ def rules(monkeypatch):
 def test_states_are_brute_force(sharing, large, rules, monkeypatch):
     """Every goal has the value that trying everything finds, proven, looked at one by one or all states at once."""
     if large:
-        use_sizes(monkeypatch, replicas=-1, states=0)
+        use_sizes(monkeypatch, states=0)
     compared = drawn = 0
     hard = ("all", "admin", "counters", "pods that only look") if sharing else ("all",)
     while compared < FLEETS or min(rules[rule] for rule in hard) < FLEETS / 10:
