@@ -38,10 +38,10 @@ MOST_OLDER = 1000
 
 @once_per_snapshot
 def node_states(cluster: Cluster, release: KubernetesRelease) -> NodeStates:
-    """Return the node states of a cluster, remembered with it.
+    """Return the node states of a cluster.
 
-    Of a followed cluster, nodes on which nothing changed since the snapshot before keep their state, and what searches
-    found for a state is known on. For grouping and `searched`: a search of its own would not know the claims.
+    While a cluster is followed, nodes on which nothing changed keep their state, and a state keeps what searches found
+    for it. For grouping and `searched`: a search of its own would not know the claims.
     """
     return NodeStates(cluster, release, keep=True)
 
@@ -59,7 +59,7 @@ class NodeStates:
         self, cluster: Cluster, release: KubernetesRelease, *, ignore_allocated: bool = False, keep: bool = False
     ) -> None:
         """Look at nothing yet; `ignore_allocated` groups nodes as if nothing were in use; `keep`: see `node_states`."""
-        # what is remembered with a snapshot must not hold it: it would stay until somebody collects garbage
+        # A value in a snapshot's memo must not refer to the snapshot, see `Memo`.
         self._cluster = cluster.with_objects(claims=(), pods=(), findings=()) if keep else cluster
         self._release = release
         self._ignore_allocated = ignore_allocated

@@ -28,8 +28,8 @@ def search_manifest(
 ) -> None:
     """Tell what is wrong with the manifest, and what kube-scheduler's search for it does on every node state.
 
-    `fits` says that an allocation exists. `told` gets all that is known, again after each part. What was searched is
-    remembered with the hardware, so that of a followed cluster only new states cost time. Raises what compiling raises;
+    `fits` says that an allocation exists. `told` gets all that is known, again after each part. Verdicts
+    of searches are kept, so that only new states cost time while a cluster is followed. Raises what compiling raises;
     Cancelled when `stop` is set.
     """
     from dra_lab.checks.documents import check_text
