@@ -223,6 +223,12 @@ def _held_against(
     all_placed: bool,
 ) -> Answer:
     """Replace the bounds by those of what may exist, goal by goal, as long as the goals before are proven."""
+    if budget.reached:
+        floors = [0] * len(answer.goals) if answer.racked.crowds else _floors(tables, (), demand, answer)
+        answer.goals = tuple(
+            replace(goal, bound=agreed(floor, goal.value)) for goal, floor in zip(answer.goals, floors, strict=True)
+        )
+        return answer
     racked = replace(least_racks(tables), crowds=answer.racked.crowds)
     master = _master(racked, demand, order, solver)
     values = answer.values

@@ -62,7 +62,8 @@ class Numbers:
         if first:
             self.examined = True
         for chain in islice(self._chains(), 1) if first else islice(self._chains(), 1, None):
-            if budget.reached:
+            # Without this, a fleet whose nodes took all the time to examine would have no plan.
+            if not first and budget.reached:
                 return
             self._keep(chain, budget)
 
