@@ -37,7 +37,7 @@ def test_saying_the_version_imports_no_command():
         "with suppress(SystemExit): main(['--version'])\n"
         "print(*sorted(name for name in sys.modules if name.startswith('dra_lab.')))"
     )
-    needed = {"cli", "cli.main", "cli.status", "cli.terminal", "errors", "findings", "version"}
+    needed = {"cli", "cli.main", "cli.status", "cli.terminal", "errors", "findings", "garbage", "version"}
     loaded = fresh_python(code).splitlines()[1].split()
     assert {name.removeprefix("dra_lab.") for name in loaded} == needed
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from dra_lab.cli.status import FITS, UNANSWERED
 from dra_lab.cli.terminal import plain_output
 from dra_lab.errors import DraLabError
+from dra_lab.garbage import rare_collections
 from dra_lab.version import __version__
 
 COMMANDS = {
@@ -51,21 +51,11 @@ Opens JupyterLab on the planner notebook of this folder, plan.ipynb, which is ma
 Options go to JupyterLab as they are: dra-lab lab --port=9999 --no-browser (all of them: jupyter lab --help)."""
 
 
-_ALLOCATIONS = 100_000
-"""New objects after which the garbage collector runs."""
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: an error becomes a line and status 2, a defect writes a report."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    # A command makes hundreds of thousands of objects that stay: to look for garbage among them takes a tenth of it.
-    before = gc.get_threshold()
-    gc.set_threshold(_ALLOCATIONS, *before[1:])
-    try:
-        with plain_output():
-            return _run(arguments)
-    finally:
-        gc.set_threshold(*before)
+    with plain_output(), rare_collections():
+        return _run(arguments)
 
 
 def _run(arguments: list[str]) -> int:

@@ -11,6 +11,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
+from dra_lab.garbage import rare_collections
 from dra_lab.planner.interrupt import stoppable
 
 DELAY = 0.5
@@ -72,8 +73,10 @@ def awaited(question: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
     @wraps(question)
     def asked(*args: Asked.args, **named: Asked.kwargs) -> Answer:
         if not in_notebook() or threading.current_thread() is not threading.main_thread():
-            return question(*args, **named)
+            with rare_collections():
+                return question(*args, **named)
         with ExitStack() as around:
+            around.enter_context(rare_collections())
             if named.get("progress") is None:
                 named["progress"] = around.enter_context(WaitingBar()).tell
             if named.get("cancel") is None:
