@@ -1,4 +1,8 @@
-"""Every way to fill one node state that could be better than the one known: a search over whole columns at once."""
+"""Every way to fill one node state that could be better than the one known: a search over whole columns at once.
+
+Benchmark row that needs it: 2,500 claims on 500 mixed nodes (`bench_fleet`) take 1.6 s to the proof; without it no
+goal after the placed replicas is proven in 10 s.
+"""
 
 from __future__ import annotations
 

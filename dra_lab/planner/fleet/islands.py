@@ -1,4 +1,8 @@
-"""Nodes as islands that no pod straddles: each GPU with its partitions or shares is filled by itself."""
+"""Nodes as islands that no pod straddles: each GPU with its partitions or shares is filled by itself.
+
+Benchmark row that needs it: shares of GPU memory on 200 nodes (`bench_crowded`) take 0.5 s to the proof, and 3.5 s
+without it, with the number of nodes open.
+"""
 
 from __future__ import annotations
 

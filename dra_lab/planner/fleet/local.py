@@ -1,4 +1,8 @@
-"""How many pods can each stay on one NUMA node of theirs: a bound for the NUMA nodes that numbers of pods span."""
+"""How many pods can each stay on one NUMA node of theirs: a bound for the NUMA nodes that numbers of pods span.
+
+Benchmark row that needs it: four workloads on 500 mixed nodes (`bench_crowded`) have a bound of 3,914 of 3,918 NUMA
+nodes, and of 3,886 without it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Many node states of one kind of hardware at once: good ways to fill each of them, found by one walk over matrices."""
+"""Many node states of one kind of hardware at once: good ways to fill each of them, found by one walk over matrices.
+
+Benchmark row that needs it: 2,500 claims on 500 mixed nodes (`bench_fleet`) place 1,780 pods, and 456 in 10 s without
+it.
+"""
 
 from __future__ import annotations
 
