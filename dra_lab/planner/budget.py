@@ -109,6 +109,7 @@ class Shares:
         poor: Share of the replicas that the bound allows; a plan with fewer is compared with one made pod by pod.
         improve: Seconds for improving a large plan without a time limit.
         placing: Seconds kept for finding the devices of one replica, or of one node.
+        pattern: Seconds that the integer model of a fleet takes for one number of replicas on one node state.
         search: Seconds for what kube-scheduler would take for one pod.
         explain: Seconds for the reasons on the nearest node, and again for conflicts and changes that help.
         compare: Seconds for what kube-scheduler would take instead.
@@ -122,6 +123,7 @@ class Shares:
     poor: float = 0.9
     improve: float = 60.0
     placing: float = 1e-4
+    pattern: float = 2e-5
     search: float = 0.5
     explain: float = 2.5
     compare: float = 3.0

@@ -99,14 +99,17 @@ def found_racks(tables: Sequence[AnyTable]) -> Racked:
     return _racked(alike)
 
 
-def least_racks(tables: Sequence[AnyTable]) -> Racked:
+def least_racks(tables: Sequence[AnyTable], budget: Budget) -> Racked | None:
     """Return every pattern that may exist, with values that it cannot undercut.
 
     A site of which there are too many patterns to list stands as room for single replicas, as many as counting allows.
+    Nothing is returned if time ends before.
     """
     alike: dict[_Patterns, list[AnyTable]] = {}
     singles = Racked()
     for table in tables:
+        if budget.reached:
+            return None
         least = table.least()
         if least is None:
             _add_singles(singles, table)
@@ -223,13 +226,14 @@ def _held_against(
     all_placed: bool,
 ) -> Answer:
     """Replace the bounds by those of what may exist, goal by goal, as long as the goals before are proven."""
-    if budget.reached:
+    racked = least_racks(tables, budget)
+    if racked is None:
         floors = [0] * len(answer.goals) if answer.racked.crowds else _floors(tables, (), demand, answer)
         answer.goals = tuple(
             replace(goal, bound=agreed(floor, goal.value)) for goal, floor in zip(answer.goals, floors, strict=True)
         )
         return answer
-    racked = replace(least_racks(tables), crowds=answer.racked.crowds)
+    racked = replace(racked, crowds=answer.racked.crowds)
     master = _master(racked, demand, order, solver)
     values = answer.values
     start = None if answer.chosen is None else racked.again(answer.racked.placed(answer.chosen))

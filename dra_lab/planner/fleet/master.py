@@ -169,7 +169,7 @@ class Master:
         for goal in self.order:
             have = None if result.chosen is None else self.value(goal, result.chosen)
             # To make a model takes seconds where there are many patterns; nothing would solve it any more.
-            late = budget.reached
+            late = self._is_late(budget)
             bound = 0 if late and have is not None else self._bound(goal, fixed, budget)
             if have is not None and (late or have <= bound):
                 found: GoalBound | None = GoalBound(goal, have, agreed(bound, have) if sure and not late else None)
@@ -189,6 +189,13 @@ class Master:
             if self.lp is not None:
                 self.fix(goal, found.value)
         return result
+
+    def _is_late(self, budget: Budget) -> bool:
+        """Say whether the time that is left is not even enough to make the integer model."""
+        if budget.left is None or self.lp is not None:
+            return budget.reached
+        patterns = sum(len(rack.patterns) for rack in self.racks)
+        return budget.reached or budget.left < budget.shares.pattern * patterns
 
     def first(self, known: Chosen | None, budget: Budget, *, all_placed: bool) -> Chosen:
         """Return a solution to begin with, as good as can be had quickly; `known` is one."""
