@@ -168,11 +168,9 @@ class Master:
         sure = True
         for goal in self.order:
             have = None if result.chosen is None else self.value(goal, result.chosen)
-            # To make a model takes seconds where there are many patterns; nothing would solve it any more.
-            late = self._is_late(budget)
-            bound = 0 if late and have is not None else self._bound(goal, fixed, budget)
-            if have is not None and (late or have <= bound):
-                found: GoalBound | None = GoalBound(goal, have, agreed(bound, have) if sure and not late else None)
+            bound = 0 if budget.reached and have is not None else self._bound(goal, fixed, budget)
+            if have is not None and (have <= bound or self._is_late(budget)):
+                found: GoalBound | None = GoalBound(goal, have, agreed(bound, have) if sure else None)
             else:
                 if not self._open(fixed, result):
                     return Mastered(infeasible=True)
@@ -191,7 +189,7 @@ class Master:
         return result
 
     def _is_late(self, budget: Budget) -> bool:
-        """Say whether the time that is left is not even enough to make the integer model."""
+        """Say whether the time that is left is not even enough to make the integer model, which may take seconds."""
         if budget.left is None or self.lp is not None:
             return budget.reached
         patterns = sum(len(rack.patterns) for rack in self.racks)
