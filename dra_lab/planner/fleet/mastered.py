@@ -1,4 +1,4 @@
-"""What the master answers, and what is asked of it where a good solution to begin with is looked for."""
+"""The answer of the master, and the questions that a search for a good first solution asks it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GoalBound:
 
 @dataclass
 class Mastered:
-    """What the master says: the goals in order as far as they were decided, and how often each pattern is taken.
+    """The answer of the master: the goals in order as far as they were decided, and how often each pattern is taken.
 
     `goals` ends with the first goal that is not proven, unless the caller asked for all; `chosen` is None where no
     solution was found; `infeasible` says that there is none.

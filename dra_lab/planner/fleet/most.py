@@ -70,8 +70,8 @@ def _is_taken(problem: AllocationProblem, ask: int, group: int) -> bool:
 def most_together(fleet: Fleet, site: Site, most: int, solver: str, budget: Budget) -> Bounds:
     """Return how many pods of a fleet's one workload nodes that share devices hold, at most `most` on each.
 
-    One model says it for all of them. Where that is too large, or time ends, each node with the devices that are dealt
-    to it holds what is found, and each as if nobody else took any bounds it.
+    One model answers for all of them. If it is too large, or time ends, each node is counted alone: with the devices
+    that are dealt to it for what is found, and with all devices for the bound.
     """
     seen = seen_together(fleet, site, budget.part(budget.shares.first))
     known = (

@@ -104,7 +104,7 @@ def room_of_fleet(fleet: Fleet, budget: Budget, solver: str) -> Room:
 def holds_one(fleet: Fleet, budget: Budget, solver: str) -> tuple[str, bool]:
     """Return a node that holds a pod of a fleet's one workload, "" if none was found; and whether that is proven.
 
-    What several nodes see is counted on each of them, because one pod stands on one node.
+    Devices that several nodes see are counted on each of them, because one pod stands on one node.
     """
     from dra_lab.planner.fleet.filled import known_sites
     from dra_lab.planner.fleet.most import most_pods

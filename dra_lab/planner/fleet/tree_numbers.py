@@ -251,8 +251,8 @@ class Numbers:
 def floors_of(tree: FleetTree, order: tuple[str, ...], states: Iterable[TreeState]) -> tuple[Values | None, ...]:
     """Return, goal by goal, the least that one pod of each workload is worth on any tree; None if it fits on none.
 
-    They are the values on a tree that has room for all others: on every NUMA node the most of each pool, and of every
-    kind of root as many as the NUMA node with the most roots has.
+    They are the values on a tree into which every other one fits. Each of its NUMA nodes has the most of each pool. It
+    has as many roots of each kind as the NUMA node with the most roots has in all.
     """
     numas = {numa for state in states for numa in state}
     pools, roots = {pool for pool, _ in numas}, {root for _, mine in numas for root in mine}

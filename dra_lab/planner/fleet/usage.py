@@ -186,7 +186,7 @@ def used_of_kinds(
 ) -> list[dict[str, Bounds]]:
     """Return for each site, and its tree if all are trees, what pods use of each kind, of which so much is `free`.
 
-    What first fit and counting leave open is solved, those states first that leave most open.
+    States that first fit and counting leave open are solved, the widest gap first.
     """
     budget.tell("patterns", f"looking at what pods use on {len(sites):,} different nodes")
     found: list[dict[str, Known]] = [{} for _ in sites]
@@ -242,7 +242,7 @@ def tree_uses(trees: Sequence[TreeTable], kind: str) -> list[TreeUse] | None:
 
 @dataclass
 class TreeUse:
-    """What pods use on one tree: `worth` is that of one pod of each (workload, shape), in a `unit`."""
+    """Use of devices by pods on one tree: `worth` is that of one pod of each (workload, shape), in a `unit`."""
 
     numbers: Numbers
     worth: Mapping[tuple[int, int], int]

@@ -50,7 +50,7 @@ class _Names(msgspec.Struct):
 
 @dataclass
 class _Listing:
-    """What a list of all objects of a kind says: metadata by key, its version, and what is held with other content.
+    """A list of all objects of a kind: metadata by key, its version, and what is held with other content.
 
     `whole` says that it is of the objects themselves, without those that cannot be read, and not of all names.
     """
@@ -70,8 +70,8 @@ class Consistency:
 
     Each time, the first object of each kind is listed (`limit=1`): its answer has the server's resource version and
     the number of objects. All names with their versions are listed when that answer is odd, and now and then.
-    A store that is restored while nobody asks may give the same objects the same versions again with another content:
-    only the objects themselves show it, which are listed as a whole after `whole` seconds of the limits, and after an
+    A restored store may give the same objects the same versions again with another content. Only the objects themselves
+    show it. They are listed as a whole after `whole` seconds of the limits, and after an
     outage that was long enough for a restore.
     """
 
