@@ -61,10 +61,10 @@ def gather_pools(
 ) -> tuple[Pool, ...]:
     """Return the pools that a node sees, in the allocator's order (docs/semantics.md 3.2.1 to 3.2.9, 3.3, for 1.36).
 
-    Sorted by (driver, pool name) in byte order, pools with binding conditions after all others; slices inside a pool
-    by object name, devices in list order. `partitionable_devices` is the gate DRAPartitionableDevices; with
-    `counters_everywhere` every node sees every slice with shared counters, which ends with 1.37
-    (docs/semantics.md 3.2.3).
+    Sorted by (driver, pool name) in byte order, pools with binding conditions (also of devices for other nodes) after
+    all others; slices inside a pool by object name, devices in list order. `partitionable_devices` is the gate
+    DRAPartitionableDevices; with `counters_everywhere` every node sees every slice with shared counters, which ends
+    with 1.37 (docs/semantics.md 3.2.3).
     """
     gates = (partitionable_devices, counters_everywhere) if cluster.partitioned else (True, True)
     published = _published(cluster)
@@ -131,7 +131,8 @@ def _gather(cluster: Cluster, published: _Published, node_name: str, gates: tupl
         if kept and kept[0].spec.pool.generation < spec.pool.generation:
             kept.clear()
         kept.append(slice_)
-    pools = [pool for key, slices in relevant.items() if (pool := _pool(published, key, slices, node)) is not None]
+    found = (_pool(published, key, slices, node, counting=partitionable_devices) for key, slices in relevant.items())
+    pools = [pool for pool in found if pool is not None]
     return tuple(sorted(pools, key=_order))
 
 
@@ -183,20 +184,26 @@ def _device_on(device: Device, node: Node) -> bool:
     return bool(device.all_nodes)
 
 
-def _pool(published: _Published, key: _Key, slices: list[ResourceSlice], node: Node) -> Pool | None:
+def _pool(published: _Published, key: _Key, slices: list[ResourceSlice], node: Node, *, counting: bool) -> Pool | None:
     for s in slices:
         if s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices):
-            return _build(published.by_pool[key], key, slices, node, published.kinds)
+            return _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
     # What several nodes see alike is one object for all of them: 5,000 nodes before 200 network-attached devices were a
     # million. Slices are told apart by identity, and live as long as the memo.
-    known, ids = published.shared, (key, *map(id, slices))
+    known, ids = published.shared, (key, counting, *map(id, slices))
     if ids not in known:
-        known[ids] = _build(published.by_pool[key], key, slices, node, published.kinds)
+        known[ids] = _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
     return known[ids]
 
 
 def _build(
-    everywhere: Sequence[ResourceSlice], key: _Key, slices: list[ResourceSlice], node: Node, kinds: DeviceKinds
+    everywhere: Sequence[ResourceSlice],
+    key: _Key,
+    slices: list[ResourceSlice],
+    node: Node,
+    kinds: DeviceKinds,
+    *,
+    counting: bool = True,
 ) -> Pool | None:
     driver, name = key
     wanted = slices[0].spec.pool
@@ -208,7 +215,7 @@ def _build(
         if len(published) != wanted.resource_slice_count:
             return Pool(driver, name, wanted.generation, complete=False)
     ordered = sorted(slices, key=lambda s: s.name.encode()) if len(slices) > 1 else slices
-    invalid = why_invalid(ordered, published)
+    invalid = why_invalid(ordered, published, counting=counting)
     counter_sets = tuple([c for s in published for c in s.spec.shared_counters or ()])
     if invalid:
         return Pool(driver, name, wanted.generation, invalid=invalid)
@@ -222,15 +229,18 @@ def _build(
     return Pool(driver, name, wanted.generation, tuple(devices), counter_sets)
 
 
-def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSlice]) -> str:
+def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSlice], *, counting: bool = True) -> str:
     """Return why the allocator calls a complete pool invalid, or "" (docs/semantics.md 3.2.12).
 
     `slices` are those that the node sees, `published` all of the generation, whose counters count pool-wide.
+    Counters are not looked at without the gate DRAPartitionableDevices (`counting`).
     """
     names = [device.name for slice_ in slices for device in slice_.spec.devices or ()]
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
         return f"duplicate device name {twice}"
+    if not counting:
+        return ""
     sets: dict[str, CounterSet] = {}
     for counter_set in [c for s in published for c in s.spec.shared_counters or ()]:
         if counter_set.name in sets:
@@ -248,5 +258,4 @@ def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSli
 
 
 def _order(pool: Pool) -> tuple[bool, bytes, bytes]:
-    binds = [item for item in pool.devices if item.device.binding_conditions and item.on_node]
-    return bool(binds), pool.driver.encode(), pool.name.encode()
+    return any(item.device.binding_conditions for item in pool.devices), pool.driver.encode(), pool.name.encode()

@@ -125,7 +125,12 @@ class Cluster:
     @once_per_devices
     def partitioned(self) -> bool:
         """Say whether any slice has what the gate DRAPartitionableDevices is about: then it changes what nodes see."""
-        return any(s.spec.per_device_node_selection or s.spec.shared_counters is not None for s in self.slices)
+        return any(
+            s.spec.per_device_node_selection
+            or s.spec.shared_counters is not None
+            or any(device.consumes_counters for device in s.spec.devices or ())
+            for s in self.slices
+        )
 
     @property
     @once_per_devices

@@ -33,7 +33,7 @@ class Books:
     """What this attempt has taken so far: devices, shares, counters, and the results of every claim in order.
 
     `taken_by` holds, by position, one bit for each claim that took the device; shares set none. `left_behind` counts
-    the candidates whose counters stayed booked although they were not taken (a defect up to 1.36).
+    the candidates that left something behind although they were not taken (defects up to 1.36).
     """
 
     def __init__(self, view: NodeView, gates: Gates, trace: Trace, claims: int) -> None:
@@ -46,6 +46,7 @@ class Books:
         self.taken_by = [0] * len(view.candidates)
         self._amounts: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._shares: dict[int, int] = defaultdict(int)
+        self._paid: set[int] = set()
         self.results: tuple[list[Taken], ...] = tuple([] for _ in range(claims))
 
     def in_use(self, need: Need, index: int) -> bool:
@@ -98,16 +99,24 @@ class Books:
             if candidate.counted:
                 self._counters.give_back(candidate)
             return
+        amounts = self._amounts[index]
         for key, amount in taken.consumed.items():
-            self._amounts[index][key] -= amount
+            amounts[key] -= amount
         self._shares[index] -= 1
-        self._undo_counters(candidate)
+        # up to 1.36 the note that a share was taken goes with its amounts, and stays if there are none
+        gone = bool(taken.consumed) and not any(amounts.values()) if self._gates.defects else not self._shares[index]
+        if gone:
+            self._paid.discard(index)
+            self._undo_counters(candidate)
+        elif self._gates.defects and candidate.counted and not taken.consumed:
+            self.left_behind += 1
 
     def _share(self, need: Need, candidate: Candidate) -> None:
         consumed = need.uses.get(candidate.index, _NOTHING)
         for key, amount in consumed.items():
             self._amounts[candidate.index][key] += amount
         self._shares[candidate.index] += 1
+        self._paid.add(candidate.index)
         self.results[need.claim].append(Taken(need, candidate, consumed))
 
     def _has_capacity(self, need: Need, candidate: Candidate) -> bool:
@@ -145,8 +154,8 @@ class Books:
             constraint.remove(need.request, candidate.index)
 
     def _pays(self, candidate: Candidate) -> bool:
-        # a shareable device pays its counters once, with its first share (docs/semantics.md 3.10.6)
-        return not (candidate.shareable and (candidate.shared or self._shares[candidate.index]))
+        # a shareable device pays its counters once, with its first share (docs/semantics.md 3.10.6, 3.10.8)
+        return not (candidate.shareable and (candidate.shared or candidate.index in self._paid))
 
     def _undo_counters(self, candidate: Candidate) -> None:
         # up to 1.36 what a rejected or undone candidate booked stays booked (docs/semantics.md 3.10.8)

@@ -5,15 +5,29 @@ from __future__ import annotations
 import threading
 
 import pytest
+from msgspec.structs import replace
 from small_claims import CLASSES, a_claim, alternative, holding, one_of, request, taken
 from small_nodes import NUMA, ROOT, a_slice, attribute, cluster, device, gpu, nic
 
 from dra_lab.errors import Cancelled, InputError
 from dra_lab.model.claims import DeviceConstraint, DeviceToleration
-from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
+from dra_lab.model.device import (
+    Counter,
+    Device,
+    DeviceAttribute,
+    DeviceCounterConsumption,
+    DeviceTaint,
+)
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.model.slices import (
+    CounterSet,
+    DeviceTaintRule,
+    DeviceTaintRuleSpec,
+    ResourcePool,
+    ResourceSlice,
+    ResourceSliceSpec,
+)
 from dra_lab.scheduler.first_fit import first_fit
 
 NOW = KubernetesRelease("1.36")
@@ -298,6 +312,41 @@ def test_binding_conditions_come_last():
     conditions = {"binding_conditions": ("ready",), "binding_failure_conditions": ("failed",)}
     slices = [pool("a", device("late", **conditions)), pool("b", device("early"))]
     assert taken(run(slices, a_claim(request("r")))) == [("r", "early")]
+
+
+def test_binding_conditions_of_a_device_for_another_node_count():
+    """A pool comes last for any device with binding conditions in a slice that is read (docs/semantics.md 3.3.2)."""
+    late = device("other", node_name="n2", binding_conditions=("ready",), binding_failure_conditions=("failed",))
+    spec = ResourceSliceSpec(
+        driver=GPUS,
+        pool=ResourcePool(name="a", resource_slice_count=1),
+        per_device_node_selection=True,
+        devices=(late, device("late", node_name="n1")),
+    )
+    shared = ResourceSlice(metadata=a_slice(GPUS, node="a").metadata, spec=spec)
+    assert taken(run([shared, pool("b", device("early"))], a_claim(request("r")))) == [("r", "early")]
+
+
+def test_counters_are_not_read_with_their_gate_off():
+    """Without DRAPartitionableDevices a pool with a broken counter serves its other devices (3.2.12)."""
+    use = DeviceCounterConsumption(counter_set="nowhere", counters={"x": Counter(value="1")})
+    slices = [pool("a", device("plain"), device("part", consumes_counters=(use,)))]
+    off = KubernetesRelease("1.36", {"DRAPartitionableDevices": False})
+    assert [run(slices, a_claim(request("r")), release=one).status.value for one in (NOW, off)] == ["none", "allocated"]
+
+
+def test_a_share_of_nothing_counts_as_shared_once_it_was_tried():
+    """Up to 1.36 a shareable device without capacity is not asked for counters again (docs/semantics.md 3.10.9)."""
+    use = DeviceCounterConsumption(counter_set="set", counters={"memory": Counter(value="5")})
+    devices = (device("gpu-0", consumes_counters=(use,), allow_multiple_allocations=True),)
+    counters = CounterSet(name="set", counters={"memory": Counter(value="7")})
+    spec = ResourceSliceSpec(driver=GPUS, pool=ResourcePool(name="n1", resource_slice_count=2), node_name="n1")
+    slices = [
+        ResourceSlice(metadata=a_slice(GPUS, node="a").metadata, spec=replace(spec, devices=devices)),
+        ResourceSlice(metadata=a_slice(GPUS, node="b").metadata, spec=replace(spec, shared_counters=(counters,))),
+    ]
+    claim = a_claim(one_of("r", alternative("two", count=2), alternative("one")))
+    assert taken(run(slices, claim)) == [("r/one", "gpu-0")]
 
 
 def test_attribute_helper_keeps_bool_apart_from_int():

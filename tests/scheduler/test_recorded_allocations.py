@@ -87,6 +87,13 @@ def test_every_recorded_verdict_agrees(family):
     assert not wrong, f"{len(wrong)} of {len(cases)} disagree; the first: {wrong[0]}"
 
 
+def test_verdicts_of_all_rules_mixed_agree():
+    """Pods and clusters of `mixed_clusters`, asked of the same allocator: broken pools, counters, shares, gates off."""
+    cases = list(map(json.loads, recorded("allocation-rules.ndjson.gz")["rules"]))
+    wrong = [text for case in cases if (text := disagreement(case, as_document(replay_allocation(case))))]
+    assert not wrong, f"{len(wrong)} of {len(cases)} disagree; the first: {wrong[0]}"
+
+
 def test_hard_cases_agree_or_stop():
     """A search at its limit says so with an error; it never says that the claims do not fit."""
     agree = stopped = 0
