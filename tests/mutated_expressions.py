@@ -33,7 +33,7 @@ WHOLE = (
     "(1 + " * 40 + "device.attributes['gpu.nvidia.com'].index" + ")" * 40 + " == 42",
     "!(" * 34 + "[1].exists(x, x == 1)" + ")" * 34,
     "1" + " + 1" * 60 + " == 61 ? true : false",
-    "(((1 + (2 + (3 + 4))))) == 10 ? [1].existsOne(x, x == 1) : !(!(!true))",
+    "(((1 + (2 + (3 + 4))))) == 10 ? [1].exists_one(x, x == 1) : !(!(!true))",
 )
 
 

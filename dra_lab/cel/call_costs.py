@@ -2,8 +2,7 @@
 
 Rules: cel-go `checker/cost.go` (`functionCost`) for operators and the standard library, by overload, because an
 untyped argument leaves several overloads open and the dearest counts; `apiserver/pkg/cel/library/cost.go` and cel-go's
-`ext` for the rest, by name. No source at hand gives a rule for `slice`, `flatten`, `distinct`, `reverse`, `sort`,
-`sortBy`, `lists.range`, `format.named` and the inserting of `transformMap`: they count 1, which is not known to be so.
+`ext` (`lists.go` among them) for the rest, by name. `format.named` and the inserting of `transformMap` count 1.
 """
 
 from __future__ import annotations
@@ -19,6 +18,8 @@ from dra_lab.cel.sizes import MOST, UNKNOWN, Size, add, multiply, scaled
 TEXT = 0.1
 _REGEX = 0.25
 _FORMAT_REGEX = 128
+_LIST = 11
+"""A call and the list that it makes."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,31 @@ def _elements(arguments: Sequence[Argument]) -> Estimate:
     return multiply(target.size.max, each), None
 
 
+def _new_list(factor: float, size: Size) -> Estimate:
+    return add(scaled(size.max, factor), _LIST), size
+
+
+def _whole(argument: Argument, default: int) -> int:
+    """Return the value of an integer literal, 0 for a negative one, `default` for anything else."""
+    literal = argument.node.const if argument.node.HasField("const") else None
+    return default if literal is None or not literal.HasField("int") else max(int(literal.int), 0)
+
+
+def _range(arguments: Sequence[Argument]) -> Estimate:
+    number = _whole(arguments[0], MOST)
+    return _new_list(1, Size(number, number))
+
+
+def _slice(arguments: Sequence[Argument]) -> Estimate:
+    number = _whole(arguments[2], arguments[0].size.max) - _whole(arguments[1], 0)
+    return _new_list(1, Size(number % (MOST + 1), number % (MOST + 1)))  # the difference is unsigned there
+
+
+def _sort(arguments: Sequence[Argument]) -> Estimate:
+    keys = arguments[-1]
+    return _new_list(2 + (TEXT if keys.type in ("list(string)", "list(bytes)") else 0), keys.size * keys.size)
+
+
 def _find(arguments: Sequence[Argument]) -> Estimate:
     return _search([argument.size for argument in arguments[:2]]), None
 
@@ -170,7 +196,13 @@ _LIBRARY: dict[str, Rule] = {
     **dict.fromkeys(("url", "isURL", "ip", "isIP", "cidr", "isCIDR", "format"), _traversal(TEXT, keeps_size=False)),
     **dict.fromkeys(("find", "findAll"), _find),
     **dict.fromkeys(("sets.contains", "sets.intersects"), _sets(1)),
+    **dict.fromkeys(("sort", "@sortByAssociatedKeys"), _sort),
     "sets.equivalent": _sets(2),
+    "lists.range": _range,
+    "slice": _slice,
+    "reverse": lambda found: _new_list(1, found[0].size),
+    "flatten": lambda found: _new_list(_whole(found[1], MOST) if len(found) > 1 else 1, found[0].size),
+    "distinct": lambda found: _new_list(2, found[0].size * found[0].size),
     "join": _join,
     "replace": _replace,
     "split": _split,

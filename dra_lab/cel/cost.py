@@ -7,7 +7,9 @@ are kept. Arithmetic saturates at 2^64 - 1, as there: a size that nobody knows m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from dra_lab.cel.call_costs import Argument, call_cost
@@ -25,6 +27,9 @@ _VARIABLES = {
     ATTRIBUTES: ("device", "attributes"),
     CAPACITY: ("device", "capacity"),
 }
+_ACCUMULATORS = ("@result", "__result__")
+"""What the engine calls the result of a loop; `cel.bind` has a name of its own."""
+
 _SCALARS = frozenset(("bool", "int", "uint", "double", "duration", "timestamp"))
 
 
@@ -34,6 +39,11 @@ class _Bound:
 
     path: tuple[str, ...] = ()
     size: Size | None = None
+    entry: _Entry | None = None
+
+
+_Entry = tuple[Size, Size]
+"""The sizes of the keys (or indices) and of the values of a container."""
 
 
 def estimate(tree: Tree) -> int:
@@ -46,6 +56,8 @@ class _Coster:
         self._tree = tree
         self._paths: dict[int, tuple[str, ...]] = {}
         self._sizes: dict[int, Size] = {}
+        self._bound: dict[int, Size] = {}
+        self._entries: dict[int, _Entry] = {}
         self._scope: dict[str, _Bound] = {}
 
     def cost(self, node: Any) -> int:
@@ -61,10 +73,15 @@ class _Coster:
         if node.HasField("call"):
             return self._call(node)
         if node.HasField("list"):
-            return self._sum(_LIST, node.list.elements)
+            total = self._sum(_LIST, node.list.elements)
+            self._entries[node.id] = (Size(1, 1), self._any_of(node.list.elements))
+            return total
         if node.HasField("struct"):
-            parts = [part for entry in node.struct.entries for part in (entry.map_key, entry.value)]
-            return self._sum(_STRUCT if node.struct.message_name else _MAP, parts)
+            keys, values = ([getattr(entry, part) for entry in node.struct.entries] for part in ("map_key", "value"))
+            total = self._sum(_STRUCT if node.struct.message_name else _MAP, [*keys, *values])
+            if not node.struct.message_name:
+                self._entries[node.id] = (self._any_of(keys), self._any_of(values))
+            return total
         if node.HasField("comprehension"):
             return self._comprehension(node)
         return 0
@@ -73,6 +90,10 @@ class _Coster:
         for node in nodes:
             start = add(start, self.cost(node))
         return start
+
+    def _any_of(self, nodes: Sequence[Any]) -> Size:
+        sizes = [self.size(node) for node in nodes]
+        return reduce(Size.union, sizes) if sizes else Size(0, 0)
 
     def _type(self, node: Any) -> str:
         found = self._tree.types.get(node.id)
@@ -83,7 +104,9 @@ class _Coster:
         if bound is not None:
             self._paths[node.id] = bound.path
             if bound.size is not None:
-                self._sizes[node.id] = bound.size
+                self._bound[node.id] = bound.size
+            if bound.entry is not None:
+                self._entries[node.id] = bound.entry
         return 1
 
     def _select(self, node: Any) -> int:
@@ -101,6 +124,7 @@ class _Coster:
         costs = [self.cost(each) for each in nodes]
         if call.function == "_?_:_" and len(nodes) == 3:
             self._sizes[node.id] = self.size(nodes[1]).union(self.size(nodes[2]))
+            self._join_entries(node, nodes[1:])
             return add(costs[0], max(costs[1], costs[2]))
         total = 0
         for each in costs:
@@ -112,17 +136,28 @@ class _Coster:
         if call.function == "_[_]":
             step = "@items" if "index_list" in overloads and "index_map" not in overloads else "@values"
             self._paths[node.id] = (*self._paths.get(nodes[0].id, ()), step)
+            if nodes[0].id in self._entries:
+                self._sizes[node.id] = self._entries[nodes[0].id][1]
+        elif call.function == "_+_":
+            self._join_entries(node, nodes)
         own, size = call_cost(call.function, overloads, arguments)
         if size is not None:
             self._sizes[node.id] = size
         return add(total, own)
+
+    def _join_entries(self, node: Any, parts: Sequence[Any]) -> None:
+        left, right = (self._entries.get(part.id) for part in parts)
+        if left is not None and right is not None:
+            self._entries[node.id] = (left[0].union(right[0]), left[1].union(right[1]))
 
     def _comprehension(self, node: Any) -> int:
         loop = node.comprehension
         total = add(self.cost(loop.iter_range), self.cost(loop.accu_init))
         before = dict(self._scope)
         accumulated = loop.accu_init
-        self._scope[loop.accu_var] = _Bound(self._paths.get(accumulated.id, ()), self._noted_size(accumulated))
+        self._scope[loop.accu_var] = _Bound(
+            self._paths.get(accumulated.id, ()), self._known_size(accumulated), self._entries.get(accumulated.id)
+        )
         self._scope |= self._loop_variables(loop)
         each = add(self.cost(loop.loop_condition), self.cost(loop.loop_step))
         for name in {str(loop.iter_var), str(loop.iter_var2)} & self._scope.keys():
@@ -130,8 +165,14 @@ class _Coster:
         total = add(total, self.cost(loop.result))
         self._scope = before
         count = self.size(loop.iter_range)
-        if loop.accu_init.HasField("list") or loop.accu_init.HasField("struct"):
+        if not count.max and loop.accu_var not in _ACCUMULATORS:  # cel.bind
+            size, entry = self._known_size(loop.result), self._entries.get(loop.result.id)
+            self._sizes |= {} if size is None else {node.id: size}
+            self._entries |= {} if entry is None else {node.id: entry}
+        elif loop.accu_init.HasField("list") or loop.accu_init.HasField("struct"):
             self._sizes[node.id] = count
+            if loop.loop_step.id in self._entries:
+                self._entries[node.id] = self._entries[loop.loop_step.id]
         elif loop.accu_init.HasField("const"):
             self._sizes[node.id] = self.size(loop.accu_init)
         return add(total, multiply(count.max, each))
@@ -139,25 +180,26 @@ class _Coster:
     def _loop_variables(self, loop: Any) -> dict[str, _Bound]:
         """Return what the variables of a loop stand for: keys or elements, or with two variables both of an entry."""
         path, over_map = self._paths.get(loop.iter_range.id, ()), self._type(loop.iter_range).startswith("map(")
+        key, value = self._entries.get(loop.iter_range.id, (None, None))
+        keys = _Bound((*path, "@keys" if over_map else "@indices"), key)
+        values = _Bound((*path, "@values" if over_map else "@items"), value)
         if not loop.iter_var2:
-            return {str(loop.iter_var): _Bound((*path, "@keys" if over_map else "@items"))}
-        steps = ("@keys", "@values") if over_map else ("@indices", "@items")
-        return {
-            str(name): _Bound((*path, step)) for name, step in zip((loop.iter_var, loop.iter_var2), steps, strict=True)
-        }
-
-    def _noted_size(self, node: Any) -> Size | None:
-        return self._sizes.get(node.id) or known_size(node)
+            return {str(loop.iter_var): keys if over_map else values}
+        return {str(loop.iter_var): keys, str(loop.iter_var2): values}
 
     def size(self, node: Any) -> Size:
-        """Return how many characters or elements a value has: computed, of a device, of a scalar, or unknown."""
-        noted = self._noted_size(node)
+        """Return how many characters or elements a value has."""
+        return self._known_size(node) or UNKNOWN
+
+    def _known_size(self, node: Any) -> Size | None:
+        """Return a size: computed, of a literal, of a device, of a scalar, of a loop's variable, or None."""
+        noted = self._sizes.get(node.id) or known_size(node)
         if noted is not None:
             return noted
         path = self._paths.get(node.id, ())
         if path[:1] == ("device",):
             return _device_size(path)
-        return Size(1, 1) if self._type(node) in _SCALARS else UNKNOWN
+        return Size(1, 1) if self._type(node) in _SCALARS else self._bound.get(node.id)
 
 
 def _device_size(path: tuple[str, ...]) -> Size:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from dra_lab.cel.spelling import Spelling
 from dra_lab.errors import CelCompileError
 from dra_lab.model.device import Device
 from dra_lab.model.names import full_name
@@ -37,9 +36,8 @@ def _offset(expression: str, line: int, column: int) -> int:
     return sum(len(text) + 1 for text in lines[: line - 1]) + column - 1
 
 
-def compile_error(expression: str, text: str, spelling: Spelling | None = None) -> CelCompileError:
-    """Return the error for a text that does not compile; `text` is the engine's message about its `spelling`."""
-    spelling = spelling or Spelling(expression)
+def compile_error(expression: str, text: str) -> CelCompileError:
+    """Return the error for a text that does not compile; `text` is the engine's message about it."""
     match = _PLACE.search(text)
     if match is None:
         what, position, place = _NO_PLACE.sub("", _STATUS.sub("", text)).split("\n")[0], -1, ""
@@ -47,7 +45,7 @@ def compile_error(expression: str, text: str, spelling: Spelling | None = None) 
             what = "it is nested too deeply"
     else:
         line, column = int(match[1]), int(match[2])
-        position = spelling.original(_offset(spelling.text, line, column))
+        position = _offset(expression, line, column)
         before = expression[:position]
         column = position - before.rfind("\n")
         what, place = match[3], f" at line {before.count(chr(10)) + 1}, column {column}"

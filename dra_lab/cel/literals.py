@@ -26,7 +26,7 @@ def bad_literal(tree: Tree) -> tuple[str, int]:
     while pending:
         node, formatted = pending.pop()
         call = node.call if node.HasField("call") else None
-        for why, place in _call_problems(call) if call is not None else ():
+        for why, place in _call_problems(tree, call) if call is not None else ():
             return why, place
         for why, place in () if formatted else _mixed(tree, node):
             return why, place
@@ -36,8 +36,12 @@ def bad_literal(tree: Tree) -> tuple[str, int]:
     return "", 0
 
 
-def _call_problems(call: Any) -> Iterator[tuple[str, int]]:
+def _call_problems(tree: Tree, call: Any) -> Iterator[tuple[str, int]]:
     function = str(call.function)
+    if function == "flatten" and not call.args:  # the engine takes any list
+        kind = type_name(tree.types[call.target.id])
+        if not kind.startswith(("list(list(", "list(dyn", "list(any", "dyn", "any")):
+            yield f"found no matching overload for 'flatten' applied to '{kind}.()'", call.target.id
     if function in _PATTERN_FUNCTIONS:
         operands = [*([call.target] if call.HasField("target") else ()), *call.args]
         patterns = [*operands[1:2], *(call.args[:1] if function == "matches" else ())]

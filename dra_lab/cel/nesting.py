@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from typing import Any
 
-from dra_lab.cel.spelling import PAIRS, Token, tokens
+from dra_lab.cel.tokens import PAIRS, Token, tokens
 from dra_lab.cel.tree import Tree, children
 
 DEEPEST = 150

@@ -15,7 +15,6 @@ from dra_lab.cel.literals import bad_literal
 from dra_lab.cel.nesting import restore, shallow
 from dra_lab.cel.reads import Reads, reads, told_by_driver
 from dra_lab.cel.rewrite import hidden, prepare
-from dra_lab.cel.spelling import Spelling, respell
 from dra_lab.cel.tree import Tree, type_name
 from dra_lab.cel.values import quantity, semver, whole_text
 from dra_lab.cel.whole_device import inline
@@ -217,10 +216,9 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
             f"CEL selector has {size} bytes, more than {LENGTH_LIMIT}; split it into several selectors",
             expression=expression,
         )
-    spelling = respell(expression)
     environment = checker(list_type_attributes=list_type_attributes)
     try:
-        tree, name = _checked(environment, expression, spelling)
+        tree, name = _checked(environment, expression)
         inline(tree, expression)
         prepared = prepare(Tree(tree.serialized()))
         if name:
@@ -229,16 +227,16 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
         found = reads(tree)
         program = runner().deserialize(prepared)
     except _ENGINE_ERRORS as error:
-        raise hints.compile_error(expression, str(error), spelling) from None
+        raise hints.compile_error(expression, str(error)) from None
     return Selector(expression, tree, program, found, list_type_attributes=list_type_attributes)
 
 
-def _checked(environment: Any, expression: str, spelling: Spelling) -> tuple[Tree, str]:
+def _checked(environment: Any, expression: str) -> tuple[Tree, str]:
     """Return the checked tree, and the name to which parts are bound that are too deep for the engine, or ""."""
     try:
-        tree = Tree(environment.compile(spelling.text).serialize())
+        tree = Tree(environment.compile(expression).serialize())
     except RuntimeError as error:
-        text = shallow(spelling.text, _PART) if "recursion" in str(error) else ""
+        text = shallow(expression, _PART) if "recursion" in str(error) else ""
         if not text:
             raise
         try:
@@ -247,7 +245,6 @@ def _checked(environment: Any, expression: str, spelling: Spelling) -> tuple[Tre
             raise hints.compile_error(expression, hints.placeless(str(inside))) from None
         tree.moved(lambda _: -1)
         return tree, _PART
-    tree.moved(spelling.original)
     return tree, ""
 
 
