@@ -7,12 +7,15 @@ from functools import cache
 
 from exhaustive_plans import random_fleet, random_sketch
 from small_claims import request
+from small_nodes import NUMA, ROOT, a_slice, device
 
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
 from dra_lab.model.fleet import Workload
 from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.model.slices import ResourceSlice
 from dra_lab.shipped import samples_dir
 from dra_lab.sources import load_cluster
 
@@ -71,3 +74,38 @@ def _request(rng: random.Random, device_class: str, name: str) -> DeviceRequest:
         for n, count in enumerate(sorted(rng.sample(range(1, 5), 2), reverse=True))
     )
     return DeviceRequest(name=name, first_available=subs)
+
+
+def irregular_export(seed: int) -> tuple[Cluster, list[Workload]]:
+    """Return one to four nodes of which no two are wired alike, and pods of up to eight GPUs and NICs with links."""
+    rng = random.Random(f"heavy {seed}")
+    slices: list[ResourceSlice] = []
+    for node in range(rng.randint(1, 4)):
+        slices += _irregular_node(rng, f"n{node}")
+    classes = tuple(c for c in sample("dgx-h100").classes if c.metadata.name in ("gpu.nvidia.com", "dranet"))
+    count, must = rng.choice((3, 4, 5, 6, 7, 8)), rng.random() < 0.6
+    nics = count if rng.random() < 0.8 else max(1, count // 2)
+    pairs = rng.random() < 0.7 and nics == count
+    how = How.PAIRWISE if pairs else rng.choice((How.TOGETHER, How.APART))
+    links = [Link("l", ("gpu", "nic"), rng.choice(("pcieRoot", "pcieRoot", "numaNode")), how, must=must)]
+    if rng.random() < 0.3:
+        links.append(Link("t", ("gpu",), "numaNode", How.TOGETHER, must=rng.random() < 0.5))
+    asked = (request("gpu", "gpu.nvidia.com", count), request("nic", "dranet", nics))
+    claim = ClaimSketch(name="f", requests=asked, links=tuple(links))
+    cluster = with_documented_classes(Cluster(slices=tuple(slices), classes=classes, name="irregular"))
+    return cluster, [Workload("f", (claim,), rng.randint(1, 6))]
+
+
+def _irregular_node(rng: random.Random, node: str) -> list[ResourceSlice]:
+    roots = rng.choice((4, 6, 8))
+    gpus: list[Device] = []
+    nics: list[Device] = []
+    for root in range(roots):
+        place = {ROOT: f"pci0000:{root:02x}", NUMA: root * 2 // roots}
+        for _ in range(rng.choice((1, 1, 2, 2))):
+            gpus.append(device(f"gpu-{len(gpus)}", {"type": "gpu", **place}))
+        for _ in range(rng.choice((0, 1, 1, 2, 3))):
+            nics.append(device(f"nic-{len(nics):02d}", {"dra.net/rdma": True, **place}))
+    rng.shuffle(nics)
+    found = [a_slice("gpu.nvidia.com", *gpus, node=node)]
+    return [*found, a_slice("dra.net", *nics, node=node)] if nics else found

@@ -17,6 +17,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import write_whole
 
 if TYPE_CHECKING:
+    from dra_lab.exports.step_guard import Guarded
     from dra_lab.session.session import Session
 
 LOOP_SECONDS = 10.0
@@ -65,10 +66,10 @@ def export(
 
 def bundle(session: Session, target: Target, wanted: Wanted | None = None, *, tighten: bool = False) -> Bundle:
     """Return the files of an export, with what running first fit on them gave; see `export`."""
-    from dra_lab.exports.loop import close_loop
     from dra_lab.exports.loop_result import Loop
     from dra_lab.exports.step_guard import guard_steps
     from dra_lab.exports.tightening import tighten as tighten_plan
+    from dra_lab.exports.written import what_is_written
 
     cluster, release = session.cluster, target.release
     plan = None if session.stale else session.answer
@@ -76,17 +77,14 @@ def bundle(session: Session, target: Target, wanted: Wanted | None = None, *, ti
         plan = None
     loop, tightened, guarded = None, None, None
     try:
-        tightened = tighten_plan(cluster, plan, release, time_limit=LOOP_SECONDS) if plan and tighten else None
-        drawn, affinity = (tightened.sketch, tightened.affinity) if tightened else (session.sketch, ())
-        guarded = guard_steps([drawn], cluster, release, affinity=affinity, time_limit=GUARD_SECONDS)
-        if tightened is not None and not guarded.changed:
-            loop = tightened.loop
-        elif plan is not None:
-            exported, pins = ((guarded.sketch,),), (guarded.affinity,)
-            parts = tightened.parts if tightened else ()
-            loop = close_loop(
-                cluster, plan, release, exported=exported, parts=parts, affinity=pins, time_limit=LOOP_SECONDS
+        if plan is None:
+            guarded = guard_steps([session.sketch], cluster, release, time_limit=GUARD_SECONDS)
+        else:
+            pins = tighten_plan(cluster, plan, release, time_limit=LOOP_SECONDS) if tighten else None
+            written = what_is_written(
+                cluster, plan, release, pins, loop_seconds=LOOP_SECONDS, guard_seconds=GUARD_SECONDS
             )
+            loop, tightened, guarded = written.loop, written.tightened, written.guarded[0]
     except UnsupportedFeature as error:
         loop = Loop(1, 0, not_run=str(error)) if plan else None
     known = session.answer if not session.stale else None
@@ -110,34 +108,26 @@ def fleet_bundle(
     Raises InputError for what cannot be written.
     """
     from dra_lab.exports.fleet_bundle import make_fleet_bundle
-    from dra_lab.exports.loop import close_loop
     from dra_lab.exports.loop_result import Loop
     from dra_lab.exports.split import tighten_in_groups
-    from dra_lab.exports.step_guard import guard_steps
     from dra_lab.exports.tightening import tighten as tighten_plan
+    from dra_lab.exports.written import what_is_written
 
-    release, tightened, guarded = target.release, None, []
+    release, pins, tightened, whole = target.release, None, None, plan
+    guarded: list[Guarded] = []
     try:
         if tighten and split and plan.replicas:
             groups = tighten_in_groups(cluster, plan, release, time_limit=FLEET_SECONDS)
-            plan, tightened = groups.plan, groups.tightened
+            plan, pins = groups.plan, groups.tightened
         elif tighten and plan.replicas:
-            tightened = tighten_plan(cluster, plan, release, time_limit=FLEET_SECONDS)
-        for number, workload in enumerate(plan.workloads):
-            affinity = tightened.affinities[number] if tightened else ()
-            drawn = tightened.sketches[number] if tightened else workload.claims
-            guarded.append(guard_steps(drawn, cluster, release, affinity=affinity, time_limit=GUARD_SECONDS))
-        if tightened is not None and not any(guard.changed for guard in guarded):
-            loop = tightened.loop
-        else:
-            exported = [guard.sketches for guard in guarded]
-            pins = [guard.affinity for guard in guarded]
-            parts = tightened.parts if tightened else ()
-            loop = close_loop(
-                cluster, plan, release, exported=exported, parts=parts, affinity=pins, time_limit=FLEET_SECONDS
-            )
+            pins = tighten_plan(cluster, plan, release, time_limit=FLEET_SECONDS)
+        written = what_is_written(
+            cluster, plan, release, pins, whole=whole, loop_seconds=FLEET_SECONDS, guard_seconds=GUARD_SECONDS
+        )
+        plan, loop, tightened = written.plan, written.loop, written.tightened
+        guarded += written.guarded
     except UnsupportedFeature as error:
-        loop, guarded = Loop(len(plan.replicas), 0, not_run=str(error)), []
+        loop = Loop(len(plan.replicas), 0, not_run=str(error))
     return make_fleet_bundle(plan, cluster, target, wanted, loop=loop, tightened=tightened, guarded=guarded)
 
 

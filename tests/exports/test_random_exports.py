@@ -9,7 +9,7 @@ import random
 
 import pytest
 from exported_runs import LONGEST, Judge, kept, pods_of
-from random_exports import random_export
+from random_exports import irregular_export, random_export
 
 from dra_lab.errors import DraLabError, ExportError
 from dra_lab.exports.bundle import Wanted
@@ -25,10 +25,10 @@ REFUSED = ("kube-scheduler may need more than", "did not end in the time that th
 """Why an export may write nothing: the time of a search."""
 
 
-def planned(seed):
+def planned(seed, drawn=random_export):
     """Draw until at least one replica has a place; return the cluster and the plan."""
     for further in range(MOST_DRAWN):
-        cluster, workloads = random_export(seed + 100_000 * further)
+        cluster, workloads = drawn(seed + 100_000 * further)
         try:
             plan = plan_fleet(cluster, workloads, release=R136, time_limit=10, first_fit=False)
         except DraLabError:
@@ -52,9 +52,9 @@ def exported(cluster, plan, judge, seed, **how):
     return dict(made.texts), made.record["answer"]["asPlanned"], runs
 
 
-def holds(seed):
+def holds(seed, drawn=random_export):
     """Assert the three rules for one random export; return how many exports were compared with one without pins."""
-    cluster, plan = planned(seed)
+    cluster, plan = planned(seed, drawn)
     judge = Judge(cluster, R136)
     plain = exported(cluster, plan, judge, seed)
     pinned = exported(cluster, plan, judge, seed, tighten=True, split=seed % 2 == 0)
@@ -83,6 +83,18 @@ def test_random_exports_keep_what_they_announce(few):
 def test_many_random_exports_keep_what_they_announce(few):
     """The same with further seeds."""
     assert sum(holds(seed) for seed in range(few, few + 10)) >= 9
+
+
+def test_pins_are_compared_with_what_would_be_written_without_them():
+    """Three pods start without a preferred link that makes searches too long; pins that start one are no gain."""
+    assert holds(183, irregular_export) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("few", range(0, 100, 5))
+def test_exports_of_many_pairs_on_irregular_nodes_keep_what_they_announce(few):
+    """Pods of up to eight pairs, of which kube-scheduler's search may be long."""
+    assert sum(holds(seed, irregular_export) for seed in range(few, few + 5)) >= 4
 
 
 def test_the_judge_sees_what_is_not_as_planned():

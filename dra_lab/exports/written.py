@@ -1,0 +1,97 @@
+"""What of a plan is written: with pins, unless these place fewer pods than no pins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from dra_lab.errors import ExportError
+from dra_lab.exports.loop import close_loop
+from dra_lab.exports.loop_result import Loop
+from dra_lab.exports.step_guard import Guarded, guard_steps
+from dra_lab.exports.tightening import Tightened
+from dra_lab.exports.tightening_plan import sketches_of
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
+
+P = TypeVar("P", Plan, FleetPlan)
+
+
+@dataclass(frozen=True)
+class Written(Generic[P]):
+    """The plan, its pins, the drawings of each workload that no search is too long for, and their run."""
+
+    plan: P
+    tightened: Tightened | None
+    guarded: tuple[Guarded, ...]
+    loop: Loop
+
+
+def what_is_written(
+    cluster: Cluster,
+    plan: P,
+    release: KubernetesRelease,
+    tightened: Tightened | None,
+    *,
+    whole: P | None = None,
+    loop_seconds: float,
+    guard_seconds: float,
+) -> Written[P]:
+    """Return the manifests of a plan with pins, or those without if they place more pods or alone may be written.
+
+    Both are compared as they would be written: preferred links that make a search too long are left out of each, and
+    pods are kept off nodes (`guard_steps`). `whole` is the plan without groups of replicas, if `plan` has groups.
+    `loop_seconds` bound each run, `guard_seconds` the search for long searches of each workload.
+    Raises ExportError where neither may be written, UnsupportedFeature as `close_loop` does.
+    """
+    seconds = loop_seconds, guard_seconds
+    if tightened is None or not tightened.pins:
+        return _run(cluster, plan, release, tightened, *seconds)
+    pinned, refused = None, None
+    try:
+        pinned = _run(cluster, plan, release, tightened, *seconds)
+    except ExportError as error:
+        refused = error
+    try:
+        plain = _run(cluster, whole or plan, release, _without_pins(whole or plan, tightened), *seconds)
+    except ExportError:
+        if pinned is None:
+            raise refused or AssertionError from None
+        return pinned
+    return plain if pinned is None or pinned.loop.not_run or pinned.loop.placed < plain.loop.most_placed else pinned
+
+
+def _without_pins(plan: Plan | FleetPlan, tightened: Tightened) -> Tightened:
+    drawn = sketches_of(plan)
+    bare = tuple(() for _ in drawn)
+    return replace(tightened, sketches=drawn, affinities=bare, pins=(), loop=tightened.before, parts=())
+
+
+def _run(
+    cluster: Cluster,
+    plan: P,
+    release: KubernetesRelease,
+    tightened: Tightened | None,
+    loop_seconds: float,
+    guard_seconds: float,
+) -> Written[P]:
+    drawn = tightened.sketches if tightened else sketches_of(plan)
+    affinities = tightened.affinities if tightened else tuple(() for _ in drawn)
+    guarded = tuple(
+        guard_steps(sketches, cluster, release, affinity=affinity, time_limit=guard_seconds)
+        for sketches, affinity in zip(drawn, affinities, strict=True)
+    )
+    if tightened is not None and not any(guard.changed for guard in guarded):
+        return Written(plan, tightened, guarded, tightened.loop)
+    loop = close_loop(
+        cluster,
+        plan,
+        release,
+        exported=[guard.sketches for guard in guarded],
+        parts=tightened.parts if tightened else (),
+        affinity=[guard.affinity for guard in guarded],
+        time_limit=loop_seconds,
+    )
+    return Written(plan, None if tightened is None else replace(tightened, loop=loop), guarded, loop)
