@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_ALLOCATIONS = 100_000
+_ALLOCATIONS = 1_000_000
 """New objects after which the garbage collector runs."""
 
 
@@ -21,9 +21,10 @@ class _Users:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Let the garbage collector run after 100,000 new objects; as before once no thread is in here any more.
+    """Let the garbage collector run after a million new objects; as before once no thread is in here any more.
 
-    A first plan on 5,000 nodes makes a million objects that stay. To look for garbage among them takes a fifth of it.
+    A first plan on 5,000 nodes makes a million objects that stay. To look for garbage among them takes a fifth of it,
+    and 0.2 s at once, by which a time limit would be missed.
     """
     with _Users.lock:
         if not _Users.count:

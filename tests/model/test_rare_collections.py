@@ -17,4 +17,4 @@ def test_thresholds_are_as_before_after_the_last_context():
     first.__exit__(None, None, None)
     between = gc.get_threshold()
     second.__exit__(None, None, None)
-    assert (inside[0], between[0], gc.get_threshold()) == (100_000, 100_000, before)
+    assert (inside[0], between[0], gc.get_threshold()) == (1_000_000, 1_000_000, before)
