@@ -64,7 +64,7 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
             start = highspy.HighsSolution()
             start.col_value = self.rows.start.tolist()
             engine.setSolution(start)
-        _run(engine)
+        run_within(engine, self.budget)
         self.claim = _claim(engine, presolved=engine.getOptionValue("presolve")[1] != "off")
         lp.assignStatus(pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound)
         return int(pulp.LpStatusNotSolved)
@@ -82,21 +82,11 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
             "mip_heuristic_run_feasibility_jump": False,
         }
         options.update(self.options)
-        if self.budget.left is not None:
-            options["time_limit"] = self.budget.left
         for key, value in options.items():
             engine.setOptionValue(key, value)
-        if self.budget.cancel is not None or self.budget.deadline is not None:
-            # HiGHS may overshoot its own time limit by far, so the clock is looked at from outside as well.
-            engine.cbMipInterrupt.subscribe(self._interrupt)
-            engine.cbSimplexInterrupt.subscribe(self._interrupt)
         if self.on_improvement is not None:
             engine.cbMipImprovingSolution.subscribe(self._improved)
         return engine
-
-    def _interrupt(self, event: Any) -> None:
-        if self.budget.reached:
-            event.interrupt()
 
     def _improved(self, event: Any) -> None:
         if self.on_improvement is not None and math.isfinite(event.data_out.mip_primal_bound):
@@ -108,10 +98,8 @@ def relaxed_bound(rows: Rows, budget: Budget) -> int | None:
     engine: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for option, value in {"output_flag": False, "threads": 1, "presolve": "off", "solve_relaxation": True}.items():
         engine.setOptionValue(option, value)
-    if budget.left is not None:
-        engine.setOptionValue("time_limit", budget.left)
     engine.passModel(_model(rows))
-    _run(engine)
+    run_within(engine, budget)
     solution = engine.getSolution()
     return integer_bound(rows.bound_by(np.array(solution.row_dual))) if solution.dual_valid else None
 
@@ -129,6 +117,28 @@ def _claim(engine: Any, *, presolved: bool) -> Claim:
         infeasible=infeasible,
         presolved=presolved,
     )
+
+
+def run_within(engine: Any, budget: Budget) -> None:
+    """Run HiGHS until it is done or the budget is reached. Raises SolverError if HiGHS itself fails."""
+
+    def interrupt(event: Any) -> None:
+        if budget.reached:
+            event.interrupt()
+
+    if budget.left is not None:
+        # HiGHS counts from the start of its first run.
+        engine.setOptionValue("time_limit", engine.getRunTime() + budget.left)
+    # HiGHS may overshoot its own time limit by far, so the clock is looked at from outside as well.
+    asked = budget.cancel is not None or budget.deadline is not None
+    looks = (engine.cbMipInterrupt, engine.cbSimplexInterrupt) if asked else ()
+    for look in looks:
+        look.subscribe(interrupt)
+    try:
+        _run(engine)
+    finally:
+        for look in looks:
+            look.unsubscribe(interrupt)
 
 
 def _run(engine: Any) -> None:
