@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -50,16 +51,15 @@ def stands_of(answer: Answer) -> list[Stand]:
 
 def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> tuple[Replica, ...]:
     """Return every placed pod with its devices; pods of a workload are numbered by node."""
-    numbers = [0] * len(fleet.pods)
     writer = _Writer(fleet, tuple(order))
     found: list[list[Replica]] = [[] for _ in fleet.pods]
+    names = [pod.workload.name for pod in fleet.pods]
     shared = share_out([(stand.site, stand.takes) for stand in stands])
     for stand, given in zip(stands, shared, strict=True):
+        nodes = {part: stand.site.node(stand.node, part) for part in stand.site.parts}
         for part, placements, goals in writer.placed(stand, given):
-            number = part.pod
-            name, node = fleet.pods[number].workload.name, stand.site.node(stand.node, part)
-            found[number].append(Replica(name, numbers[number], node, placements, goals))
-            numbers[number] += 1
+            mine = found[part.pod]
+            mine.append(Replica(names[part.pod], len(mine), nodes[part], placements, goals))
     return tuple(replica for mine in found for replica in mine)
 
 
@@ -68,9 +68,11 @@ class _Row:
     """Devices of a group for an ask, as placements tell them.
 
     `inner` is the reference in the pod's expanded drawing; `alone` says that nobody else gets such a device, `admin`
-    that the pod only looks into it.
+    that the pod only looks into it. Groups of one `kind` are worth the same to every pod; `group` is one of them.
     """
 
+    kind: int
+    group: DeviceGroup
     inner: str
     request: str
     claim: str
@@ -84,11 +86,11 @@ class _Writer:
 
     def __init__(self, fleet: Fleet, order: tuple[str, ...]) -> None:
         self._fleet, self._order = fleet, order
-        self._rows: dict[tuple[int, int], _Row] = {}
+        self._rows: dict[tuple[int, int, int], _Row] = {}
+        self._of_kind: dict[tuple[int, int], _Row] = {}
         self._kinds: dict[object, int] = {}
-        self._kind_of: dict[tuple[int, int], int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
-        self._latest: tuple[str, Mapping[int, list[DeviceID]]] = ("", {})
+        self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
     def placed(
         self, stand: Stand, shared: Given
@@ -96,74 +98,71 @@ class _Writer:
         """Yield each pod on a node, kind by kind, with its placements and their goals; `shared` is given to them."""
         site = stand.site
         left = {at: list(devices) for at, devices in devices_of(self._fleet, site, stand.node).items()}
+        every = self._fleet.survey.devices(stand.node, held_too=True) if self._looks_in and site.state else {}
         takes: dict[int, list[tuple[int, int, int, int]]] = {}
         for take in sorted(stand.takes):
             takes.setdefault(take[0], []).append(take)
         parts = (part for part, count in zip(site.parts, stand.counts, strict=True) for _ in range(count))
         for number, part in enumerate(parts):
+            mine = takes.get(number, [])
+            rows = [self._row(site, part, ask, group) for _, ask, group, _ in mine]
             placements: list[Placement] = []
-            inner: list[str] = []
-            for row, devices in self._given_to(stand, part, takes.get(number, ()), left, shared):
-                for device in devices:
-                    placements.append(Placement(row.request, device, consumed=dict(row.consumed), claim=row.claim))
-                    inner.append(row.inner)
-            yield part, tuple(placements), self._valued(stand, part, takes.get(number, ()), placements, inner)
+            for row, devices in zip(rows, self._given_to(site, rows, mine, left, every, shared), strict=True):
+                placements.extend(Placement(row.request, one, "", row.consumed, row.claim) for one in devices)
+            yield part, tuple(placements), self._valued(stand, part, rows, mine, placements)
 
     def _given_to(
         self,
-        stand: Stand,
-        part: Part,
+        site: Site,
+        rows: Sequence[_Row],
         takes: Sequence[tuple[int, int, int, int]],
         left: dict[int, list[DeviceID]],
+        every: Mapping[int, list[DeviceID]],
         shared: Given,
-    ) -> list[tuple[_Row, list[DeviceID]]]:
+    ) -> list[list[DeviceID]]:
         """Return the devices of one pod, take by take, and leave what is `left` for others."""
-        site = stand.site
-        rows = [self._row(site, part, ask, group) for _, ask, group, _ in takes]
         given: list[list[DeviceID]] = [[] for _ in takes]
-        mine: set[DeviceID] = set()
         # What it keeps comes first: of what others may have too it looks into what is not its own already.
-        for at in sorted(range(len(takes)), key=lambda at: rows[at].admin):
+        order = sorted(range(len(takes)), key=lambda at: rows[at].admin) if self._looks_in else range(len(takes))
+        for at in order:
             number, ask, group, count = takes[at]
             if (number, ask) in shared:
                 given[at] = [shared[number, ask].pop() for _ in range(count)]
                 continue
             able = left[group]
             if rows[at].admin and site.state is not None:
-                able = [one for one in self._every(stand.node)[site.kept[group]] if one not in mine]
+                mine = {device for devices in given for device in devices}
+                able = [one for one in every[site.kept[group]] if one not in mine]
             given[at] = able[:count]
-            mine.update(given[at])
             if rows[at].alone:
-                del left[group][:count]
-        return list(zip(rows, given, strict=True))
-
-    def _every(self, node: str) -> Mapping[int, list[DeviceID]]:
-        """Return all devices of a node by group of its layout, also those in use; nodes are asked for one by one."""
-        if self._latest[0] != node:
-            self._latest = (node, self._fleet.survey.devices(node, held_too=True))
-        return self._latest[1]
+                del able[:count]
+        return given
 
     def _row(self, site: Site, part: Part, ask: int, group: int) -> _Row:
+        where = (id(site), group) if site.state is None else (site.state.layout, site.kept[group])
+        found = self._rows.get((*where, ask))
+        if found is None:
+            found = self._rows[*where, ask] = self._find_row(site, part, ask, where[1])
+        return found
+
+    def _find_row(self, site: Site, part: Part, ask: int, at: int) -> _Row:
+        """Return the row of a group of a site's problem, or of its layout if its state is known."""
+        problem = site.problem if site.state is None else self._fleet.scan.layouts[site.state.layout].problem
+        one = problem.groups[at]
         if site.state is None:
-            return self._made(site, site.problem, part, ask, site.problem.groups[group])
-        at = site.kept[group]
-        kind = self._kind(site.state.layout, at)
-        found = self._rows.get((ask, kind))
-        if found is None:
-            problem = self._fleet.scan.layouts[site.state.layout].problem
-            found = self._rows[ask, kind] = self._made(site, problem, part, ask, problem.groups[at])
-        return found
-
-    def _kind(self, layout: int, group: int) -> int:
-        """Return a number that groups share, of any hardware, if their devices are worth the same to every pod."""
-        found = self._kind_of.get((layout, group))
-        if found is None:
-            one = self._fleet.scan.layouts[layout].problem.groups[group]
+            # members are equal up to the names of devices and places, and so is what these are worth
+            key: object = (id(site), part.node, at)
+        else:
             key = (one.asks, one.places, one.kind, one.numa, one.root, one.shareable, one.uses)
-            found = self._kind_of[layout, group] = self._kinds.setdefault(key, len(self._kinds))
+        kind = self._kinds.setdefault(key, len(self._kinds))
+        found = self._of_kind.get((ask, kind))
+        if found is None:
+            found = self._of_kind[ask, kind] = self._made(site, problem, part, ask, one, kind)
         return found
 
-    def _made(self, site: Site, problem: AllocationProblem, part: Part, ask: int, group: DeviceGroup) -> _Row:
+    def _made(
+        self, site: Site, problem: AllocationProblem, part: Part, ask: int, group: DeviceGroup, kind: int
+    ) -> _Row:
         uses = dict(dict(group.uses).get(ask, ()))
         consumed = {key: format_quantity(amount) for key, amount in sorted(uses.items())}
         admin = problem.asks[ask].admin_access
@@ -173,33 +172,36 @@ class _Writer:
         where, _, reference = problem.asks[ask].reference.partition(MARK)
         alone = not (group.shareable or inspected or admin)
         if not pod.several:
-            return _Row(reference, pod.drawn(0, reference), "", consumed, alone, admin)
+            return _Row(kind, group, reference, pod.drawn(0, reference), "", consumed, alone, admin)
         position = int(where.partition(".")[2])
         claim = pod.workload.claims[position].name
-        return _Row(f"{claim}{MARK}{reference}", pod.drawn(position, reference), claim, consumed, alone, admin)
+        inner = f"{claim}{MARK}{reference}"
+        return _Row(kind, group, inner, pod.drawn(position, reference), claim, consumed, alone, admin)
 
     def _valued(
         self,
         stand: Stand,
         part: Part,
+        rows: Sequence[_Row],
         takes: Sequence[tuple[int, int, int, int]],
         placements: Sequence[Placement],
-        inner: Sequence[str],
     ) -> tuple[GoalValue, ...]:
-        site = stand.site
-        key: object
-        if site.state is None:
-            # members are equal up to the names of devices and places, and so is what these are worth
-            key = (id(site), part.pod, part.node, tuple((ask, group, count) for _, ask, group, count in takes))
-        else:
-            first: dict[int, int] = {}
-            layout, kept = site.state.layout, site.kept
-            # which groups are the same counts too: some devices are shared
-            rows = [(a, self._kind(layout, kept[g]), first.setdefault(g, len(first)), n) for _, a, g, n in takes]
-            key = (part.pod, tuple(rows))
-        if key not in self._goals:
-            self._goals[key] = self._count(part, site.node(stand.node, part), placements, inner)
-        return self._goals[key]
+        first: dict[int, int] = {}
+        # which groups are the same counts too: some devices are shared
+        each = [
+            (ask, row.kind, first.setdefault(group, len(first)), count)
+            for row, (_, ask, group, count) in zip(rows, takes, strict=True)
+        ]
+        key = (part.pod, *each)
+        found = self._goals.get(key)
+        if found is None:
+            alike = (part.pod, *_renumbered(rows, each))
+            if alike not in self._goals:
+                inner = [row.inner for row, take in zip(rows, takes, strict=True) for _ in range(take[3])]
+                node = stand.site.node(stand.node, part)
+                self._goals[alike] = self._count(part, node, placements, inner)
+            found = self._goals[key] = self._goals[alike]
+        return found
 
     def _count(
         self, part: Part, node: str, placements: Sequence[Placement], inner: Sequence[str]
@@ -207,6 +209,22 @@ class _Writer:
         scale = scale_on(self._fleet, self._fleet.pods[part.pod], node)
         told = [replace(placement, request=name, claim="") for placement, name in zip(placements, inner, strict=True)]
         return value_placements(scale, told, self._order)
+
+
+def _renumbered(
+    rows: Sequence[_Row], takes: Sequence[tuple[int, int, int, int]]
+) -> Iterator[tuple[int, str, bool, int, int, object, int, int]]:
+    """Yield what a pod takes with numbers instead of places: goals count which places are the same, not their names."""
+    numbers: dict[object, int] = {}
+
+    def number(what: object, place: object) -> int:
+        return -1 if place is None else numbers.setdefault((what, place), len(numbers))
+
+    for row, (ask, _, first, count) in zip(rows, takes, strict=True):
+        group = row.group
+        places = tuple(tuple(number(link, place) for place in mine) for link, mine in enumerate(group.places))
+        numa, root = number("numa", group.numa), number("root", group.root)
+        yield ask, group.kind, group.shareable, numa, root, places, first, count
 
 
 def scale_on(fleet: Fleet, pod: Pod, node: str) -> Scale:
@@ -229,6 +247,9 @@ class _Devices(dict):  # type: ignore[type-arg]
 
 def goals_of(fleet: Fleet, replicas: Sequence[Replica], order: Sequence[str], nodes: int) -> Mapping[str, GoalValue]:
     """Return the goals of a fleet counted again from its replicas."""
+    # Pods that are worth the same have the same goals: thousands of pods, some hundred values.
+    times = Counter(id(replica.goals) for replica in replicas)
+    values = [(value, times[at]) for at, goals in {id(r.goals): r.goals for r in replicas}.items() for value in goals]
     found = {}
     for goal in order:
         if goal == UNPLACED:
@@ -236,8 +257,9 @@ def goals_of(fleet: Fleet, replicas: Sequence[Replica], order: Sequence[str], no
         elif goal == NODES:
             found[goal] = GoalValue(goal, nodes)
         else:
-            mine = [value for replica in replicas for value in replica.goals if value.goal == goal]
-            found[goal] = GoalValue(goal, sum(v.value for v in mine), unknown=sum(v.unknown for v in mine))
+            mine = [(value, often) for value, often in values if value.goal == goal]
+            unknown = sum(often * value.unknown for value, often in mine)
+            found[goal] = GoalValue(goal, sum(often * value.value for value, often in mine), unknown=unknown)
     return found
 
 

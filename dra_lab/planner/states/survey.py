@@ -47,11 +47,12 @@ class Survey:
 
     def devices(self, node: str, *, held_too: bool = False) -> Mapping[int, list[DeviceID]]:
         """Return the free devices of a node by group of its layout, or with `held_too` all of them."""
-        held = () if held_too else self.scan.rules.allocated.exclusive
+        views = self.scan.views
+        held = frozenset[int]() if held_too else views.held_on(node, self.scan.rules.allocated)[0]
         layout = self.scan.layouts[self.states[node].layout]
         found: dict[int, list[DeviceID]] = {}
-        for item, group in zip(self.scan.views.view(node).devices, layout.group_of, strict=True):
-            if group >= 0 and item.id not in held:
+        for at, (item, group) in enumerate(zip(views.view(node).devices, layout.group_of, strict=True)):
+            if group >= 0 and at not in held:
                 found.setdefault(group, []).append(item.id)
         return found
 
@@ -142,22 +143,16 @@ def _put_together(problem: AllocationProblem) -> tuple[DeviceGroup, ...]:
 
 def state_on(scan: Scan, number: int, layout: Layout, name: str, known: Left) -> NodeState:
     """Return what a node offers of a layout, which is numbered `number`; `known` remembers what is left of shares."""
-    held = scan.rules.allocated
-    consumable = scan.rules.gates.consumable_capacity
-    ids = [item.id for item in scan.views.view(name).devices]
-    exclusive, shares = held.exclusive, held.shares
-    alone = [at for at, device in enumerate(ids) if device in exclusive]
-    shared = [at for at, device in enumerate(ids) if device in shares and device not in exclusive] if shares else []
-    if not consumable:
-        return NodeState(number, thinned(layout, alone + shared))
+    alone, shares = scan.views.held_on(name, scan.rules.allocated)
+    if not scan.rules.gates.consumable_capacity:
+        return NodeState(number, thinned(layout, [*alone, *(at for at, _ in shares if at not in alone)]))
     left = []
-    for at in shared:
+    for at, taken in shares:
         group = layout.group_of[at]
-        if group >= 0:
-            taken = held.consumed.get(ids[at], {})
-            key = (number, group, *taken.items())
+        if group >= 0 and at not in alone:
+            key = (number, group, *taken)
             if key not in known:
-                known[key] = _left_of(layout.problem.groups[group], taken)
+                known[key] = _left_of(layout.problem.groups[group], dict(taken))
             left.append((group, known[key]))
     return NodeState(number, thinned(layout, alone), tuple(left))
 
