@@ -21,18 +21,17 @@ def unplaced(fleet: Fleet, plan: FleetPlan) -> tuple[Shortfall, ...]:
     what all replicas together lack is counted. Where the plan is not proven, this is why no more were found. Nothing is
     told where not all nodes were looked at. A device with a taint that a request does not tolerate is not free for it.
     """
-    taken = {placement.device for replica in plan.replicas for placement in replica.placements}
     placed = plan.placed
-    found: list[Shortfall] = []
-    if not fleet.scan.complete:
-        # What is free on nodes that nobody looked at is not known.
+    short = [(pod, missing) for pod in fleet.pods if (missing := pod.workload.replicas - placed[pod.workload.name])]
+    if not short or not fleet.scan.complete:
+        # What is free on nodes that were not examined is not known.
         return ()
-    for pod in fleet.pods:
-        missing = pod.workload.replicas - placed[pod.workload.name]
-        if missing:
-            whole = plan.objective == NODES and not plan.replicas
-            mine = list(_lacking(fleet, pod, taken, missing, whole=whole))
-            found.extend(mine or ([] if whole else [_together(pod, missing)]))
+    taken = {placement.device for replica in plan.replicas for placement in replica.placements}
+    whole = plan.objective == NODES and not plan.replicas
+    found: list[Shortfall] = []
+    for pod, missing in short:
+        mine = list(_lacking(fleet, pod, taken, missing, whole=whole))
+        found.extend(mine or ([] if whole else [_together(pod, missing)]))
     return tuple(found)
 
 
@@ -47,12 +46,11 @@ def _lacking(fleet: Fleet, pod: Pod, taken: set[DeviceID], missing: int, *, whol
     for joint, ask in zip(drawn, inner, strict=True):
         if ask.request not in single or ask.all_devices or ask.capacity or ask.admin_access:
             continue
-        free = _free(fleet, joint, taken)
+        if not whole and any(len(here) >= ask.count for here in _free(fleet, joint, taken)):
+            continue
+        free = list(_free(fleet, joint, taken))
         # a device that several nodes see is one
-        most, every = (
-            max(map(len, free.values()), default=0),
-            len({device for here in free.values() for device in here}),
-        )
+        most, every = max(map(len, free), default=0), len({device for here in free for device in here})
         if whole and missing * ask.count > every:
             yield _short_in_all(pod, ask, missing, every)
         if most >= ask.count:
@@ -90,25 +88,24 @@ def _short_in_all(pod: Pod, ask: Ask, missing: int, every: int) -> Shortfall:
     return Shortfall("count", subject, f"{text}, {every:,} are free", missing * ask.count, every, advice=advice)
 
 
-def _free(fleet: Fleet, ask: Ask, taken: set[DeviceID]) -> dict[str, list[DeviceID]]:
-    """Return the devices that match an ask and that nobody holds alone, by node, once the plan has come true."""
-    scan, held, rules = fleet.scan, fleet.scan.rules.allocated, fleet.scan.rules
+def _free(fleet: Fleet, ask: Ask, taken: set[DeviceID]) -> Iterator[list[DeviceID]]:
+    """Yield, node by node, the devices that match an ask and that nobody holds alone, once the plan has come true."""
+    scan, rules = fleet.scan, fleet.scan.rules
     tainting = rules.gates.device_taints
     ruled = bool(rules.cluster.taint_rules)
-    found = {}
-    for node in scan.rules.nodes:
-        stages = scan.views.stages(ask, node)
-        found[node] = [
+    for node in rules.nodes:
+        alone = scan.views.held_on(node, rules.allocated)[0]
+        devices = enumerate(zip(scan.views.view(node).devices, scan.views.stages(ask, node), strict=True))
+        yield [
             item.id
-            for item, stage in zip(scan.views.view(node).devices, stages, strict=True)
+            for at, (item, stage) in devices
             if stage == "match"
+            and at not in alone
             and item.id not in taken
-            and item.id not in held.exclusive
             and not (
                 tainting and (ruled or item.device.taints) and not is_tolerated(rules.cluster, rules.release, ask, item)
             )
         ]
-    return found
 
 
 def _together(pod: Pod, missing: int) -> Shortfall:
