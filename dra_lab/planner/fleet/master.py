@@ -216,8 +216,8 @@ class Master:
         # A goal that is kept twice, first as all that may be without a place, is one.
         wanted = tuple(dict.fromkeys(kept))
         known = self._bounds.get((goal, wanted))
-        if known is not None:
-            return known
+        if known is not None or budget.reached:
+            return known or 0
         if self._relaxed is None or self._relaxed.kept != wanted[: len(self._relaxed.kept)]:
             self._relaxed = Relaxation(self.racks, self.demand, self.order, self.homes, self.together)
         for name, value in wanted[len(self._relaxed.kept) :]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import highspy
@@ -76,6 +77,11 @@ class _Books:
         )
 
 
+def _flat(rows: Iterable[Iterable[int]]) -> Array:
+    """Return numbers row by row in one array."""
+    return np.fromiter(chain.from_iterable(rows), float)
+
+
 class Relaxation:
     """The master without integrality: minimise one goal after the other, each kept at a value that is given.
 
@@ -94,27 +100,25 @@ class Relaxation:
     ) -> None:
         """Lay out the columns, one for each pattern of each rack, and behind them one for each kind of homes."""
         self.racks, self.demand, self.homes = racks, tuple(demand), tuple(homes)
-        rows = [
-            (number, counts, values, rack.used(counts))
-            for number, rack in enumerate(racks)
-            for counts, values in rack.patterns.items()
-            if any(counts)
-        ]
-        self.columns: list[tuple[int, Counts]] = [(number, counts) for number, counts, _, _ in rows]
-        self._rack = np.array([row[0] for row in rows], np.int64)
-        self._upper = np.array([racks[row[0]].most(row[1]) for row in rows], float)
+        patterns = [[row for row in rack.patterns.items() if any(row[0])] for rack in racks]
+        each = list(zip(racks, patterns, strict=True))
+        rows = [row for mine in patterns for row in mine]
+        self.columns: list[tuple[int, Counts]] = [(n, row[0]) for n, mine in enumerate(patterns) for row in mine]
+        self._rack = np.repeat(np.arange(len(racks)), list(map(len, patterns)))
+        self._upper = _flat([[rack.most(c) for c, _ in m] if rack.rows else [rack.count] * len(m) for rack, m in each])
         self._homes = np.array([home.count for home in homes], float)
-        self._counts = np.array([row[1] for row in rows], float).reshape(len(rows), len(self.demand))
+        self._counts = _flat(counts for counts, _ in rows).reshape(len(rows), len(self.demand))
         # What is kept together is wanted like replicas: so much of it, and no more.
         shared = [self._needs(row) for row in together]
         self._wants = np.column_stack([self._counts, *shared])
         self._wanted = np.array([*self.demand, *(row.limit for row in together)], float)
         device = device_goals(order)
-        values = np.array([row[2] for row in rows], float).reshape(len(rows), len(device))
+        values = _flat(values for _, values in rows).reshape(len(rows), len(device))
         nobody = np.zeros(len(homes))
         self._costs: dict[str, Array] = {goal: np.append(values[:, at], nobody) for at, goal in enumerate(device)}
         self._costs[UNPLACED] = np.append(-self._counts.sum(axis=1), nobody)
-        self._costs[NODES] = np.append(np.array([row[3] for row in rows], float), np.ones(len(homes)))
+        used = _flat([[rack.used(c) for c, _ in m] if rack.nodes else [rack.each] * len(m) for rack, m in each])
+        self._costs[NODES] = np.append(used, np.ones(len(homes)))
         self._books = _Books.of(racks, homes, self._rack, self._counts)
         self.taken: Array = np.zeros(len(rows))
         self.nodes: Array = np.zeros(len(homes))

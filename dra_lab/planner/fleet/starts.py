@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import floor
+from operator import le
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
@@ -20,10 +21,12 @@ def best_start(master: StagedModel, known: Chosen, budget: Budget, *, all_placed
     kept = [(UNPLACED, 0)] if all_placed else []
     relaxed = None
     for goal in master.order:
-        bound, relaxed = master.relaxed_bound(goal, kept, budget)
-        kept.append((goal, bound))
         if budget.reached:
             return known
+        bound, relaxed = master.relaxed_bound(goal, kept, budget)
+        kept.append((goal, bound))
+    if budget.reached:
+        return known
     if relaxed is None or all(master.value(goal, known) <= bound for goal, bound in kept):
         return known
     best = min(known, _rounded(master, relaxed, budget), key=master.values)
@@ -39,7 +42,10 @@ def greedy(master: StagedModel) -> Chosen:
     for number, rack in enumerate(master.racks):
         mine: dict[Counts, int] = {}
         rest = rack
-        for counts, _ in sorted(rack.patterns.items(), key=lambda row: (-sum(row[0]), row[1])):
+        able = [row for row in rack.patterns.items() if all(map(le, row[0], left))] if any(left) else []
+        for counts, _ in sorted(able, key=lambda row: (-sum(row[0]), row[1])):
+            if not rest.count:
+                break
             wanted = [have // count for have, count in zip(left, counts, strict=True) if count]
             needs = [row.need(number, counts) for row in master.together]
             wanted += [have // need for have, need in zip(shared, needs, strict=True) if need]

@@ -117,10 +117,6 @@ class WideLayout:
                     found.append((number, ask, position[group], count))
         return tuple(found)
 
-    def found(self, state: int) -> dict[Counts, Values]:
-        """Return the numbers of replicas for which a way was found on a state, with its values."""
-        return {counts: self.told[counts][state] for counts, filled in self.filled.items() if filled.fits[state]}
-
     @cached_property
     def floors(self) -> tuple[Values | None, ...]:
         """Return, part by part, the least value of each goal by itself, None where no state holds a replica."""
@@ -128,9 +124,14 @@ class WideLayout:
         return tuple(tuple(values.min(axis=0).tolist()) if len(values) else None for values in columns)
 
     @cached_property
-    def told(self) -> dict[Counts, list[Values]]:
-        """Return the values of every state, as plain numbers."""
-        return {counts: [tuple(row) for row in filled.values.tolist()] for counts, filled in self.filled.items()}
+    def found(self) -> list[dict[Counts, Values]]:
+        """Return, state by state, the sorted numbers of replicas for which a way was found, with its values."""
+        found: list[dict[Counts, Values]] = [{} for _ in range(len(self.stock.free))]
+        for counts, filled in sorted(self.filled.items(), key=lambda row: row[0]):
+            states = np.flatnonzero(filled.fits)
+            for state, values in zip(states.tolist(), filled.values[states].tolist(), strict=True):
+                found[state][counts] = tuple(values)
+        return found
 
     @cached_property
     def least(self) -> list[dict[Counts, Values]]:

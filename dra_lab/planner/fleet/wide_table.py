@@ -26,7 +26,7 @@ class WideTable:
 
     def found(self) -> dict[Counts, Values]:
         """Return the numbers of replicas for which a way was found, with its values."""
-        found = self.wide.found(self.number)
+        found = dict(self.wide.found[self.number])
         found.update({counts: packed.upper for counts, packed in self.packed.items() if packed.upper is not None})
         return found
 
@@ -61,9 +61,7 @@ class WideTable:
         known = self.packed.get(counts)
         if known is not None:
             return not known.exact
-        filled = self.wide.filled.get(counts)
-        found = self.wide.told[counts][self.number] if filled is not None and filled.fits[self.number] else None
-        return found != self.wide.least[self.number].get(counts)
+        return self.wide.found[self.number].get(counts) != self.wide.least[self.number].get(counts)
 
     def decide(self, counts: Counts, budget: Budget) -> Packed:
         """Find the best way for some numbers, or what a limit leaves of it; never worse than what was found before."""
