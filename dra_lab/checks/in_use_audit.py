@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from dra_lab.checks.in_use_rules import Held, broken_constraint, device_reasons, results_of
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.in_use import claim_name
+from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
@@ -44,9 +45,9 @@ def audit_claims(cluster: Cluster) -> tuple[AuditRow, ...]:
     not tolerate, classes and selectors that no longer match, capacity that is too small, devices that are held twice
     or are no longer shared, constraints that no longer hold. An allocation stays valid all the same: Kubernetes looks
     at none of it again (docs/semantics.md 3.14). Selectors and taints are looked at as in the cluster's default
-    release: DeviceTaintRules count from 1.37 on.
+    release: DeviceTaintRules count from 1.37 on. Without ResourceSlices nothing is known of any device.
     """
-    return tuple(_all_rows(Held(cluster, cluster.target_release())))
+    return () if not_read(cluster) is not None else tuple(_all_rows(Held(cluster, cluster.target_release())))
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from dra_lab.cli.options import add_cluster, add_planning, cluster_of, release_o
 from dra_lab.cli.pods import pod_of
 from dra_lab.cli.workloads import MOST_REPLICAS, add_workloads, is_fleet, workloads_of
 from dra_lab.errors import InputError
-from dra_lab.model.plan import Plan
+from dra_lab.model.plan import Plan, PlanStatus
 
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle, Wanted
@@ -146,6 +146,7 @@ def _like(pod: AskedPod) -> str:
 
 def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     """Place the replicas, run first fit on their manifests, write them, print their paths."""
+    from dra_lab.exports.fleet_text import fleet_sentence
     from dra_lab.exports.targets import Target
     from dra_lab.planner.fleet import plan_fleet
     from dra_lab.session.outputs import fleet_bundle
@@ -160,6 +161,8 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     plan = plan_fleet(
         cluster, asked.workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
+    if plan.status is PlanStatus.NOT_CHECKED:
+        print(f"warning: {fleet_sentence(plan)}", file=sys.stderr)
     made = fleet_bundle(cluster, plan, target, wanted, tighten=options.pin, split=options.split)
     for finding in dict.fromkeys((*asked.findings, *made.findings)):
         print(finding, file=sys.stderr)

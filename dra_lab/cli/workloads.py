@@ -164,6 +164,7 @@ def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: Kuberne
     from dra_lab.gitops.asked import AskedPod, read_pod
     from dra_lab.gitops.given_classes import classes_beside
     from dra_lab.gitops.node_filter import only_nodes
+    from dra_lab.index.not_read import refuse_not_read
     from dra_lab.session import read_plan_file, read_sketch
 
     found: list[Workload] = []
@@ -177,6 +178,8 @@ def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: Kuberne
             refuse_pod(claim, named_pod)
             sketch = read_sketch(claim)
             pod = AskedPod("", {sketch.name: sketch}, classes_beside(claim, cluster), nodes=_pinned(claim, cluster))
+        elif pod.nodes is not None:
+            refuse_not_read(cluster, (), selects_nodes=True)
         if pod.allocated:
             names = ", ".join(c.metadata.name for c in pod.allocated)
             raise InputError(f"{claim}: {names} is allocated already, and replicas cannot share it; plan one pod")
@@ -272,7 +275,7 @@ def _after(
     """
     from dra_lab.planner.fleet import how_many_more, largest_job, stranded
 
-    if plan.status in (PlanStatus.STOPPED, PlanStatus.EMPTY) or cancel.is_set():
+    if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY) or cancel.is_set():
         return [], [], None
     common: dict[str, Any] = {"release": release, "after": plan, "progress": tell, "cancel": cancel}
     common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit

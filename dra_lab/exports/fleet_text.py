@@ -21,6 +21,8 @@ def fleet_sentence(plan: FleetPlan) -> str:
     """Return the answer in one to three short sentences, with what is proven of it; names are made printable."""
     if plan.status is PlanStatus.EMPTY:
         return "No replica is wanted."
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return printable(f"Not checked: {sentence(plan.shortfalls[0].message)}")
     if plan.status is PlanStatus.STOPPED:
         reason = plan.shortfalls[0].message if plan.shortfalls else "there was not enough time"
         return printable(f"Not answered: {sentence(reason)}")

@@ -9,13 +9,15 @@ from dra_lab.exports.loop_result import Loop
 from dra_lab.model.fleet import UNPLACED, FleetPlan
 from dra_lab.model.plan import FirstFitStatus, Plan, PlanStatus, Start
 
-FITS, DOES_NOT_FIT, STOPPED = "fits", "does-not-fit", "stopped"
+FITS, DOES_NOT_FIT, NOT_CHECKED, STOPPED = "fits", "does-not-fit", "not-checked", "stopped"
 
 _NOT_EVERY = "no order of arrival was found that serves a replica worse, but not every order was run"
 
 
 def plan_outcome(plan: Plan | FleetPlan) -> str:
-    """Return whether everything has a place in a plan: fits, does-not-fit (proven), or stopped (not decided)."""
+    """Return whether everything has a place in a plan: fits, does-not-fit (proven), not-checked, or stopped."""
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return NOT_CHECKED
     if isinstance(plan, Plan):
         refused = plan.status is PlanStatus.INFEASIBLE
         return FITS if plan.fits else DOES_NOT_FIT if refused else STOPPED

@@ -99,6 +99,8 @@ def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     """
     if plan.status is PlanStatus.EMPTY:
         return "Nothing is drawn yet."
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return printable(f"Not checked: {sentence(plan.shortfalls[0].message)}")
     if plan.status is PlanStatus.STOPPED:
         reason = plan.shortfalls[0].message if plan.shortfalls else _no_time(plan)
         return printable(f"Not answered: {sentence(reason)}")

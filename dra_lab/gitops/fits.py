@@ -15,6 +15,7 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import EXTENDED, unserved_words
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
+from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import UNPLACED, FleetPlan, Workload
@@ -153,6 +154,9 @@ def _planned(
     cancel: threading.Event | None = None,
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
     nodes = question.nodes(cluster)
+    unread = not_read(cluster, question.claims.values(), selects_nodes=not nodes)
+    if unread is not None and (question.claims or not nodes):
+        return _refused(question, Fit.NOT_CHECKED, "fit-not-decided", unread.message)
     if not nodes:
         message = "no node is admitted by the pod's own node name, selector, affinity and tolerations"
         return _refused(question, Fit.DOES_NOT_FIT, "no-node-admitted", message)

@@ -11,6 +11,7 @@ from dra_lab.cel.releases import unknown_in
 from dra_lab.errors import CelError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.references import WrittenClaim
+from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
@@ -25,27 +26,35 @@ def check_matches(
     """Yield what the classes and selectors of a claim do not find.
 
     `cluster` has the documented classes that `read`, the cluster as it was given, may lack. A class or selector that
-    leaves no device is an error, in an alternative a warning: the other alternatives may do.
+    leaves no device is an error, in an alternative a warning: the other alternatives may do. Nothing is said to be
+    missing that could not be read.
     """
     sketch = ClaimSketch(requests=claim.spec.devices.requests)
-    for finding in class_findings(sketch, read, done="is checked in its place"):
+    unread = not_read(read, (sketch,)) is not None
+    for finding in () if unread else class_findings(sketch, read, done="is checked in its place"):
         yield replace(finding, origin=claim.document.at(_class_path(claim, finding.subject)))
     for number, request in enumerate(claim.spec.devices.requests):
         for index, ask in enumerate(asks(request)):
             path = f"{claim.path}.devices.requests[{number}].{_part(request, index)}"
-            yield from _ask(claim, ask, path, cluster, release)
+            yield from _of_release(claim, ask, path, release)
+            if not unread:
+                yield from _ask(claim, ask, path, cluster, release)
 
 
 def _part(request: DeviceRequest, index: int) -> str:
     return "exactly" if request.exactly is not None else f"firstAvailable[{index}]"
 
 
-def _ask(claim: WrittenClaim, ask: Ask, path: str, cluster: Cluster, release: KubernetesRelease) -> Iterator[Finding]:
-    severity = Severity.WARNING if "/" in ask.reference else Severity.ERROR
+def _of_release(claim: WrittenClaim, ask: Ask, path: str, release: KubernetesRelease) -> Iterator[Finding]:
+    """Yield what the selectors of a request use and the release does not have."""
     for index, text in enumerate(ask.selectors):
         place = claim.document.at(f"{path}.selectors[{index}].cel.expression")
         for why in _unknown(release, text):
             yield Finding("selector-release", Severity.ERROR, ask.reference, why, "", place)
+
+
+def _ask(claim: WrittenClaim, ask: Ask, path: str, cluster: Cluster, release: KubernetesRelease) -> Iterator[Finding]:
+    severity = Severity.WARNING if "/" in ask.reference else Severity.ERROR
     found = candidates(cluster, ask, release)
     if found.error:
         return  # the API's validation or the class finding says it

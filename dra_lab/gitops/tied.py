@@ -13,6 +13,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.fits import Question, not_given_up, timeless
 from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
+from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
@@ -55,6 +56,9 @@ def answer_tied(
     """
     end = time.monotonic() + seconds
     nodes = [name for name in cluster.node_names if all(name in q.nodes(cluster) for q in group)]
+    unread = not_read(cluster, (c for q in group for c in q.claims.values()), selects_nodes=not nodes)
+    if unread is not None:
+        return _all(group, Fit.NOT_CHECKED, "fit-not-decided", unread.message)
     if not nodes:
         message = f"{_shares(group)}, and no node is admitted by all these pods"
         return _all(group, Fit.DOES_NOT_FIT if _is_local(cluster) else Fit.NOT_DECIDED, "no-node-admitted", message)

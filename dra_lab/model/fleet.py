@@ -62,12 +62,13 @@ class FleetPlan:
     no place) first, then the goals of one claim, then `nodes` (nodes used). All are minimised; `bound` is the least
     value that could still exist, the goals before it being kept, and `proven` says that no better one does. `status` is
     OPTIMAL only when every goal is proven, FEASIBLE when one is not, INFEASIBLE when it is proven that not one replica
-    fits (with `objective` "nodes": that not all of them do), STOPPED when it was ended before any answer. `first_fit`
-    is kube-scheduler with the same replicas (see `planner.fleet`), None where not asked, and `regrets` what that costs
-    over the nodes that were compared: where the time did not suffice for all, `first_fit` is STOPPED, and its
-    `compared` names them. `parts` are the seconds of each part of the work (`scan`, `patterns`, `master`, `first fit`),
-    `states` the number of distinct node states, `not_examined` the nodes that were not examined before the time limit.
-    `start` says whether the pods of every workload start with their manifests.
+    fits (with `objective` "nodes": that not all of them do), STOPPED when it was ended before any answer, NOT_CHECKED
+    when what it needs could not be read. `first_fit` is kube-scheduler with the same replicas (see `planner.fleet`),
+    None where not asked, and `regrets` what that costs over the nodes that were compared: where the time did not
+    suffice for all, `first_fit` is STOPPED, and its `compared` names them. `parts` are the seconds of each part of the
+    work (`scan`, `patterns`, `master`, `first fit`), `states` the number of distinct node states, `not_examined` the
+    nodes that were not examined before the time limit. `start` says whether the pods of every workload start with their
+    manifests.
     """
 
     status: PlanStatus

@@ -40,12 +40,16 @@ def goal_order(goals: Sequence[str]) -> tuple[str, ...]:
 
 
 class PlanStatus(StrEnum):
-    """What is known: proven best, best so far, proven impossible, or stopped before any answer; nothing drawn yet."""
+    """What is known: proven best, best so far, proven impossible, or stopped before any answer; nothing drawn yet.
+
+    `NOT_CHECKED`: what the answer needs of the cluster could not be read, as the first of the `shortfalls` says.
+    """
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"
     INFEASIBLE = "infeasible"
     STOPPED = "stopped"
+    NOT_CHECKED = "not-checked"
     EMPTY = "empty"
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from dra_lab.checks.taint_rules import ignored_taint_rules
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
+from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
 from dra_lab.model.release import KubernetesRelease
@@ -45,9 +46,10 @@ def make_plan(
     The node is the one with the best values, then the first by name; `node` pins one. `goals` puts goals in front of
     the others, after `alternatives` and `preferences` (`model.plan.goal_order`). At the end of `time_limit` (seconds)
     or when `cancel` is set, the best answer so far comes back, marked as not proven; with none at all the status is
-    STOPPED. `progress` is called from this thread, and so is `early`: with the proof that a claim fits nowhere, before
-    the reasons are looked for, which takes longer. A cell of a notebook that gives no `progress` has a bar, and one
-    that gives no `cancel` gets the best answer so far when it is interrupted.
+    STOPPED. It is NOT_CHECKED if what the claims need of the cluster could not be read. `progress` is called from this
+    thread, and so is `early`: with the proof that a claim fits nowhere, before the reasons are looked for, which takes
+    longer. A cell of a notebook that gives no `progress` has a bar, and one that gives no `cancel` gets the best answer
+    so far when it is interrupted.
     Raises SketchError for an inconsistent drawing, InputError for an unknown node or goal, CelCompileError for a
     selector that does not compile, UnsupportedFeature for a rule of DRA that is not known here yet, SolverError.
     """
@@ -65,6 +67,9 @@ def make_plan(
     plan = replace(plan, claims=held, allocated_claims=pod.allocated, admitted=pod.nodes)
     if not sketch.requests:
         return plan
+    unread = not_read(cluster, (sketch,), selects_nodes=pod.nodes is not None)
+    if unread is not None:
+        return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     if allowed is not None and (not allowed or (node and node not in allowed)):
         return _elsewhere(plan, cluster, node)
     refuse_claim(sketch)

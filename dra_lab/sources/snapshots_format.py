@@ -8,6 +8,7 @@ import msgspec
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.index.not_read import UNREAD
 from dra_lab.model.decoding import from_json
 from dra_lab.sources.snapshots_overlays import KeptOverlay
 
@@ -86,9 +87,13 @@ def encode_info(info: SnapshotInfo) -> bytes:
 
 
 def noted(findings: tuple[Finding, ...], *, anonymised: bool) -> tuple[NotedFinding, ...]:
-    """Return a reader's findings as they are kept; of an anonymised snapshot only what was the matter, not where."""
+    """Return a reader's findings as they are kept; of an anonymised snapshot only what was the matter, not where.
+
+    A kind that could not be read keeps its name, which is one of the API's: without it nothing is known to fit.
+    """
     if anonymised:
-        return tuple(dict.fromkeys(NotedFinding(f.rule, f.severity.value) for f in findings))
+        kept = (NotedFinding(f.rule, f.severity.value, f.subject if f.rule in UNREAD else "") for f in findings)
+        return tuple(dict.fromkeys(kept))
     return tuple(NotedFinding(f.rule, f.severity.value, f.subject, f.message, f.advice) for f in findings)
 
 

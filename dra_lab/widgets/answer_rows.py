@@ -30,6 +30,7 @@ _STATES: dict[PlanStatus, State] = {
     PlanStatus.FEASIBLE: "fits",
     PlanStatus.INFEASIBLE: "misfit",
     PlanStatus.STOPPED: "stopped",
+    PlanStatus.NOT_CHECKED: "stopped",
     PlanStatus.EMPTY: "empty",
 }
 _ENDS = {

@@ -10,6 +10,7 @@ from dataclasses import replace
 from dra_lab.checks.taint_rules import ignored_taint_rules
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
+from dra_lab.index.not_read import not_read
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workload
@@ -48,9 +49,10 @@ def plan_fleet(
     `preferences`; `damage`, which is about one claim, is passed over. `held` replaces what the cluster says is in use.
     `release` is that of the cluster where none is given.
     At the end of `time_limit` (seconds), or when `cancel` is set, the best plan so far comes back with the bounds that
-    were reached, STOPPED when there is none. Without a limit, a fleet with many different node states, or many ways on
-    nodes that share devices, is improved for `Shares.improve` seconds. `progress` is called from this
-    thread; without it a cell of a notebook has a bar, and without `cancel` interrupting it gives the best plan so far.
+    were reached, STOPPED when there is none. NOT_CHECKED says that what the claims need could not be read. Without a
+    limit, a fleet with many different node states, or many ways on nodes that share devices, is improved for
+    `Shares.improve` seconds. `progress` is called from this thread; without it a cell of a notebook has a bar, and
+    without `cancel` interrupting it gives the best plan so far.
     Raises InputError, SketchError, CelCompileError, SolverError, and UnsupportedFeature for a rule of DRA that is not
     known here.
     """
@@ -68,6 +70,9 @@ def plan_fleet(
     )
     if not any(workload.replicas for workload in workloads):
         return plan
+    unread = not_read(cluster, (claim for workload in workloads for claim in workload.claims))
+    if unread is not None:
+        return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     clock = Clock()
     fleet = look_at(cluster, workloads, release, budget.part(budget.shares.first), held)
     clock.lap("scan")

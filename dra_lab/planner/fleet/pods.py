@@ -9,6 +9,7 @@ from dra_lab.authoring.expand import Expansion, expand
 from dra_lab.errors import InputError
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
+from dra_lab.index.not_read import refuse_not_read
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
@@ -91,6 +92,7 @@ def look_at(
     Raises InputError, SketchError, CelCompileError, and UnsupportedFeature for rules that the planner does not know.
     """
     check_workloads(workloads)
+    refuse_not_read(cluster, (claim for workload in workloads for claim in workload.claims))
     complete = with_documented_classes(cluster)
     grown = [[expand(claim, complete, release) for claim in workload.claims] for workload in workloads]
     joint = join_sketches(

@@ -1,0 +1,60 @@
+"""What an answer needs of a cluster and could not be read: nothing is known to fit then, and nothing not to fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dra_lab.errors import InputError
+from dra_lab.index.documented_classes import is_documented_only
+from dra_lab.manifests.versions import GROUP
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Shortfall
+from dra_lab.model.sketch import ClaimSketch
+
+UNREAD = ("right-missing", "kind-not-read", "dra-not-served")
+"""Rules of the findings that name, as their subject, what could not be read (`sources.live.missing`)."""
+
+_SLICES, _CLASSES, _NODES = f"resourceslices.{GROUP}", f"deviceclasses.{GROUP}", "nodes"
+
+
+def not_read(
+    cluster: Cluster, sketches: Iterable[ClaimSketch] = (), *, selects_nodes: bool = False
+) -> Shortfall | None:
+    """Return what these claims need and could not be read, None if all of it was.
+
+    ResourceSlices are always needed, DeviceClasses if a claim names one that no file of its own brings, Nodes if slices
+    or, with `selects_nodes`, the pod select nodes by their labels.
+    """
+    unread = {finding.subject: finding for finding in cluster.findings if finding.rule in UNREAD}
+    if not unread:
+        return None
+    # a finding may also say that a kind cannot be watched: then its objects were read
+    needed = [GROUP]
+    if not cluster.slices:
+        needed.append(_SLICES)
+    if not _own_classes(cluster) and not {n for s in sketches for n in _classes(s)} <= cluster.given_classes:
+        needed.append(_CLASSES)
+    if not cluster.nodes and (selects_nodes or cluster.network_slices):
+        needed.append(_NODES)
+    finding = next((unread[subject] for subject in needed if subject in unread), None)
+    if finding is None:
+        return None
+    return Shortfall(finding.rule, finding.subject, finding.message, advice=finding.advice)
+
+
+def refuse_not_read(cluster: Cluster, sketches: Iterable[ClaimSketch], *, selects_nodes: bool = False) -> None:
+    """Raise InputError for claims that need what could not be read (`not_read`)."""
+    found = not_read(cluster, sketches, selects_nodes=selects_nodes)
+    if found is not None:
+        raise InputError(f"not checked: {found.message}. {found.advice}")
+
+
+def _own_classes(cluster: Cluster) -> frozenset[str]:
+    named = frozenset(cluster.class_by_name) - cluster.given_classes
+    return frozenset(name for name in named if not is_documented_only(cluster, name))
+
+
+def _classes(sketch: ClaimSketch) -> Iterator[str]:
+    for request in sketch.requests:
+        asks = [request.exactly] if request.exactly is not None else request.first_available
+        yield from (ask.device_class_name for ask in asks)

@@ -1,0 +1,138 @@
+"""What an answer needs and may not be read: every command says that it is not checked, and exits with 2."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from contradictions import of_command
+from small_manifests import claim, pod, request, template
+
+from dra_lab import how_many_more, plan_fleet
+from dra_lab.cli import main
+from dra_lab.errors import InputError
+from dra_lab.model.fleet import Workload
+from dra_lab.model.plan import PlanStatus
+from dra_lab.session import Session, read_sketch
+from dra_lab.sources import load_cluster
+from dra_lab.widgets.answer_rows import answer_row
+
+GPU = request("gpu", "gpu.nvidia.com")
+LACKS = ("resourceslices", "deviceclasses", "dra")
+COMMANDS = {
+    "plan": ("plan", "context:test", "--claim", "claim.yaml"),
+    "json": ("plan", "context:test", "--claim", "claim.yaml", "--format", "json"),
+    "pod": ("plan", "context:test", "--claim", "pod.yaml"),
+    "replicas": ("plan", "context:test", "--claim", "claim.yaml", "--replicas", "2"),
+    "fleet-json": ("plan", "context:test", "--claim", "claim.yaml", "--replicas", "2", "--format", "json"),
+    "check": ("check", "context:test", "claim.yaml"),
+    "check-pod": ("check", "context:test", "pod.yaml"),
+    "export": ("export", "context:test", "--claim", "claim.yaml", "--dir", "out"),
+    "export-replicas": ("export", "context:test", "--claim", "claim.yaml", "--replicas", "2", "--dir", "out"),
+}
+
+
+@pytest.fixture
+def take(server, config, tmp_path, monkeypatch):
+    """Write the files of a claim and a pod, and take a right, or DRA, from the user."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "claim.yaml").write_text(claim("one", GPU))
+    (tmp_path / "pod.yaml").write_text(template("one", GPU) + pod("pod", "one"))
+
+    def without(what):
+        if what == "dra":
+            server.versions = ()
+        else:
+            server.denied = {("admin", "list", what)}
+
+    return without
+
+
+@pytest.mark.parametrize("lacking", LACKS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_that_needs_what_may_not_be_read_exits_with_2(take, capsys, command, lacking):
+    """Neither 0 nor 1: whether the claim fits is not known."""
+    take(lacking)
+    assert main(COMMANDS[command]) == 2
+
+
+@pytest.mark.parametrize("lacking", LACKS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_answer_without_what_it_needs_excludes_nothing_that_it_says(take, capsys, command, lacking):
+    """No statement of it says that the claim fits, or that it does not."""
+    take(lacking)
+    status = main(COMMANDS[command])
+    printed = capsys.readouterr()
+    assert of_command(COMMANDS[command][0], status, printed.out, printed.err) == []
+
+
+@pytest.mark.parametrize("lacking", LACKS)
+@pytest.mark.parametrize("command", [name for name in COMMANDS if "json" not in name])
+def test_an_answer_without_what_it_needs_says_not_checked(take, capsys, command, lacking):
+    """The words are the same in every command."""
+    take(lacking)
+    main(COMMANDS[command])
+    assert "not checked: " in "".join(capsys.readouterr()).lower()
+
+
+@pytest.mark.parametrize("lacking", LACKS)
+@pytest.mark.parametrize("command", [name for name in COMMANDS if "json" not in name])
+def test_an_answer_without_what_it_needs_does_not_say_that_nothing_fits(take, capsys, command, lacking):
+    """A device that may not be read is no device that is missing."""
+    take(lacking)
+    main(COMMANDS[command])
+    assert "does not fit" not in "".join(capsys.readouterr()).lower()
+
+
+@pytest.mark.parametrize("command", ["json", "fleet-json"])
+def test_the_outcome_for_machines_is_not_checked(take, capsys, command):
+    """`outcome` is one of four words."""
+    take("resourceslices")
+    main(COMMANDS[command])
+    assert json.loads(capsys.readouterr().out)["outcome"] == "not-checked"
+
+
+def test_the_strip_says_not_checked(take):
+    """The notebook's answer is the same sentence."""
+    take("resourceslices")
+    session = Session(load_cluster("context:test"), sketch=read_sketch("claim.yaml"))
+    plan = session.plan()
+    assert answer_row(plan, session.cluster, stale=False).sentence.startswith("Not checked: the user 'test-user' may")
+
+
+def test_pods_without_end_are_not_counted_on_devices_that_may_not_be_read(take):
+    """How many more fit is not 0 then."""
+    take("resourceslices")
+    cluster = load_cluster("context:test")
+    with pytest.raises(InputError, match="not checked: "):
+        how_many_more(cluster, Workload("one", (read_sketch("claim.yaml"),)))
+
+
+def test_a_pod_that_selects_nodes_by_label_needs_their_labels(take, tmp_path, capsys):
+    """Without the Nodes no label is known, so that no node seems to be admitted."""
+    take("nodes")
+    (tmp_path / "pod.yaml").write_text(template("one", GPU) + pod("pod", "one", more=("nodeSelector: {zone: a}",)))
+    statuses = [main([*COMMANDS["pod"], *more]) for more in ((), ("--replicas", "2"))]
+    assert [*statuses, main(COMMANDS["check-pod"])] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("lacking", ["nodes", "resourceclaims", "pods", "devicetaintrules"])
+def test_what_the_claim_does_not_need_may_be_unread(take, capsys, lacking):
+    """A claim that fits on devices that were read fits."""
+    take(lacking)
+    assert main(COMMANDS["plan"]) == 0
+
+
+def test_a_fleet_without_slices_has_no_bound(take):
+    """Nothing of it is proven."""
+    take("resourceslices")
+    plan = plan_fleet(load_cluster("context:test"), [Workload("one", (read_sketch("claim.yaml"),), 2)])
+    assert (plan.status, plan.proven) == (PlanStatus.NOT_CHECKED, False)
+
+
+@pytest.mark.parametrize("more", [(), ("--anonymise",)])
+def test_a_snapshot_remembers_what_was_not_read(take, capsys, more):
+    """A plan on the captured cluster is not checked either."""
+    take("resourceslices")
+    main(["capture", "context:test", "kept", *more])
+    assert main(["plan", "kept", "--claim", "claim.yaml"]) == 2
