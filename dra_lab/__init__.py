@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from dra_lab.planner import make_plan
     from dra_lab.planner.fleet import how_many_more, plan_fleet
     from dra_lab.session import Session, read_sketch
-    from dra_lab.sources import load_cluster, make_cluster, read_inventory, with_overlay
+    from dra_lab.sources import load_cluster
+    from dra_lab.sources.foreign import make_cluster, read_inventory, with_overlay
     from dra_lab.sources.samples import samples
     from dra_lab.widgets.claim_canvas import ClaimCanvas
     from dra_lab.widgets.cluster_bar import ClusterBar
@@ -54,13 +55,13 @@ _HOME = {
     "hardware_svg": "dra_lab.pictures.hardware",
     "how_many_more": "dra_lab.planner.fleet",
     "load_cluster": "dra_lab.sources",
-    "make_cluster": "dra_lab.sources",
+    "make_cluster": "dra_lab.sources.foreign",
     "make_plan": "dra_lab.planner",
     "plan_fleet": "dra_lab.planner.fleet",
-    "read_inventory": "dra_lab.sources",
+    "read_inventory": "dra_lab.sources.foreign",
     "read_sketch": "dra_lab.session",
     "samples": "dra_lab.sources",
-    "with_overlay": "dra_lab.sources",
+    "with_overlay": "dra_lab.sources.foreign",
 }
 
 __all__ = [

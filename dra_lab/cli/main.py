@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -53,6 +55,9 @@ Options go to JupyterLab as they are: dra-lab lab --port=9999 --no-browser (all 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: an error becomes a line and status 2, a defect writes a report."""
+    if argv is None:
+        # The process ends after it: there is no use in a last look for garbage among all that was made.
+        atexit.register(gc.freeze)
     arguments = list(sys.argv[1:] if argv is None else argv)
     with plain_output(), rare_collections():
         return _run(arguments)
@@ -62,6 +67,8 @@ def _run(arguments: list[str]) -> int:
     try:
         if not arguments or arguments[0] == "lab":
             return _lab(arguments[1:])
+        # A thread for each processor costs more at the start of numpy than it saves afterwards; JupyterLab has its own.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         options = _parser(arguments).parse_args(arguments)
         status: int = options.run(options)
         sys.stdout.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from dra_lab.model.plan import DAMAGE, NodeClass, NodeFit
 from dra_lab.planner.budget import Budget
@@ -14,7 +15,9 @@ from dra_lab.planner.replicas import Count, Others, has_damage
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solution import Solution
 from dra_lab.planner.solve import solve_problem
-from dra_lab.planner.ways import Ways, list_ways
+
+if TYPE_CHECKING:
+    from dra_lab.planner.ways import Ways
 
 _TELL_EVERY = 20
 
@@ -59,7 +62,12 @@ def choose_node(scan: Scan, order: tuple[str, ...], budget: Budget, *, solver: s
     whole = order if has_damage(scan.sketch) else tuple(goal for goal in order if goal != DAMAGE)
     order = whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole
     patterns = Patterns(scan, order, budget, solver)
-    ways = list_ways(scan, order, budget)
+    ways = None
+    if len(scan.classes) > budget.sizes.solved_alone:
+        # Few classes are solved one by one, and need none of the tables of states.
+        from dra_lab.planner.ways import list_ways
+
+        ways = list_ways(scan, order, budget)
     search = _Search(scan, order, whole, budget, solver, pinned, patterns, ways)
     if ways is None:
         patterns.prepare()

@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from dra_lab.planner.modelling import pulp
-from dra_lab.planner.states.columns import Array
+
+Array = Any
+"""A numpy array."""
 
 _ABSOLUTE, _RELATIVE = 1e-6, 1e-9
 ROUNDING = 1e-6

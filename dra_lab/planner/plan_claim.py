@@ -81,14 +81,18 @@ def make_plan(
         raise problem
     # Part of the time is kept for solving: better the best of the nodes that were seen than none of all of them.
     scan = scan_nodes(rules, budget.part(budget.shares.first))
-    # The solver takes half a second to import; only who plans waits for it.
+    # The solver takes half a second to import; only who plans waits for it, and only a misfit for its reasons.
     from dra_lab.planner.answer_fit import plan_of_fit
-    from dra_lab.planner.answer_misfit import plan_of_misfit
     from dra_lab.planner.choose import choose_node
 
     choice = choose_node(scan, order, budget, solver=solver, pinned=node)
     work = Work(cluster, plan, scan, expansion, order, budget, solver, choice, exact=bool(pod.exact))
-    plan = plan_of_fit(work) if choice.node else plan_of_misfit(work, node, early)
+    if choice.node:
+        plan = plan_of_fit(work)
+    else:
+        from dra_lab.planner.answer_misfit import plan_of_misfit
+
+        plan = plan_of_misfit(work, node, early)
     return replace(plan, seconds=time.monotonic() - began)
 
 

@@ -63,9 +63,9 @@ class Ways:
 
 
 def list_ways(scan: Scan, order: tuple[str, ...], budget: Budget) -> Ways | None:
-    """Look at every class of equal nodes; None where there are few, or where the claim's rules or ways forbid it."""
+    """Look at every class of equal nodes; None where the claim's rules or ways forbid it."""
     rules = scan.rules
-    if len(scan.classes) <= budget.sizes.solved_alone or _forbidden(scan, [equal.nodes[0] for equal in scan.classes]):
+    if _forbidden(scan, [equal.nodes[0] for equal in scan.classes]):
         return None
     ways = Ways(scan, order, budget.sizes)
     wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))

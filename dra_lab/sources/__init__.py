@@ -16,6 +16,7 @@ from dra_lab.sources.drawings import read_claim, read_drawing, write_drawing, wr
 from dra_lab.sources.files import (
     CHOICES,
     CONTEXT,
+    OVER,
     folder_info,
     is_pipe,
     merge,
@@ -25,8 +26,6 @@ from dra_lab.sources.files import (
     read_pipe,
     read_standard_input,
 )
-from dra_lab.sources.foreign import make_cluster, read_inventory, with_overlay
-from dra_lab.sources.foreign.loading import cluster_of_files, cluster_of_texts, laid_over, topologies_of
 from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, samples
 from dra_lab.sources.snapshots import Snapshot, make_snapshot, write_snapshot
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
@@ -40,14 +39,11 @@ __all__ = [
     "example_path",
     "load_cluster",
     "load_texts",
-    "make_cluster",
     "make_snapshot",
     "read_claim",
     "read_drawing",
-    "read_inventory",
     "sample_path",
     "samples",
-    "with_overlay",
     "write_drawing",
     "write_snapshot",
     "write_whole",
@@ -78,9 +74,10 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
 
 
 def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
-    overlaid = laid_over(source, lambda below: load_cluster(below, namespaces=namespaces))
-    if overlaid is not None:
-        return overlaid
+    if isinstance(source, str) and OVER in source:
+        from dra_lab.sources.foreign.loading import laid_over
+
+        return laid_over(source, lambda below: load_cluster(below, namespaces=namespaces))
     if isinstance(source, str) and source.startswith(PREFIX):
         return assemble(read_documents(sample_path(source)), source)
     if isinstance(source, str) and source.startswith(CONTEXT):
@@ -90,6 +87,9 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
         return load_context(source.removeprefix(CONTEXT), namespaces=namespaces)
     if str(source) == "-":
         return assemble(read_standard_input(), "standard input", read_at=_now())
+    # Samples need no reader of topology files, and importing it takes a while.
+    from dra_lab.sources.foreign.loading import cluster_of_files
+
     made = cluster_of_files(source)
     if made is not None:
         return made
@@ -108,6 +108,8 @@ def load_texts(texts: Mapping[str, str | bytes]) -> Cluster:
 
     They may be the files of a snapshot, or one as a `.tar.gz`. Topology files become nodes, or an overlay of the rest.
     """
+    from dra_lab.sources.foreign.loading import cluster_of_texts, topologies_of
+
     topologies = topologies_of(texts)
     if topologies:
         rest = {name: text for name, text in texts.items() if name not in topologies}

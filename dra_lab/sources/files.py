@@ -26,6 +26,15 @@ CHOICES = "a file, a folder, context:NAME, or sample:NAME (see dra-lab samples)"
 CONTEXT = "context:"
 """The prefix of a running cluster; the rest of the name is a context of the kubeconfig."""
 
+TOPOLOGY = "topo:"
+"""`topo:FILE[,FILE...][*COUNT[@DRIVER,...]]`: COUNT equal nodes (default 1) made from files about one server.
+
+The drivers are those to plan for (`sources.foreign.make_cluster`).
+"""
+
+OVER = f"+{TOPOLOGY}"
+"""`CLUSTER+topo:FILE[,FILE...]`: the files are laid over the cluster (`sources.foreign.with_overlay`)."""
+
 
 def read_documents(path: Path) -> Documents:
     """Return the documents of a file, or of the JSON and YAML files directly in a folder, sorted by name.

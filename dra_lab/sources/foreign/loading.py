@@ -10,20 +10,12 @@ from pathlib import Path
 from dra_lab.errors import SourceError
 from dra_lab.manifests.files import expanded
 from dra_lab.model.cluster import Cluster
+from dra_lab.sources.files import OVER, TOPOLOGY
 from dra_lab.sources.foreign.inventory import Inventory
 from dra_lab.sources.foreign.joining import join
 from dra_lab.sources.foreign.overlay import with_overlay
 from dra_lab.sources.foreign.reading import decode_inventory, is_topology, read_inventory
 from dra_lab.sources.foreign.slices import make_cluster
-
-TOPOLOGY = "topo:"
-"""`topo:FILE[,FILE...][*COUNT[@DRIVER,...]]`: COUNT equal nodes (default 1) made from files about one server.
-
-The drivers are those to plan for (`make_cluster`).
-"""
-
-OVER = f"+{TOPOLOGY}"
-"""`CLUSTER+topo:FILE[,FILE...]`: the files are laid over the cluster (`with_overlay`)."""
 
 _LOOKED_AT = 2**16
 _COUNT = re.compile(r"(.*)\*(\d{1,5})(?:@(.*))?", re.ASCII)
@@ -55,13 +47,11 @@ def cluster_of_files(source: str | Path) -> Cluster | None:
     return dataclasses.replace(make_cluster(read_inventory(path)), name=text)
 
 
-def laid_over(source: str | Path, load: Callable[[str], Cluster]) -> Cluster | None:
-    """Return the cluster of `CLUSTER+topo:FILE,FILE`, CLUSTER read by `load`; None where `source` is no such text.
+def laid_over(source: str, load: Callable[[str], Cluster]) -> Cluster:
+    """Return the cluster of `CLUSTER+topo:FILE,FILE`, CLUSTER read by `load`.
 
     Raises SourceError or ManifestError like `load` and `read_inventory`, InputError where the files fit no node.
     """
-    if not isinstance(source, str) or OVER not in source:
-        return None
     below, _, files = source.rpartition(OVER)
     return dataclasses.replace(with_overlay(load(below), _of_paths(files, source)), name=source)
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from dra_lab.errors import DraLabError, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.sources.foreign.loading import OVER
+from dra_lab.sources.files import OVER
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.consistency import Consistency
