@@ -16,7 +16,7 @@ from dra_lab.gitops.exported import exported_outcomes
 from dra_lab.gitops.extended import extended_spec
 from dra_lab.gitops.fits import Question, answer_question, plan_together, short_of, together_findings, with_together
 from dra_lab.gitops.folder import Manifests
-from dra_lab.gitops.given_classes import with_classes
+from dra_lab.gitops.given_classes import shows_lists, with_classes
 from dra_lab.gitops.kustomize import renamed_findings
 from dra_lab.gitops.matches import check_matches
 from dra_lab.gitops.not_rendered import rendered_claims, without_templates
@@ -31,7 +31,7 @@ from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, short_version, text_of
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, release_of
 from dra_lab.sources.what_if import when_idle
 
 _NOT_PLANNED = frozenset(("ResourcePoolStatusRequest",))
@@ -61,11 +61,12 @@ def check_manifests(
 
     Devices in use do not count unless `now` is set, so that the answer depends neither on the day of a snapshot nor on
     the replicas that already run. DeviceClasses among the manifests come before the cluster's of the same name.
-    `release` is the cluster's default where None. For a folder that `export` wrote, the answer is also what `export`
-    answered; `allow_worse` accepts replicas that are not allocated as planned. `time_limit` in seconds bounds all
-    planning together; what is then open is not decided. Raises Cancelled once `cancel` is set.
+    `release` is the cluster's default where None; a slice of the cluster or among the manifests that shows a list
+    proves the gate of lists. For a folder that `export` wrote, the answer is also what `export` answered; `allow_worse`
+    accepts replicas that are not allocated as planned. `time_limit` in seconds bounds all planning together; what is
+    then open is not decided. Raises Cancelled once `cancel` is set.
     """
-    target = cluster.target_release(release)
+    target = release_of(cluster.target_release(release), "", lists=shows_lists(manifests))
     read = with_classes(cluster if now else replace(when_idle(cluster), name=cluster.name), manifests)
     complete, deadline = with_documented_classes(read), time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]

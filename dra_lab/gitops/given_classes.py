@@ -1,8 +1,10 @@
-"""DeviceClasses that stand among the manifests that are planned or checked; they come before the cluster's own."""
+"""What objects among the manifests say of the cluster: DeviceClasses come before its own, slices show gates."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from dra_lab.errors import DraLabError
 from dra_lab.gitops.folder import Manifests, read_manifests
@@ -10,19 +12,31 @@ from dra_lab.index.documented_classes import with_given_classes
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import has_lists
+from dra_lab.model.slices import ResourceSlice
+
+K = TypeVar("K", DeviceClass, ResourceSlice)
 
 
 def with_classes(cluster: Cluster, manifests: Manifests) -> Cluster:
     """Return the cluster with the DeviceClasses among the manifests, which come before its own of the same name."""
-    written: dict[str, DeviceClass] = {}
+    written = {one.metadata.name: one for one in _given(manifests, DeviceClass)}
+    return with_given_classes(cluster, written.values())
+
+
+def shows_lists(manifests: Manifests) -> bool:
+    """Say whether a ResourceSlice among the manifests shows a list-typed attribute: then its gate is on."""
+    return any(has_lists(device) for one in _given(manifests, ResourceSlice) for device in one.spec.devices or ())
+
+
+def _given(manifests: Manifests, kind: type[K]) -> Iterator[K]:
+    name = kind.__name__
     for document in manifests.documents:
-        if document.kind == "DeviceClass" and is_read("DeviceClass", document.value.get("apiVersion")):
+        if document.kind == name and is_read(name, document.value.get("apiVersion")):
             try:
-                value = hub_document(dict(document.value), "DeviceClass")
-                written[document.name] = decode_object(value, DeviceClass, document.origin)
+                yield decode_object(hub_document(dict(document.value), name), kind, document.origin)
             except DraLabError:
                 continue  # the API's validation says it
-    return with_given_classes(cluster, written.values())
 
 
 def classes_beside(source: str | Path, cluster: Cluster) -> Cluster:

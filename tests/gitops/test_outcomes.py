@@ -15,6 +15,7 @@ from small_nodes import a_slice, gpu
 from small_nodes import cluster as small
 
 from dra_lab.cli import main
+from dra_lab.findings import Severity
 from dra_lab.gitops.check import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.report_json import review_json, review_junit, review_sarif
@@ -201,6 +202,16 @@ def test_every_report_has_the_three_outcomes(tmp_path):
     (run,) = review_sarif(review, "1")["runs"]
     assert "not-checked" in [result["ruleId"] for result in run["results"]]
     assert "| Deployment/c | not checked |" in review_markdown(review)
+
+
+def test_a_slice_in_the_files_that_shows_a_list_proves_the_gate(tmp_path):
+    """A driver publishes a list only where its gate is on, so that the API server accepts the slice in 1.36."""
+    roots = {"resource.kubernetes.io/pcieRoot": {"strings": ["pci0000:00", "pci0000:10"]}}
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "dra.cpu", "nodeName": "n1", "pool": pool, "devices": [{"name": "cpu", "attributes": roots}]}
+    shown = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "n1"}, "spec": spec}
+    review = reviewed(tmp_path, slices=json.dumps(shown))
+    assert [finding.message for finding in review.findings if finding.severity is Severity.ERROR] == []
 
 
 def test_several_pod_templates_of_one_object_are_told_apart(tmp_path):

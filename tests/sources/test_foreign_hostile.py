@@ -34,6 +34,15 @@ BOMB = """<?xml version="1.0"?>
 """
 
 
+def test_an_address_twice_matters_for_gpus_and_nics_only():
+    """A SATA controller with the address of a GPU is no GPU; hwloc's own files have such lines."""
+    machine = package(
+        0, host_bridge("0000:[10-1f]", pci("0000:13:00.0", GPU) + pci("0000:13:00.0", "0106 [8086:1d02]"))
+    )
+    (device,) = [one for one in decode_inventory(hwloc(machine), "a.xml").devices if one.kind == "gpu"]
+    assert device.facts["address"].value == "0000:13:00.0"
+
+
 def test_an_entity_bomb_is_refused():
     """Entities are never declared, so none is ever expanded."""
     assert "a.xml:2: it declares markup of its own" in refused(BOMB)

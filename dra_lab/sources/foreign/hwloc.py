@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
@@ -60,9 +60,9 @@ def read_hwloc(root: Element, source: str) -> Inventory:
     visit(walk, machine, Place())
     findings: list[Finding] = []
     nodes = _cpu_nodes(walk)
-    switches = nearest_switches(
-        [(address, at.bridges) for element, address, at in walk.found if _kind(element)[0] in ("gpu", "nic")]
-    )
+    used = [found for found in walk.found if _kind(found[0])[0] in ("gpu", "nic")]
+    _refuse_twice(walk, used)
+    switches = nearest_switches([(address, at.bridges) for _, address, at in used])
     devices = tuple(_device(walk, *found, nodes, switches) for found in walk.found)
     if devices and not walk.bridge_count:
         findings.append(
@@ -80,6 +80,15 @@ def read_hwloc(root: Element, source: str) -> Inventory:
         advice = "Write it on the server itself, with: lstopo --whole-io topology.xml"
         findings.append(Finding("topology-without-devices", Severity.WARNING, source, message, advice, Origin(source)))
     return Inventory(source, FORMAT, devices, nodes, (*findings, *_strange(walk, major)))
+
+
+def _refuse_twice(walk: Walk, devices: Iterable[tuple[Element, str, Place]]) -> None:
+    """Refuse a GPU or NIC with the address of another one; what is neither is not told apart by its address."""
+    seen: dict[str, int] = {}
+    for element, address, _ in devices:
+        if address in seen:
+            walk.refuse(f"the address {address} is there twice (first on line {seen[address]})", element)
+        seen[address] = element.line
 
 
 def _strange(walk: Walk, major: int) -> Iterator[Finding]:

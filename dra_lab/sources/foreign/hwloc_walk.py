@@ -50,7 +50,6 @@ class Walk:
     numa_nodes: list[tuple[Element, int]] = field(default_factory=list)
     cores: list[tuple[int, ...]] = field(default_factory=list)
     found: list[tuple[Element, str, Place]] = field(default_factory=list)
-    seen: dict[str, int] = field(default_factory=dict)
     roots: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, Element] = field(default_factory=dict)
     nodesets: list[tuple[Element, frozenset[int]]] = field(default_factory=list)
@@ -175,10 +174,7 @@ def _pci_device(walk: Walk, element: Element, at: Place) -> None:
         walk.refuse(f"pci_busid is {element.get('pci_busid')[:40]!r}, expected dddd:bb:dd.f", element)
     if not element.get("pci_type"):
         walk.refuse("it has no pci_type, which says whether it is a GPU or a NIC", element)
-    if address in walk.seen:
-        walk.refuse(f"the address {address} is there twice (first on line {walk.seen[address]})", element)
-    walk.seen[address] = element.line
-    if len(walk.seen) > MAX_DEVICES:
+    if len(walk.found) >= MAX_DEVICES:
         walk.refuse(f"there are more than {MAX_DEVICES} PCI devices, which is the limit", element)
     if at.root is not None and str(at.root.value)[3:].partition(":")[0] != address.partition(":")[0]:
         walk.refuse(f"the device is of another PCI domain than its host bridge, {at.root.value}", element)
