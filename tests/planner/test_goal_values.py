@@ -53,7 +53,7 @@ def test_any_way_is_told_with_its_own_values():
         rng = random.Random(f"any way {seed}")
         cluster = a_fleet(rng, sharing=seed % 2 == 0)
         fleet = look_at(cluster, random_workloads(rng, cluster, sharing=seed % 2 == 0), RELEASE, Budget())
-        for site in sites_of(fleet):
+        for site in sites_of(fleet, Budget()):
             counts = [int(at == 0) for at in range(len(site.parts))]
             budget = Budget(cancel=threading.Event())
             found = pack(site.problem, site.parts, counts, COUNTED, budget, solver="HiGHS", decide_only=True)

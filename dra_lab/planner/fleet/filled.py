@@ -12,6 +12,7 @@ import numpy as np
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Row, room_of, rows_of
 from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.published import Published
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.states.coarse import coarse, coarse_state
@@ -45,31 +46,52 @@ class Known:
 
 
 def known_sites(
-    fleet: Fleet, sites: Sequence[Site], most: int, budget: Budget, amounts: Amounts | None = None
+    fleet: Fleet,
+    sites: Sequence[Site],
+    most: int,
+    budget: Budget,
+    amounts: Amounts | None = None,
+    published: Published | None = None,
 ) -> list[Known]:
     """Return what pods take of a member of each site, at most `most`: devices as `amounts` count them, or pods.
 
-    Pods are those of one workload. At a limit, their ways are no longer listed, and they are only counted.
+    Pods are those of one workload. At a limit, their ways are no longer listed, and they are bounded by what is
+    `published`.
     """
     alike: dict[int, list[Site]] = {}
     for number, site in enumerate(sites):
         alike.setdefault(-1 - number if site.state is None else site.state.layout, []).append(site)
     found: dict[int, Known] = {}
+
+    def bounded(site: Site) -> Known:
+        node = site.members[0]
+        return Known(site, 0, most if published is None else published.on(site.homes.get(node, node)))
+
     for layout, mine in alike.items():
+        if budget.reached:
+            found.update((id(site), bounded(site)) for site in mine)
+            continue
         problem = mine[0].problem if layout < 0 else fleet.scan.layouts[layout].problem
-        found.update((id(known.site), known) for known in _of_hardware(problem, mine, most, budget, amounts))
+        each = _of_hardware(problem, mine, most, budget, amounts, bounded)
+        found.update((id(known.site), known) for known in each)
     return [found[id(site)] for site in sites]
 
 
 def _of_hardware(
-    problem: AllocationProblem, sites: Sequence[Site], most: int, budget: Budget, amounts: Amounts | None
+    problem: AllocationProblem,
+    sites: Sequence[Site],
+    most: int,
+    budget: Budget,
+    amounts: Amounts | None,
+    bounded: Callable[[Site], Known],
 ) -> Iterator[Known]:
     problem, now_in = coarse(problem)
     counted = {} if amounts is None else amounts(problem)
-    stock = None if budget.reached or counted is None else _stock(problem, sites, now_in, budget.sizes.pod_ways)
+    stock = None if counted is None else _stock(problem, sites, now_in, budget.sizes.pod_ways)
     if stock is None or counted is None:
         for site in sites:
-            yield Known(site, 0, most if amounts is not None else room_of(site, (most,)).caps[0])
+            exact = amounts is None and not budget.reached
+            yield Known(site, 0, room_of(site, (most,)).caps[0]) if exact else bounded(site)
         return
     if amounts is None and most == 1:
         # Every way is listed: a state holds a pod if one of them fits.

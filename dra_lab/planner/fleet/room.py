@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import Fleet, look_at
-from dra_lab.planner.fleet.sites import each_alone, sites_of
+from dra_lab.planner.fleet.published import Published
+from dra_lab.planner.fleet.sites import Site, each_alone, sites_of
 from dra_lab.planner.progress import Progress
 from dra_lab.planner.waiting import awaited
 
@@ -67,7 +68,8 @@ def room_of_claim(
     solver: str,
 ) -> Room:
     """Return how many more pods of a workload fit beside what is held."""
-    fleet = look_at(cluster, [replace(workload, replicas=MOST)], release, budget, held)
+    workloads, looking = [replace(workload, replicas=MOST)], budget.part(budget.shares.first)
+    fleet = look_at(cluster, workloads, release, looking, held)
     return room_of_fleet(fleet, budget, solver)
 
 
@@ -79,26 +81,40 @@ def room_of_fleet(fleet: Fleet, budget: Budget, solver: str) -> Room:
     from dra_lab.planner.fleet.most import most_pods, most_together
     from dra_lab.planner.fleet.tree_table import tree_tables
 
+    published = Published(fleet)
     trees = tree_tables(fleet, _GOALS, solver, budget)
     if trees is not None:
-        return _room_on_trees(fleet, trees, budget)
-    sites, most = sites_of(fleet), fleet.demand[0]
+        return _room_on_trees(fleet, trees, published, budget)
+    sites, most = sites_of(fleet, budget), fleet.demand[0]
     shared = [site for site in sites if site.nodes]
     alone = with_islands(fleet, [site for site in sites if not site.nodes], budget)
-    found = known_sites(fleet, alone, most, budget)
+    found = known_sites(fleet, alone, most, budget, published=published)
     for number, known in enumerate(sorted(found, key=lambda known: (-known.gap, known.site.members[0]))):
         if not known.gap or budget.reached:
             break
         if number % _TELL_EVERY == 0:
             _tell(found, budget)
         known.learn(*most_pods(known.site, most, solver, budget))
-    classes = _on_nodes(found, most)
-    joint = [RoomOnNodes(site.all_nodes, *most_together(fleet, site, most, solver, budget)) for site in shared]
+    classes = _on_nodes(found, published)
+    joint = [_on_all(site, most_together(fleet, site, most, solver, budget), published) for site in shared]
     together = tuple(site.all_nodes for site in shared)
-    seen = {node for nodes in together for node in nodes}
-    if unseen := tuple(node for node in fleet.scan.unseen if node not in seen):
-        classes.append(RoomOnNodes(unseen, 0, most))
-    return _room(fleet, [*classes, *joint], together)
+    return _room(fleet, [*classes, *joint, *_not_examined(fleet, [*classes, *joint], published)], together)
+
+
+def _on_all(site: Site, known: tuple[int, int], published: Published) -> RoomOnNodes:
+    """Return what nodes that share devices hold together."""
+    least, bound = known
+    return RoomOnNodes(site.all_nodes, least, bound if least == bound else min(bound, published.most(site.all_nodes)))
+
+
+def _not_examined(fleet: Fleet, classes: Sequence[RoomOnNodes], published: Published) -> Iterator[RoomOnNodes]:
+    """Yield the nodes that time did not suffice for, with what counting published devices allows there."""
+    seen = {node for found in classes for node in found.nodes}
+    alike: dict[int, list[str]] = {}
+    for node in fleet.scan.rules.nodes:
+        if node not in seen:
+            alike.setdefault(published.on(node), []).append(node)
+    yield from (RoomOnNodes(tuple(nodes), 0, bound) for bound, nodes in alike.items())
 
 
 def holds_one(fleet: Fleet, budget: Budget, solver: str) -> tuple[str, bool]:
@@ -122,7 +138,8 @@ def holds_one(fleet: Fleet, budget: Budget, solver: str) -> tuple[str, bool]:
             if Numbers(fill, fill, state, (1,)).most[0] and fill.best(state, 0) is not None:
                 return node, True
         return "", fleet.scan.complete
-    found = known_sites(fleet, tuple(each_alone(fleet, sites_of(fleet))), 1, budget)
+    sites = tuple(each_alone(fleet, sites_of(fleet, budget)))
+    found = known_sites(fleet, sites, 1, budget, published=Published(fleet))
     node = min((min(known.site.members) for known in found if known.least), default="")
     for known in sorted(found, key=lambda known: known.site.members[0]):
         if node or budget.reached:
@@ -148,7 +165,7 @@ def _room(fleet: Fleet, classes: Sequence[RoomOnNodes], together: tuple[tuple[st
     return Room(fleet.pods[0].workload.name, count, bound, ordered, together)
 
 
-def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], budget: Budget) -> Room:
+def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], published: Published, budget: Budget) -> Room:
     """Return how many pods of a fleet's one workload fit; of the trees with most copies first, if time is short."""
     copies = Counter[int]()
     for table in trees:
@@ -162,14 +179,11 @@ def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], budget: Budget) -> 
     alike: dict[tuple[int, int], list[str]] = {}
     for table in trees:
         alike.setdefault(found[id(table.numbers)], []).extend(table.site.members)
-    seen = {node for nodes in alike.values() for node in nodes}
     classes = [RoomOnNodes(tuple(sorted(nodes)), least, most) for (least, most), nodes in alike.items()]
-    if unseen := tuple(node for node in fleet.scan.rules.nodes if node not in seen):
-        classes.append(RoomOnNodes(unseen, 0, fleet.demand[0]))
-    return _room(fleet, classes, ())
+    return _room(fleet, [*classes, *_not_examined(fleet, classes, published)], ())
 
 
-def _on_nodes(found: Sequence[Known], most: int) -> list[RoomOnNodes]:
+def _on_nodes(found: Sequence[Known], published: Published) -> list[RoomOnNodes]:
     """Return what nodes hold, those with equal numbers of equal sites together; islands are summed up."""
     classes = [RoomOnNodes(known.site.members, known.least, known.most) for known in found if not known.site.homes]
     sums: dict[str, list[int]] = {}
@@ -179,5 +193,6 @@ def _on_nodes(found: Sequence[Known], most: int) -> list[RoomOnNodes]:
             mine[0], mine[1] = mine[0] + known.least, mine[1] + known.most
     alike: dict[tuple[int, int], list[str]] = {}
     for node, (least, bound) in sorted(sums.items()):
-        alike.setdefault((min(most, least), min(most, bound)), []).append(node)
+        most = bound if least == bound else published.on(node)
+        alike.setdefault((min(published.largest, least), min(published.largest, bound, most)), []).append(node)
     return classes + [RoomOnNodes(tuple(nodes), least, bound) for (least, bound), nodes in alike.items()]

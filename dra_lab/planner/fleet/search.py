@@ -29,6 +29,7 @@ from dra_lab.planner.fleet.wide import is_listed, wide_layout
 from dra_lab.planner.fleet.wide_table import WideTable
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.outcome import agreed
+from dra_lab.planner.states.stock import Stock
 
 _TELL_EVERY = 10
 
@@ -48,14 +49,15 @@ def _search(work: FleetWork) -> tuple[Answer, list[Stand], int]:
     trees = None if listed else tree_tables(work.fleet, order, work.solver, work.budget)
     if trees is not None:
         list_all(trees, work.budget)
-        whole = work.fleet.scan.complete
+        examined = sum(len(table.site.members) for table in trees)
+        whole = examined == len(work.fleet.scan.rules.nodes)
         closed = whole and all(table.closed for table in trees)
         work.clock.lap("patterns")
         found = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
         answer, stands = found or (Answer(), [])
         answer.not_examined += sum(len(table.site.members) for table in trees if not table.numbers.examined)
         return answer, stands, len(trees)
-    states = sites_of(work.fleet)
+    states = sites_of(work.fleet, work.budget)
     places = with_islands(work.fleet, states, work.budget.part(work.budget.shares.step))
     sites = apart(work.fleet, places, work.budget)
     partly = any(site.partly for site in sites)
@@ -72,21 +74,18 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
     early = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
     tables: list[AnyTable] = []
     narrow: list[Site] = []
-    skipped = False
     for group in _by_layout(sites):
         wide = _wide(early, group, len(sites))
-        if early.budget.reached and wide is None:
-            skipped = True
-        elif wide is None:
-            narrow.extend(group)
-        else:
+        if wide is not None:
             tables.extend(wide)
+        elif not early.budget.reached:
+            narrow.extend(group)
     looking = early.budget if shared else work.budget.part(work.budget.shares.step)
     asked, exact, crowds = tables_for(work.fleet, narrow, work.order, work.solver, looking)
-    looked_at = sum(len(table.site.all_nodes) for table in asked) + sum(len(crowd.nodes) for crowd in crowds)
-    skipped = skipped or looked_at < sum(len(site.all_nodes) for site in narrow)
     _fill(early, exact)
     work.clock.lap("patterns")
+    looked_at = [*(table.site.all_nodes for table in (*tables, *asked)), *(crowd.nodes for crowd in crowds)]
+    skipped = sum(map(len, looked_at)) < sum(len(site.all_nodes) for site in sites)
     whole = work.fleet.scan.complete and not skipped
     closed = not tables and whole and all(table.closed for table in exact)
     closed = closed and not any(isinstance(table, DealtTable) for table in asked)
@@ -252,11 +251,15 @@ def _in_turn(work: FleetWork, layout: Layout, sites: Sequence[Site], states: int
         return None
     tables, sizes = [], work.budget.sizes
     most = min(sizes.numbers, sizes.numbers_in_turn // states)
-    for site in sites:
+    for number, site in enumerate(sites):
+        if work.budget.reached:
+            stock = Stock(layout.problem, [known.state for known in sites[:number] if known.state], stock.columns)
+            break
         room = room_of(site, work.fleet.demand)
         tables.append(Table(site, room, order, work.solver, room.vectors(most)))
         tables[-1].learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
-    fill_in_turn(stock, tables, work.budget.part(work.budget.shares.step), states)
+    if tables:
+        fill_in_turn(stock, tables, work.budget.part(work.budget.shares.step), states)
     work.budget.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
     return list(tables)
 

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.alike import devices_by_position
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.together import joint, joint_parts, shared_nodes, taken_by
@@ -85,9 +86,12 @@ class Site:
         return replace(self, caps=(*self.caps, *caps), make=partial(_given, self.problem))
 
 
-def sites_of(fleet: Fleet) -> tuple[Site, ...]:
-    """Return the classes of nodes with equal state, most members first; nodes that share devices are one place."""
-    sites = _by_state(fleet) if fleet.survey.plain else _by_problem(fleet)
+def sites_of(fleet: Fleet, budget: Budget) -> tuple[Site, ...]:
+    """Return the classes of nodes with equal state, most members first; nodes that share devices are one place.
+
+    After the time is over, states are no longer compared as problems.
+    """
+    sites = _by_state(fleet, budget) if fleet.survey.plain else _by_problem(fleet)
     return tuple(sorted(sites, key=lambda site: (-site.count, site.members[0])))
 
 
@@ -98,20 +102,23 @@ def parts_on(fleet: Fleet, node: str) -> tuple[Part, ...]:
     )
 
 
-def _by_state(fleet: Fleet) -> list[Site]:
+def _by_state(fleet: Fleet, budget: Budget) -> list[Site]:
     alike: dict[NodeState, list[str]] = {}
     for node, state in fleet.survey.states.items():
         alike.setdefault(state, []).append(node)
-    if len(alike) > fleet.sizes.states:
-        return [plain_site(fleet, state, nodes) for state, nodes in alike.items()]
-    merged: dict[object, list[str]] = {}
+    few = len(alike) <= fleet.sizes.states
+    sites: list[Site] = []
+    merged: dict[object, dict[str, _Ordered]] = {}
     for state, nodes in alike.items():
-        merged.setdefault(_ordered(fleet, state)[0], []).extend(nodes)
-    sites = []
-    for nodes in merged.values():
-        state = fleet.survey.states[min(nodes)]
-        _, problem, kept = _ordered(fleet, state)
-        members = tuple(sorted(nodes))
+        if few and not budget.reached:
+            found = _ordered(fleet, state)
+            merged.setdefault(found[0], {}).update(dict.fromkeys(nodes, found))
+        else:
+            sites.append(plain_site(fleet, state, nodes))
+    for ordered_nodes in merged.values():
+        members = tuple(sorted(ordered_nodes))
+        _, problem, kept = ordered_nodes[members[0]]
+        state = fleet.survey.states[members[0]]
         sites.append(Site(members, parts_on(fleet, members[0]), partial(_given, problem), state, kept))
     return sites
 
@@ -120,7 +127,11 @@ def _given(problem: AllocationProblem) -> AllocationProblem:
     return problem
 
 
-def _ordered(fleet: Fleet, state: NodeState) -> tuple[object, AllocationProblem, tuple[int, ...]]:
+_Ordered = tuple[object, AllocationProblem, tuple[int, ...]]
+"""The fingerprint of a state, its problem, and the group of its layout behind each group of the problem."""
+
+
+def _ordered(fleet: Fleet, state: NodeState) -> _Ordered:
     problem, kept = state_problem(fleet.scan.layouts[state.layout], state)
     return ordered(problem, kept, fleet.scan.rules.replicas)
 

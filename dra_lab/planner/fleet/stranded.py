@@ -101,19 +101,18 @@ def _rows(fleet: Fleet, budget: Budget, solver: str) -> Iterator[StrandedNodes]:
     free = _Free(fleet, Feeding(solver, budget))
     listed = fleet.survey.plain and is_listed(fleet, budget.sizes, numbers=False)
     trees = None if listed else tree_tables(fleet, ("roots",), solver, budget)
-    sites = sites_of(fleet) if trees is None else [table.site for table in trees]
+    sites = sites_of(fleet, budget) if trees is None else [table.site for table in trees]
     alone = [site for site in sites if not site.nodes]
     apart = [free.apart(site.members) for site in alone]
     most = [{kind: max(row.get(kind, 0) for row, _ in found) for kind in _KINDS} for found in apart]
     for found, used in zip(apart, used_of_kinds(fleet, alone, trees, most, solver, budget), strict=True):
         yield from (StrandedNodes(tuple(nodes), _kinds(row, used)) for row, nodes in found)
-    seen: set[str] = set()
     for site in (site for site in sites if site.nodes):
         row = free.on(site.all_nodes)
-        seen.update(site.all_nodes)
         used = used_together(fleet, site, {k: row[k] for k in _KINDS if row.get(k)}, solver, budget)
         yield StrandedNodes(site.all_nodes, _kinds(row, used), together=True)
-    unseen = [node for node in fleet.scan.unseen if node not in seen]
+    seen = {node for site in sites for node in site.all_nodes}
+    unseen = [node for node in fleet.scan.rules.nodes if node not in seen]
     yield from (StrandedNodes(tuple(nodes), _kinds(row, {})) for row, nodes in free.apart(unseen))
 
 

@@ -119,7 +119,7 @@ class TreeTable:
 def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, budget: Budget) -> list[TreeTable] | None:
     """Return a table for every node state of a fleet, filled with pods; None if its nodes are no trees.
 
-    After the time is over, pods are only counted.
+    After a share of the time, pods are only counted; states that are left when all of it is over have no table.
     """
     tree = tree_of(fleet) if set(order) <= GOALS_OF_TREES else None
     if tree is None:
@@ -127,23 +127,27 @@ def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, budget: Budge
     alike: dict[NodeState, list[str]] = {}
     for node, state in fleet.survey.states.items():
         alike.setdefault(state, []).append(node)
-    trees = {state: tree.state(state) for state in alike}
+    trees: dict[NodeState, TreeState] = {}
     copies = Counter[TreeState]()
     for state, nodes in alike.items():
+        if trees and budget.reached:
+            break
+        trees[state] = tree.state(state)
         copies[trees[state]] += len(nodes)
     fill, sparing = Fill(tree, order), Fill(tree, (SCARCITY, *order), _prices(tree, copies))
     floors = floors_of(tree, order, copies)
     known: dict[TreeState, Numbers] = {}
     filling = budget.part(budget.shares.first)
     for found in sorted(copies, key=lambda found: (-copies[found], found)):
+        if known and budget.reached:
+            break
         known[found] = Numbers(fill, sparing, found, fleet.demand, floors)
         if len(known) == 1 or not filling.reached:
             known[found].place(filling, first=True)
     for numbers in known.values():
         numbers.place(filling, first=False)
-    return [
-        TreeTable(plain_site(fleet, state, nodes), tree, known[trees[state]], solver) for state, nodes in alike.items()
-    ]
+    sites = ((plain_site(fleet, state, alike[state]), found) for state, found in trees.items() if found in known)
+    return [TreeTable(site, tree, known[found], solver) for site, found in sites]
 
 
 def list_all(tables: Sequence[TreeTable], budget: Budget) -> None:
