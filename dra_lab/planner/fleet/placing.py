@@ -103,13 +103,26 @@ class _Writer:
         for take in sorted(stand.takes):
             takes.setdefault(take[0], []).append(take)
         parts = (part for part, count in zip(site.parts, stand.counts, strict=True) for _ in range(count))
+        alike: dict[object, tuple[tuple[Placement, ...], tuple[GoalValue, ...]]] = {}
         for number, part in enumerate(parts):
             mine = takes.get(number, [])
-            rows = [self._row(site, part, ask, group) for _, ask, group, _ in mine]
-            placements: list[Placement] = []
-            for row, devices in zip(rows, self._given_to(site, rows, mine, left, every, shared), strict=True):
-                placements.extend(Placement(row.request, one, "", row.consumed, row.claim) for one in devices)
-            yield part, tuple(placements), self._valued(stand, part, rows, mine, placements)
+            key = (part.asks, *[take[1:] for take in mine])
+            found = alike.get(key)
+            if found is None:
+                rows = [self._row(site, part, ask, group) for _, ask, group, _ in mine]
+                given = self._given_to(site, rows, mine, left, every, shared)
+                placements = tuple(
+                    [
+                        Placement(row.request, device, "", row.consumed, row.claim)
+                        for row, devices in zip(rows, given, strict=True)
+                        for device in devices
+                    ]
+                )
+                found = placements, self._valued(stand, part, rows, mine, placements)
+                if not shared and not any(row.alone or row.admin for row in rows):
+                    # Pods that share the same devices in the same way have the same placements.
+                    alike[key] = found
+            yield part, *found
 
     def _given_to(
         self,
