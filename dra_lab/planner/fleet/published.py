@@ -44,6 +44,7 @@ class Published:
         self._answers = [self._views.answers(ask) for ask in self._asks]
         self._rows: dict[tuple[int, ...], tuple[tuple[frozenset[int], int, Ways], ...]] = {}
         self._times: dict[Hashable, int | None] = {}
+        self._drivers: dict[tuple[Ways, str], bool] = {}
 
     def most(self, nodes: Sequence[str]) -> int:
         """Return how many pods fit on nodes together at most."""
@@ -53,8 +54,7 @@ class Published:
         """Return how many pods fit on a node at most."""
         view = self._views.nodes.get(node)
         if view is None or any(node not in answers.by_node for answers in self._answers):
-            # To read a node for the first time takes longer than to count on a hundred others.
-            return self.largest
+            return self._on_unread(node)
         stages = tuple([answers.by_node[node] for answers in self._answers])
         rows = self._rows.get(stages)
         if rows is None:
@@ -74,6 +74,26 @@ class Published:
             else:
                 found = min(found, whole // need)
         return found
+
+    def _on_unread(self, node: str) -> int:
+        """Return how many pods fit on a node at most, if selectors have to be evaluated on its devices first.
+
+        That takes longer than to count on a hundred others: every device of a driver that a request may use counts.
+        """
+        cluster, found = self._rules.cluster, self.largest
+        seen = [s.spec for s in (*cluster.slices_by_node.get(node, ()), *cluster.network_slices)]
+        for ways, need in self._needs.items():
+            devices = [one for spec in seen if self._may_serve(ways, spec.driver) for one in spec.devices or ()]
+            if not any(is_shareable(device, self._rules) for device in devices):
+                found = min(found, len(devices) // need)
+        return found
+
+    def _may_serve(self, ways: Ways, driver: str) -> bool:
+        key = ways, driver
+        if key not in self._drivers:
+            stages = [self._rules.matching.alike(self._asks[way], driver) for way in ways]
+            self._drivers[key] = any(stage in ("", "match") for stage in stages)
+        return self._drivers[key]
 
     def _rows_of(self, stages: Sequence[int]) -> Iterator[tuple[frozenset[int], int, Ways]]:
         """Yield sets of devices, how many of each a pod takes at least, and in which ways, by what matches."""
