@@ -8,7 +8,7 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from dra_lab.authoring.compile import compile_claim
-from dra_lab.checks.fleets import part_of_cluster
+from dra_lab.checks.fleet_pods import part_of_cluster
 from dra_lab.errors import Cancelled, UnsupportedFeature
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster

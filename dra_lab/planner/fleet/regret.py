@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from msgspec.structs import replace as changed
 
 from dra_lab.authoring.compile import CompiledClaim, compile_claim
-from dra_lab.checks.fleets import part_of_cluster
+from dra_lab.checks.fleet_pods import part_of_cluster
 from dra_lab.errors import Cancelled, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.allocation import (

@@ -91,6 +91,7 @@ MUTATIONS = {
     "another node": lambda plan: with_first(
         plan, node=next(n for n in CLUSTER.node_names if n != plan.replicas[0].node)
     ),
+    "unknown node": lambda plan: with_first(plan, node="nowhere"),
     "too much capacity": too_much_capacity,
     "a device less": lambda plan: with_first(plan, placements=plan.replicas[0].placements[1:]),
     "no devices": lambda plan: with_first(plan, placements=()),
@@ -106,6 +107,8 @@ MUTATIONS = {
     "bound above the value": lambda plan: with_goal(plan, 3, bound=plan.goals[3].value + 1, proven=False),
     "proof without a bound": lambda plan: with_goal(plan, 3, bound=None),
     "best without a proof": lambda plan: with_goal(plan, 3, proven=False),
+    "best without a goal": lambda plan: replace(plan, goals=()),
+    "a goal that is not told": lambda plan: replace(plan, goals=plan.goals[:-2]),
     "placed but infeasible": lambda plan: replace(plan, status=PlanStatus.INFEASIBLE),
     "nothing placed but best": lambda plan: replace(plan, replicas=()),
     "all asked for, not all placed": lambda plan: replace(
