@@ -61,8 +61,13 @@ def plan_of_fit(work: Work) -> Plan:
 
 
 def _taken_anyway(scale: Scale, goals: Sequence[GoalValue], found: FirstFit | None) -> tuple[Placement, ...]:
-    """Return the devices that kube-scheduler takes, if all goals have the same values: a tie is its to break."""
+    """Return the devices that kube-scheduler takes, if all goals have the same values: a tie is its to break.
+
+    The manifest may have parts of a request as requests of their own, which share devices; the request itself may not.
+    """
     if found is None or not found.placements or broken_links(scale, found.placements):
+        return ()
+    if len({(placement.request, placement.device) for placement in found.placements}) < len(found.placements):
         return ()
     theirs, ours = ([(g.goal, g.value, g.unknown, g.at_most) for g in values] for values in (found.goals, goals))
     return tuple(map(_plain, found.placements)) if theirs == ours else ()

@@ -8,6 +8,7 @@ import pytest
 from exhaustive_plans import random_cluster, random_sketch
 
 from dra_lab.errors import DraLabError
+from dra_lab.model.release import RELEASES
 from dra_lab.planner import make_plan
 
 
@@ -15,7 +16,7 @@ def plans(seeds):
     for seed in seeds:
         rng = random.Random(seed)
         try:
-            yield seed, make_plan(random_cluster(rng), random_sketch(rng), release="1.36")
+            yield seed, make_plan(random_cluster(rng), random_sketch(rng), release=RELEASES[seed % len(RELEASES)])
         except DraLabError:
             continue
 

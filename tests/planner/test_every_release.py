@@ -1,0 +1,80 @@
+"""Random claims on every release: the referee accepts each plan, and what kube-scheduler allocates fits."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from exhaustive_plans import random_cluster, random_fleet, random_sketch
+from exhaustive_sharing import sharing_cluster, sharing_sketch
+from msgspec.structs import replace
+
+from dra_lab.authoring.compile import compile_claim
+from dra_lab.checks.plans import check_plan
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.planner import make_plan
+from dra_lab.scheduler.first_fit import first_fit
+
+LISTS = "DRAListTypeAttributes"
+MADE = {
+    "one node": lambda rng: (random_cluster(rng), random_sketch(rng)),
+    "fleet": lambda rng: (random_fleet(rng), random_sketch(rng)),
+    "sharing": lambda rng: (found := sharing_cluster(rng), sharing_sketch(rng, found)),
+}
+SEEDS = range(40)
+
+
+def case(kind, version, seed):
+    """A cluster, a drawing and a release; a release that has no amounts is not asked for any."""
+    cluster, sketch = MADE[kind](random.Random(seed))
+    lists = {LISTS: True} if kind == "sharing" and version in ("1.36", "1.37") else {}
+    release = KubernetesRelease(version, lists)
+    if not release.enabled("DRAConsumableCapacity"):
+        sketch = replace(sketch, requests=tuple(map(whole, sketch.requests)))
+    return with_documented_classes(cluster), sketch, release
+
+
+def whole(request):
+    if request.exactly is not None:
+        return replace(request, exactly=replace(request.exactly, capacity=None))
+    return replace(request, first_available=tuple(replace(one, capacity=None) for one in request.first_available))
+
+
+@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("kind", MADE)
+def test_a_plan_keeps_every_rule_of_its_release(kind, version):
+    """The referee knows the gates of each release."""
+    found = {}
+    for seed in SEEDS:
+        cluster, sketch, release = case(kind, version, seed)
+        found[seed] = check_plan(cluster, make_plan(cluster, sketch, release=release), release)
+    assert {seed: broken for seed, broken in found.items() if broken} == {}
+
+
+@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("kind", MADE)
+def test_a_claim_without_links_fits_where_kube_scheduler_allocates_it(kind, version):
+    """A node on which its search ends with devices is one on which the planner says that the claim fits."""
+    missed = []
+    for seed in SEEDS:
+        cluster, drawn, release = case(kind, version, seed)
+        sketch = replace(drawn, links=())
+        fitting = make_plan(cluster, sketch, release=release).fitting_nodes
+        claim = ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(sketch, cluster, release).spec)
+        for node in (name for name in cluster.node_names if name not in fitting):
+            if first_fit(cluster, node, [claim], release).status is FirstFitStatus.ALLOCATED:
+                missed.append((seed, node))
+    assert missed == []
+
+
+def test_a_plan_takes_a_device_once_for_a_request_where_its_manifest_takes_it_twice():
+    """kube-scheduler gives two parts of a count the same shared device; the goals are as good, the plan is not that."""
+    cluster, sketch, release = case("sharing", "1.37", 5062)
+    taken = [
+        (placement.request, placement.device) for placement in make_plan(cluster, sketch, release=release).placements
+    ]
+    assert len(set(taken)) == len(taken)
