@@ -1,4 +1,4 @@
-"""What use a device has: free, in use, shared, tainted, as far as claims were read."""
+"""The use of a device: free, in use, shared, tainted, as far as claims were read."""
 
 from __future__ import annotations
 

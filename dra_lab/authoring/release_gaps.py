@@ -1,4 +1,4 @@
-"""What a release's API server would drop in silence: left out of what is written, and told.
+"""Fields that a release's API server would silently drop: they are left out of manifests and reported.
 
 Gates and what the server does with fields whose gate is off: docs/semantics.md 1.2, 1.20.
 """

@@ -1,4 +1,4 @@
-"""What a request of a drawing finds in the cluster, shown while it is being drawn."""
+"""The devices that a request of a drawing finds in the cluster, shown while it is being drawn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLURALS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory device
 
 @dataclass(frozen=True)
 class RequestStatus:
-    """What one request finds, over all nodes and whether or not the devices are free.
+    """The devices that one request finds, over all nodes and whether or not the devices are free.
 
     `matching` are the devices that class and selectors let through (of any alternative); `total` counts those of the
     class alone; `free` the matching ones that are not in use and not tainted. `text` says it in words ("12 of 64 match;

@@ -82,7 +82,7 @@ def _placed_again(pods: FleetPods, workload: Workload, bound: int) -> Iterator[F
 
 
 def _refuted(pods: FleetPods, workload: Workload, wanted: int) -> str:
-    """Return that so many replicas can be placed on nodes of their own, "" if that was not found."""
+    """Return that this number of replicas can be placed on nodes of their own, "" if that was not found."""
     found = 0
     for node in pods.cluster.node_names[:MOST_NODES]:
         held = HeldPlan(pods.part(node), Plan(PlanStatus.FEASIBLE, drawn(workload), node=node), pods.release)

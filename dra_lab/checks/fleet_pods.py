@@ -30,11 +30,10 @@ from dra_lab.model.slices import ResourceSlice
 
 
 class FleetPods:
-    """What the pods of a plan hold beside one another, node by node; only what can matter to a pod is put beside it.
+    """The devices that the pods of a plan hold, node by node; each pod is put beside those that can matter to it.
 
-    That is what the other pods on its node hold, and of the devices that several nodes see what pods elsewhere hold of
-    the same devices, or of a pool with counters that it takes from too. So the work does not grow with the square of
-    the pods.
+    These are the other pods on its node. Pods elsewhere matter if they hold the same devices that several nodes see, or
+    take from the same pool with counters. So the work does not grow with the square of the pods.
     """
 
     def __init__(self, cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> None:

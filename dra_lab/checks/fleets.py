@@ -23,13 +23,13 @@ def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -
     """Return every rule that a fleet's pods break, as errors.
 
     Every pod is held against `check_plan` with the devices of all other pods of the plan in use, so that their order
-    does not matter; then numbers of replicas, sums of the goals, bounds and status. If the plan says that no more
+    does not matter. Numbers of replicas, sums of the goals, bounds and status follow. If the plan says that no more
     replicas fit, none may be placed beside it, also if another one moves, nor more of them by beginning again. No
     replica may be moved so that a sum is below its bound. The cluster is to be the one that was planned on, with the
     device classes of the plan.
 
-    Not seen are a bound that only a plan with several other places refutes (`fleet_moves` has the limits), whether a
-    workload's pods may run on a node, and what the plan says of kube-scheduler: `first_fit`, `regrets`, `start`.
+    It does not see a bound that only a plan with several other places refutes (`fleet_moves` has the limits). It knows
+    neither whether a pod may run on a node, nor whether `first_fit`, `regrets` and `start` are right.
     """
     release = cluster.target_release(release)
     found = list(_numbers(plan, cluster))

@@ -139,5 +139,5 @@ def _nodes(held: Held, claim: ResourceClaim, name: str) -> Iterator[AuditRow]:
     if not any(node_matches(selector, node) for node in found):
         where = f" ({', '.join(names)})" if names else ""
         why = f"no node fits its allocation any more{where}"
-        advice = "Its pods cannot start anywhere; delete the claim so that its devices are given anew."
+        advice = "Its pods cannot start anywhere; delete the claim so that its devices can be allocated again."
         yield AuditRow("node-vanished", name, "", None, why, advice)

@@ -27,14 +27,14 @@ Reason = tuple[str, str, str]
 
 @dataclass
 class Held:
-    """What the rules look at, worked out once for a cluster; `holders` are the claims that hold a device alone."""
+    """The cluster as the rules read it, worked out once; `holders` are the claims that hold a device alone."""
 
     cluster: Cluster
     release: KubernetesRelease
     holders: dict[DeviceID, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def device(self, device_id: DeviceID) -> Device | None:
-        """Return a device of the newest generation of its pool, None where nobody publishes it."""
+        """Return a device of the newest generation of its pool, None if it is not published."""
         found = published_device(self.cluster, device_id)
         return found[0] if found is not None else None
 

@@ -37,7 +37,7 @@ def capacity_kept(held: HeldPlan) -> Iterator[Finding]:
                 yield broken("capacity", device, f"request {taker.reference} does not consume what the plan says")
         for key, capacity in held.devices[device].capacity.items():
             asked_each = [amounts[key] for amounts in taken if amounts is not None]
-            # A dedicated device keeps no account: whoever takes it as well, for admin access, sees it whole
+            # A dedicated device keeps no account: a request that also takes it, for admin access, sees it whole
             # (docs/semantics.md 3.11.4).
             asked = sum(asked_each, Fraction()) if held.shareable(device) else max(asked_each, default=Fraction())
             left = parse_quantity(capacity.value)

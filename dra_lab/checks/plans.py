@@ -35,7 +35,7 @@ def check_plan(
     Checked of its devices: each is on the node, matches class and selectors, tolerates taints, is free, has the
     capacity and is taken once unless it is shareable; shared counters; counts and alternatives; All, taken or not; the
     limit of 32 in each claim; every must-link; node selectors, also of the pod's claims that hold devices already; the
-    values of the goals. `damage`, which is about other pods, is counted anew where trying all replicas is short
+    values of the goals. `damage`, which is about other pods, is counted again where trying all replicas is short
     (`plan_damage`). Then status, bounds and proofs, and that its node classes cover every node; and the devices and
     goals of kube-scheduler's first fits, but for links. No node is called one that cannot take the claim if placing it
     there is simple (`plan_room`), and no bound or goal contradicts counting or a better allocation (`plan_bounds`).

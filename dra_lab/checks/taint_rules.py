@@ -17,7 +17,7 @@ def ignored_taint_rules(cluster: Cluster, release: KubernetesRelease) -> tuple[F
     what = "a DeviceTaintRule is" if count == 1 else f"{count:,} DeviceTaintRules are"
     message = (
         f"{what} there, and kube-scheduler {release.version} looks at such rules with the feature gate {_GATE} only, "
-        "which is off unless somebody has switched it on: this plan leaves them out"
+        "which is off by default: this plan leaves them out"
     )
     advice = "Where the gate is on, plan for 1.37, where it is on by default, and compare."
     return (Finding("taint-rules-ignored", Severity.WARNING, "devicetaintrules", message, advice),)

@@ -1,4 +1,4 @@
-"""Claims that hold devices for nobody: reserved for no pod, for pods that are gone, or deleted and not let go."""
+"""Claims that hold unused devices: reserved for no pod, for pods that are gone, or deleted and not let go."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dra_lab.model.allocation import ResourceClaimConsumerReference
 from dra_lab.model.cluster import Cluster
 
 _SHOWN = 5
-_DELETE = "Their devices are free for nobody else. If that stays so, delete those that nobody will use."
+_DELETE = "No other claim can get their devices. If that stays so, delete those that are not needed."
 _LET_GO = (
-    "Their devices are free for nobody else until their finalizers are gone: does kubelet run on the node, and "
+    "No other claim can get their devices until their finalizers are gone: does kubelet run on the node, and "
     "kube-controller-manager? See: kubectl get resourceclaim NAME -o yaml"
 )
 _IDLE = {

@@ -134,7 +134,7 @@ def _goals(work: Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple
         if decided:
             bound, proven = (stage.bound, stage.proven) if stage is not None else (None, False)
         else:
-            # Of nodes that nobody looked at only this is known: no goal goes below 0.
+            # Only one fact is known of nodes that were not examined: no goal goes below 0.
             least = all(goal.proven for goal in goals)
             bound, proven = (0 if least else None), least and value.value == 0
         goals.append(replace(value, bound=bound, proven=proven))

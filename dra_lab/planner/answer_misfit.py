@@ -17,7 +17,7 @@ from dra_lab.planner.relaxations import as_suggestions
 def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None = None) -> Plan:
     """Return the plan with its reasons, within their own time; `pinned` is the only node asked about ("": all).
 
-    `early` is told that nothing fits, and what is short, before every change is tried.
+    `early` gets the plan with what is short, before every change is tried.
     """
     plan = replace(work.plan, node_classes=work.choice.classes)
     if not work.choice.decided:

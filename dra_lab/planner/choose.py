@@ -72,7 +72,7 @@ def choose_node(scan: Scan, order: tuple[str, ...], budget: Budget, *, solver: s
     if ways is None:
         patterns.prepare()
     best: Solution | None = None
-    # Of equally good hardware, the nodes with most free devices first: what fails there fails wherever less is free.
+    # The nodes with most free devices come first: a claim that fails there fails on equal hardware with less free.
     rows = sorted(
         scan.classes, key=lambda c: (pinned not in c.nodes, patterns.rank(c), c.layout, -sum(c.free), c.nodes[0])
     )
@@ -86,7 +86,7 @@ def choose_node(scan: Scan, order: tuple[str, ...], budget: Budget, *, solver: s
             found = Solution()
         if found is None:
             least = patterns.rank(equal)
-            # The goals are told for the first node; the others only have to show that they can keep up.
+            # Progress is reported for the first node; the others only have to show that they are as good.
             told = budget if best is None or name == pinned else replace(budget, report=None)
             key = (name, scan.exact.get(name), order, solver, bar, least)
             found = scan.solutions.get(key) if name in scan.exact else None
@@ -187,7 +187,7 @@ def _solve_whole(search: _Search, name: str, known: Solution, best: Solution | N
 
 
 def _telling_the_rest(search: _Search) -> Budget:
-    """Return the budget with a report that leaves out the goals that were told before."""
+    """Return the budget with a report that leaves out the goals that were reported before."""
     report = search.budget.report
     if report is None:
         return search.budget

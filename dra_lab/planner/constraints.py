@@ -119,7 +119,7 @@ def add_shared_counters(model: Model) -> None:
         drawn = {n: amount for n, group in groups for key, amount in group.draws if key == counter}
         most = max(drawn.values(), default=0)
         # Large amounts become whole shares of what is left, rounded down: of fractions that differ in the tenth
-        # place the solver proved what is not so. What it lets pass in whole numbers is recounted exactly.
+        # place the solver proved what is not so. An amount that passes in whole numbers is recounted exactly.
         shares = drawn if most <= COARSE else {number: amount * _SCALE // left for number, amount in drawn.items()}
         limit = left if most <= COARSE else _SCALE
         for paid in model.payers if drawn else ():

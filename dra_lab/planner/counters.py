@@ -85,7 +85,7 @@ def _reduced(books: CounterBooks, claims: int) -> CounterBooks:
         for counter, amount in mine:
             by.setdefault(counter, []).append(amount)
     unit = {counter: gcd(*amounts) for counter, amounts in by.items()}
-    # What a claim takes at most of a counter is what its 32 devices take; more than that need not be told apart.
+    # A claim takes at most what 32 devices take of a counter; larger amounts need not be told apart.
     most = {counter: claims * sum(sorted(amounts)[-MAX_DEVICES:]) for counter, amounts in by.items()}
     left = {
         counter: books.left[counter] // unit[counter] for counter in sorted(by) if most[counter] > books.left[counter]

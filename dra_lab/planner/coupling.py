@@ -1,4 +1,4 @@
-"""What nodes have in common: devices that several nodes see, and counters that devices of several nodes draw on."""
+"""Find what nodes share: devices that several nodes see, and counters that devices of several nodes draw on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one device is for one request by itself: hidden by a gate, tainted, large enough."""
+"""Judge one device for one request by itself: hidden by a gate, tainted, large enough."""
 
 from __future__ import annotations
 

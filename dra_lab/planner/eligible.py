@@ -70,7 +70,7 @@ class NodeEligibility:
 
 @dataclass(frozen=True)
 class Rules:
-    """What decides eligibility besides the node: the claim, the release's gates, and what is in use.
+    """The inputs of eligibility besides the node: the claim, the release's gates, and what is in use.
 
     `idle` looks at the cluster as if no claim held a device; `held` replaces what was read as held; `replicas` is how
     many pods alike may stand on one node at once: what is more than one of them can use must still be told apart.
@@ -264,7 +264,7 @@ def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state:
         return Stage.CAPACITY
     left = state.remaining.get(item.id, {})
     if any(amount > left[key] for key, amount in use.items() if key in left):
-        # Capacity that the device would have with nobody on it is in use, capacity that it never has is missing.
+        # Capacity that the idle device would have is in use, capacity that it never has is missing.
         whole = all(parse_quantity(item.device.capacity[key].value) >= amount for key, amount in use.items())
         return Stage.IN_USE if whole else Stage.CAPACITY
     return Stage.FREE

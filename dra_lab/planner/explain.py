@@ -42,7 +42,7 @@ def explain_node(case: NodeCase) -> tuple[Shortfall, ...]:
 def missing(shortfalls: Sequence[Shortfall]) -> tuple[int, int, int]:
     """Return how far a node is from serving the claim: the number of reasons, the devices or groups missing.
 
-    Of nodes that lack as many, one whose devices come further in the tests is nearer: the last number is smaller there.
+    If nodes lack as many, one whose devices come further in the tests is nearer: its last number is smaller.
     """
     early = sum(_LAST - _TESTS.get(s.rule, _LAST) for s in shortfalls)
     return len(shortfalls), sum(max(0, s.needed - s.available) for s in shortfalls), early

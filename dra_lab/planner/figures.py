@@ -162,7 +162,7 @@ class _Tables:
     ) -> tuple[int, ...]:
         """Return the devices, free else, that are in use for a request: held alone, or without enough capacity left.
 
-        One that never has the capacity lacks it whoever holds shares, as in `eligible`.
+        A device that never has the capacity lacks it with and without shares in use, as in `eligible`.
         """
         used = [at for at in alone if table.depths[at] > table.use]
         passed = table.use + 1 if self._rules.gates.consumable_capacity else table.use

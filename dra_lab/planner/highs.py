@@ -145,7 +145,7 @@ def _run(engine: Any) -> None:
     if engine.run() != highspy.HighsStatus.kError:
         return
     with _SCHEDULER:
-        # Somebody else in this process may have set HiGHS up with another number of threads.
+        # Other code in this process may have set HiGHS up with another number of threads.
         highspy.Highs.resetGlobalScheduler(True)
     if engine.run() != highspy.HighsStatus.kError:
         return

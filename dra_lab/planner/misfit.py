@@ -46,7 +46,7 @@ def explain_misfit(scan: Scan, budget: Budget, *, solver: str, pinned: str = "")
     apart = None if pinned else _lacking_alike(scan, classes, within.part(within.shares.step))
     classes = classes if apart is None else apart
     classes.sort(key=lambda c: (-len(c.nodes), c.nodes[0]))
-    # One of every kind of hardware comes first: what nobody holds and still is missing is the same on all of them.
+    # One of every kind of hardware comes first: what is missing although it is free is the same on all of them.
     first = {c.idle: c for c in reversed(classes)}
     classes.sort(key=lambda c: first[c.idle] is not c)
     told = list(_explained(scan, [pinned or equal.nodes[0] for equal in classes], within, solver))

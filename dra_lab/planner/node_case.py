@@ -66,6 +66,6 @@ def shortfall_of(
 
 
 def undecided(node: str) -> Shortfall:
-    """Return what is said where time ended before it was known which part is in the way."""
+    """Return the shortfall if time ended before the part that blocks the claim was known."""
     text = "each request can be served by itself; the time did not suffice to say what keeps them from being served all"
     return shortfall_of("undecided", "claim", text, 1, 0, node)

@@ -59,7 +59,7 @@ def thinned(layout: Layout, held: Collection[int]) -> tuple[int, ...]:
 
 
 class _Kind:
-    """What a group is, apart from its size and places.
+    """The identity of a group, apart from its size and places.
 
     Its hash is worked out once, for it is asked for often, and from the text of the value: hashes of texts differ from
     process to process, and the order of equal groups, hence of devices in a plan, must not.

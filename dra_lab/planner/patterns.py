@@ -1,4 +1,4 @@
-"""What one solve says about other nodes: a bound for all nodes of a layout, and allocations that fit there as they are.
+"""Reuse one solve for other nodes: a bound for all nodes of a layout, and allocations that fit there as they are.
 
 Only for claims without a request for all devices: then a node on which less is free can never do better.
 """

@@ -1,4 +1,4 @@
-"""What placements are worth: every goal of any set of them, the planner's own or kube-scheduler's."""
+"""Value every goal of any set of placements, the planner's own or kube-scheduler's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dra_lab.topology.locality import Locality
 
 @dataclass(frozen=True)
 class Scale:
-    """What values are measured with.
+    """The claim and the devices by which values are measured.
 
     `paired` says whether the claim asks for both GPUs and NICs, `lists` whether lists count in links.
     """

@@ -1,4 +1,4 @@
-"""What the variables of a solved model say: which devices are taken, and what only rounding let pass."""
+"""Read the variables of a solved model: which devices are taken, and what only rounding let pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the planner does not know yet is refused by its API name, never answered wrongly."""
+"""Refuse, by its API name, each field that the planner does not know yet."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class ScenarioAnswer:
-    """What became of one scenario: its plan, or the error that it ended with; `seconds` is its own time.
+    """The result of one scenario: its plan, or the error that it ended with; `seconds` is its own time.
 
     `error` is Cancelled where the scenario was not begun or not ended when it was cancelled.
     """
@@ -135,7 +135,7 @@ def _plan(scenario: Scenario, cancel: threading.Event) -> Plan | FleetPlan:
 
 
 def _unheard(progress: Progress) -> None:
-    """Take a step that nobody is shown: the bar counts scenarios."""
+    """Ignore a step: the bar counts scenarios."""
 
 
 def _numbered(at: int, scenario: Scenario, cancel: threading.Event | None) -> tuple[int, ScenarioAnswer]:
@@ -166,7 +166,7 @@ def _answers(
         raise SolverError(f"a process that answered scenarios ended ({_first_line(error)}), {advice}") from error
     finally:
         with warnings.catch_warnings():
-            # joblib warns about answers that nobody waits for; whoever cancels wants none.
+            # joblib warns about answers that are not awaited; after a cancel none is wanted.
             warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
             running.close()
 

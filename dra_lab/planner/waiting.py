@@ -1,4 +1,4 @@
-"""A bar for whoever waits for an answer: it comes after half a second and goes with the answer."""
+"""A progress bar, shown after half a second until the answer is there."""
 
 from __future__ import annotations
 

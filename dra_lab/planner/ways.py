@@ -1,4 +1,4 @@
-"""What a claim is worth on each of many node states, read from one list of all its ways on each kind of hardware."""
+"""Values of a claim on many node states, read from one list of all its ways on each kind of hardware."""
 
 from __future__ import annotations
 

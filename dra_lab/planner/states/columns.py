@@ -106,7 +106,7 @@ def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[in
             # A request before cannot be served. Beside no way at all, any number of ways would pass the count below.
             break
         # Counted first: to write down what is thrown away takes seconds.
-        # Of the first request none are thrown away below.
+        # None of the first request's rows are removed below.
         written = most if len(whole) == 1 else most * 20
         if sum(_number(problem, ask, pairs) for ask in indices) * len(whole) > written:
             return None

@@ -17,7 +17,7 @@ Shares = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """What a node offers: which hardware, how many devices of each of its groups are free, what is left of shares.
+    """The offer of a node: which hardware, how many devices of each of its groups are free, what is left of shares.
 
     `counters` is what is left of each shared counter of the layout's problem, in its order.
     """
@@ -38,7 +38,7 @@ def common_unit(amounts: Iterable[Fraction]) -> Fraction:
 
 
 def inspectors(problem: AllocationProblem, group: DeviceGroup) -> tuple[int, ...]:
-    """Return the asks that may look into a group's devices while somebody else has them (`adminAccess`)."""
+    """Return the asks that may look into a group's devices while another claim has them (`adminAccess`)."""
     return tuple(ask for ask in group.asks if problem.asks[ask].admin_access)
 
 

@@ -1,4 +1,4 @@
-"""What the states of a kind of hardware have left, and what each way to place a pod takes of it, as machine words."""
+"""The resources that node states have left and that each way to place a pod takes, as machine words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dra_lab.planner.states.words import first_column
 
 
 class Stock:
-    """What the states of a layout have of every resource, and what the columns of the pods use of it.
+    """The amount of every resource that the states of a layout have, and that the columns of the pods use.
 
     Rows of amounts are also kept as words, in which every resource has its own bits and a guard above them: a column
     fits where no guard is lost when it is subtracted.
@@ -131,7 +131,7 @@ class Stock:
 
 
 def is_listable(problem: AllocationProblem, parts: Sequence[Part]) -> bool:
-    """Say whether ways of pods are told by what they take.
+    """Say whether ways of pods differ only in what they take.
 
     So it is without node selectors of many terms, shares that pay a counter together, requests for all devices that may
     be shared, and admin access to shares or of pods with several claims: where devices are told apart for it.
