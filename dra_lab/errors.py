@@ -1,4 +1,4 @@
-"""The exceptions of dra_lab. Nobody else's exceptions escape; "does not fit" is an answer and not an exception.
+"""The exceptions of dra_lab. No other library's exceptions escape; "does not fit" is an answer and not an exception.
 
 DraLabError
 ├── InputError                 what was given cannot be used

@@ -39,7 +39,7 @@ def is_used_up(cluster: Cluster, device_id: DeviceID, device: Device, capacity_k
 
 
 def is_free(cluster: Cluster, item: PoolDevice, release: KubernetesRelease, capacity_key: str = "") -> bool:
-    """Say whether a device can still be given to somebody: neither tainted nor used up (`is_used_up`)."""
+    """Say whether a device can still be allocated: neither tainted nor used up (`is_used_up`)."""
     return not is_tainted(cluster, item, release) and not is_used_up(cluster, item.id, item.device, capacity_key)
 
 

@@ -67,7 +67,7 @@ def _is_distinct(numbered: Iterable[Piece], constraints: Iterable[DeviceConstrai
 
 
 def _is_shared(ask: Ask, cluster: Cluster, release: KubernetesRelease) -> bool:
-    """Say whether some device of the cluster has room for two of an ask when nobody else has any of it."""
+    """Say whether some device of the cluster has room for two of an ask if nothing else uses it."""
     published = {id(item.device): item.device for item in candidates(cluster, ask, release).devices}
     return any(d.allow_multiple_allocations and _serves_two(d, ask, release) for d in published.values())
 

@@ -28,7 +28,7 @@ _VARIABLES = {
     CAPACITY: ("device", "capacity"),
 }
 _ACCUMULATORS = ("@result", "__result__")
-"""What the engine calls the result of a loop; `cel.bind` has a name of its own."""
+"""The engine's name of the result of a loop; `cel.bind` has a name of its own."""
 
 _SCALARS = frozenset(("bool", "int", "uint", "double", "duration", "timestamp"))
 

@@ -231,7 +231,7 @@ def _started(
 ) -> FleetPlan:
     """Return the plan after kube-scheduler's search for a pod of each placed workload, on every node that it may use.
 
-    What the searches say is among its findings.
+    Its findings include those of the searches.
     """
     from dra_lab.errors import Cancelled
     from dra_lab.exports.replay import start_findings

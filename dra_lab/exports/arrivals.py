@@ -111,7 +111,7 @@ class Arrivals:
 
     @property
     def over(self) -> bool:
-        """Say whether the time is over, or somebody cancelled."""
+        """Say whether the time is over, or the search was cancelled."""
         return time.monotonic() >= self._end or (self._cancel is not None and self._cancel.is_set())
 
     def admits(self, workload: int, node: str) -> bool:

@@ -1,4 +1,4 @@
-"""What manifests are written for: release, version of the API, and whether pods share the claim."""
+"""The target of manifests: release, version of the API, and whether pods share the claim."""
 
 from __future__ import annotations
 

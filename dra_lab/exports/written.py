@@ -1,4 +1,4 @@
-"""What of a plan is written: with pins, unless these place fewer pods than no pins."""
+"""Choose what of a plan is written: with pins, unless these place fewer pods than no pins."""
 
 from __future__ import annotations
 

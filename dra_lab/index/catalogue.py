@@ -18,7 +18,7 @@ from dra_lab.model.names import DeviceID, full_name
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What devices publish, as far as drawing looks at it; there is one object for all devices that are equal in it.
+    """The published facts that drawing looks at; there is one object for all devices that are equal in it.
 
     `attributes` has, per full name, the type and whether the value says something. The type is a member of
     DeviceAttribute (`string`, `int`, `strings`, ...). A value says nothing where it stands for "not known" (-1, "", a

@@ -1,4 +1,4 @@
-"""Who draws on shared counters, and how much (docs/semantics.md 3.10)."""
+"""Devices that draw on shared counters, and how much they draw (docs/semantics.md 3.10)."""
 
 from __future__ import annotations
 

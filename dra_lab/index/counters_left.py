@@ -1,4 +1,4 @@
-"""Partitions that cannot be given although nobody holds them: those in use leave too little of a shared counter."""
+"""Partitions that are not in use and cannot be allocated: those in use leave too little of a shared counter."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.slices import ResourceSlice
 
 _Book = Mapping[tuple[str, str], Amount]
-"""What there is of a pool's counters, by counter set and counter."""
+"""The amounts of a pool's counters, by counter set and counter."""
 
 
 @once_per_snapshot
 def without_counters(cluster: Cluster) -> Mapping[DeviceID, str]:
-    """Return the devices that nobody holds and nobody can be given, with the counter that they lack.
+    """Return the devices that are not in use and cannot be allocated, with the counter that they lack.
 
     The values read `gpu-0/memory-slice-0: 0 of 1 left`. The usual one is a partition of a GPU beside one in use; a pool
     of which a counter is overdrawn gives no device that draws on counters at all (docs/semantics.md 3.10.4).

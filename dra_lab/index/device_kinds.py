@@ -21,7 +21,7 @@ _TEXT, _VERSION, _BOOL = ("string", True), ("version", True), ("bool", False)
 
 
 class DeviceKind:
-    """What devices of one driver have in common.
+    """The properties that devices of one driver share.
 
     They have the same capacity, taints of their own and flags, attributes of the same names and types (`type_of`), and
     the same values of `keys_read`. `example` is one of them; `number` counts the kinds of a cluster. Kinds of two

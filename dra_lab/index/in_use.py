@@ -91,7 +91,7 @@ def devices_in_use(cluster: Cluster) -> tuple[DeviceInUse, ...]:
 
 
 def in_use_of(cluster: Cluster, device: DeviceID) -> DeviceInUse | None:
-    """Return what is known of a device that claims hold, None for one that nobody holds."""
+    """Return what is known of a device that claims hold, None for one that is free."""
     return _by_device(cluster).get(device)
 
 

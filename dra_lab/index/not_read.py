@@ -1,4 +1,4 @@
-"""What an answer needs of a cluster and could not be read: nothing is known to fit then, and nothing not to fit."""
+"""Objects that an answer needs and that could not be read: without them neither "fits" nor "does not" is known."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def pools_of(cluster: Cluster, node_name: str, gates: Gates) -> tuple[Pool, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Published:
-    """What the pools of all nodes are made of: slices by node and by pool, and kinds of devices.
+    """The parts of the pools of all nodes: slices by node and by pool, and kinds of devices.
 
     `counters` are the slices with shared counters by pool, `everywhere` the pools with counters of which every node
     sees more than the counters. `pools` are those of each node by gates, `shared` those that several nodes see.

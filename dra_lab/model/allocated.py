@@ -32,7 +32,7 @@ class AllocatedDevices:
         return (alone,) if alone is not None else self.shares.get(device, ())
 
     def differing(self, other: AllocatedDevices) -> set[DeviceID]:
-        """Return the devices of which not the same is in use here and there, whoever holds it."""
+        """Return the devices whose usage differs between the two snapshots, whatever claim holds them."""
         if self is other:
             return set()
         found = set(self.exclusive.keys() ^ other.exclusive.keys())

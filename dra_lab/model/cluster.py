@@ -147,7 +147,7 @@ class Cluster:
     @property
     @once_per_claims
     def allocated(self) -> AllocatedDevices:
-        """Return what the claims hold: admin results block nobody, results with a shareID are shares."""
+        """Return what the claims hold: admin results block no other claim, results with a shareID are shares."""
         return allocated_devices(self.claims)
 
     @property

@@ -1,4 +1,4 @@
-"""What a release changes in the search: its feature gates, and whether the known defects of 1.36 are reproduced."""
+"""The differences of releases in the search: feature gates, and whether the known defects of 1.36 are reproduced."""
 
 from __future__ import annotations
 

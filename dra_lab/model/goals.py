@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GoalWords:
-    """What one goal is called.
+    """The names of one goal.
 
     `meaning` says what its value counts, `of_fleet` what the sum over the replicas of a fleet counts ("": a fleet does
     not have it). `one` and `many` stand behind a number. `fixed` goals keep their place whatever a person prefers.

@@ -86,7 +86,7 @@ def _once(
         whole = (derive, *key, *named.items())
         found = cache.get(whole, _MISSING)
         if found is _MISSING:
-            # Of two threads that ask at once, both get the same value.
+            # Two threads that ask at once get the same value.
             found = cache.setdefault(whole, derive(cluster, *key, **named))
         value: T = found
         return value

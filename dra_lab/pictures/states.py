@@ -1,4 +1,4 @@
-"""What state each device of a node is in, for a drawing and its plan: the meaning behind patterns and letters."""
+"""The state of each device of a node, for a drawing and its plan: the meaning behind patterns and letters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ of the two over each other."""
 
 
 class State(StrEnum):
-    """What can be seen of a device before anything is chosen."""
+    """The state of a device before anything is chosen."""
 
     FREE = "free"
     SHARED = "partly in use"

@@ -48,7 +48,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class NodeView:
-    """What one node offers: its pools, its devices in search order, and what is held."""
+    """The offer of one node: its pools, its devices in search order, and what is held."""
 
     node_name: str
     pools: tuple[Pool, ...]

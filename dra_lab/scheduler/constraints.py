@@ -18,7 +18,7 @@ Key = tuple[str, frozenset[object], bool]
 
 
 class Constraint(Protocol):
-    """What the search needs of a constraint; `request` is the name of the request without the alternative's."""
+    """A constraint as the search needs it; `request` is the name of the request without the alternative's."""
 
     attribute: str
 

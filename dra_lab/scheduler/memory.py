@@ -1,4 +1,4 @@
-"""What the search remembers: a part of it that failed is counted again from memory, without being run again.
+"""The memory of the search: a part of it that failed is counted again from memory, without being run again.
 
 The steps of a part that fails depend only on what is free when it begins, as the rest of the search sees it. Preferred
 links repeat such parts over and over, so that 10^12 candidates are counted in milliseconds, and exactly.

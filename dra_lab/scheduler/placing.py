@@ -30,7 +30,7 @@ class Taken(NamedTuple):
 
 
 class Books:
-    """What this attempt has taken so far: devices, shares, counters, and the results of every claim in order.
+    """The state of this attempt so far: devices, shares, counters, and the results of every claim in order.
 
     `taken_by` holds, by position, one bit for each claim that took the device; shares set none. `left_behind` counts
     the candidates that left something behind although they were not taken (defects up to 1.36).

@@ -91,7 +91,7 @@ def open_text(session: Session, text: str, source: str = "") -> str:
     """Make a drawing or claim, given as text, the session's drawing; return what of the text it does not show, or "".
 
     One undo step. A claim in KYAML is shown as KYAML. What the canvas cannot show of a claim is kept and stands in its
-    YAML. Of several claims the first is shown; the others stay in their file, which is not written. Raises
+    YAML. The first of several claims is shown; the others stay in their file, which is not written. Raises
     ManifestError or SketchError with file and line; the present drawing then stays.
     """
     documents = list(load_yaml(text, source))

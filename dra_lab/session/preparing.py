@@ -1,4 +1,4 @@
-"""What every view asks of a cluster and a drawing, worked out before, so that the kernel's loop is not held up."""
+"""Answers that every view needs of a cluster and a drawing, worked out before the kernel's loop asks for them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def with_more_nodes(cluster: Cluster, *, like: str, count: int) -> Cluster:
 
     The new nodes are `like` with "-new-1", "-new-2", ... behind its host name. Slices with `nodeName` are copied with
     their pools; devices that several nodes see stay one and the same, and are seen from a new node where its labels say
-    so. The attributes are those of the original, addresses and UUIDs too. What cannot be copied is in the findings.
+    so. The attributes are those of the original, addresses and UUIDs too. The findings say what cannot be copied.
     Raises InputError for an unknown node or a count below 0.
     """
     _known(cluster, [like])

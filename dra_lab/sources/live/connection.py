@@ -64,7 +64,7 @@ class Connection:
         return bool(self.configuration.verify_ssl)
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that are not in use."""
         self.pool.clear()
 
     def hang_up(self) -> None:
@@ -185,7 +185,7 @@ def _check(context: Context, configuration: Any) -> None:
 
 
 def _no_password() -> str:
-    """Answer for a terminal that nobody sits at; the key is then refused."""
+    """Answer for a terminal without a person; the key is then refused."""
     return ""
 
 

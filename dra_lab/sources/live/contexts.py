@@ -52,7 +52,7 @@ class Context:
 def contexts() -> tuple[Context, ...]:
     """Return the contexts of all kubeconfig files, sorted by name, the current one first; none where there is no file.
 
-    Of two contexts of one name the first file's counts, as for kubectl. The service account of a pod comes last, as
+    If two contexts have one name, the first file's counts, as for kubectl. The service account of a pod comes last, as
     `in-cluster`. No plug-in is run and nothing is connected to. Raises SourceError for a file that is no kubeconfig.
     """
     found, current = _read()

@@ -34,7 +34,7 @@ LONGEST_PAUSE = 1.0
 
 
 class FollowState(StrEnum):
-    """What a person should know about a cluster that is followed."""
+    """The state of following a cluster, as a person should know it."""
 
     OFF = "off"
     CONNECTING = "connecting"

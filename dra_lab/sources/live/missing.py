@@ -1,4 +1,4 @@
-"""What could not be read of a running cluster, as Findings: the exact right that is missing, what the answer lacks."""
+"""Findings about what could not be read of a running cluster: the right that is missing, what the answer lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The objects of a cluster that is followed: changed one by one, made into a snapshot when somebody wants to see it."""
+"""The objects of a cluster that is followed: changed one by one, made into a snapshot on demand."""
 
 from __future__ import annotations
 

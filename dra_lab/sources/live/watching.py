@@ -259,4 +259,4 @@ class Watch:
 
 
 def _ignore(_done: int, _remaining: int) -> None:
-    """Nobody looks at the progress of a kind that is listed anew."""
+    """The progress of a kind that is listed again is not shown."""
