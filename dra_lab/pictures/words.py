@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dra_lab.model.plan import FirstFit, FirstFitStatus, Plan
+from dra_lab.model.plan import FirstFit, FirstFitStatus, Plan, PlanStatus
 
 
 def counted(number: int, noun: str) -> str:
@@ -12,6 +12,8 @@ def counted(number: int, noun: str) -> str:
 
 def proof_words(plan: Plan) -> str:
     """Return how sure the plan is: "proven optimal", "proven: it does not fit", or what is open with the first gap."""
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return "not checked"
     if plan.proven:
         return "proven optimal" if plan.fits else "proven: it does not fit"
     open_goal = next((goal for goal in plan.goals if not goal.proven), None)

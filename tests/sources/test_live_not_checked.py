@@ -136,3 +136,10 @@ def test_a_snapshot_remembers_what_was_not_read(take, capsys, more):
     take("resourceslices")
     main(["capture", "context:test", "kept", *more])
     assert main(["plan", "kept", "--claim", "claim.yaml"]) == 2
+
+
+def test_the_page_of_a_plan_that_is_not_checked_has_no_best(take, tmp_path):
+    """No allocation was looked for, so that none is the best so far."""
+    take("resourceslices")
+    main(["draw", "context:test", "--claim", "claim.yaml", "--output", "page.html"])
+    assert "best so far" not in (tmp_path / "page.html").read_text()
