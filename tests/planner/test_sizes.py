@@ -21,6 +21,7 @@ ARITHMETIC = {
     "counters.py": ("COARSE",),
     "fleet/crowd_ways.py": ("LARGEST",),
     "fleet/exhaust.py": ("_BASE",),
+    "fleet/relaxation.py": ("_PRIMAL",),
     "fleet/tree_table.py": ("_PRICE",),
     "highs.py": ("_GAP",),
     "known_devices.py": ("_EACH_NODE", "_NOBODY"),
