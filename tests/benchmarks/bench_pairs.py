@@ -10,14 +10,16 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet import plan_fleet
-from tests.benchmarks.irregular_cluster import drawn_pairs, irregular_cluster, numbered_pairs
+from tests.benchmarks.irregular_cluster import drawn_pairs, gpus_apart, irregular_cluster, numbered_pairs
 
 RELEASE = KubernetesRelease("1.36")
 
 FLEETS = ((800, 8, 1.0), (800, 16, 1.0), (100, 64, 1.0), (5_000, 8, 3.0), (10, 64, 5.0))
 """Nodes, GPUs and NICs of each, and the time limit in which 95 % of what counting allows are to be placed."""
 
-PROOF = 10.0
+SHORT, PROOF = 3.0, 10.0
+
+ROOT, NUMA = "pcieRoot", "numaNode"
 
 _CHECKED = 1_000
 """Replicas of a plan that is held against the rules: that takes longer than to make it."""
@@ -53,6 +55,16 @@ def main() -> None:
                 fleet = [Workload("pairs", claim, wanted // pairs)]
                 for seconds in (limit, PROOF):
                     _row(f"{nodes:,} x {size} + {size}, {pairs} pairs as {form}", cluster, fleet, seconds)
+    cluster = irregular_cluster(800, 16)
+    for pairs in (1, 2, 4):
+        for form, claim in (("drawing", drawn_pairs(pairs, where=NUMA)), ("template", numbered_pairs(pairs, NUMA))):
+            fleet = [Workload("pairs", claim, 25_600 // pairs)]
+            for seconds in (SHORT, PROOF):
+                _row(f"800 x 16 + 16, {pairs} pairs on NUMA nodes as {form}", cluster, fleet, seconds)
+    for gpus, nics, where in ((2, 0, NUMA), (4, 0, ROOT), (2, 2, ROOT)):
+        fleet = [Workload("apart", gpus_apart(gpus, nics, where), 25_600 // (gpus + nics))]
+        for seconds in (SHORT, PROOF):
+            _row(f"800 x 16 + 16, {gpus} GPUs and {nics} NICs apart by {where}", cluster, fleet, seconds)
     fleet = [Workload("pairs", drawn_pairs(4, alone=2), 100)]
     _row("10 x 64 + 64, 4 pairs, 2 GPUs and 2 NICs", irregular_cluster(10, 64), fleet, 3.0)
     for nodes in (2_000, 5_000):

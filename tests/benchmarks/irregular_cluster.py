@@ -71,23 +71,30 @@ def _cores(numa: int) -> Device:
     )
 
 
-def drawn_pairs(pairs: int, *, alone: int = 0, cpus: int = 0) -> ClaimSketch:
-    """Return a drawing of GPUs and NICs one to one on PCIe roots, with as many `alone`, and CPUs of one NUMA node."""
+def drawn_pairs(pairs: int, *, alone: int = 0, cpus: int = 0, where: str = "pcieRoot") -> ClaimSketch:
+    """Return a drawing of GPUs and NICs one to one on a level, with as many `alone`, and CPUs of one NUMA node."""
     requests = [request_of("gpu", "gpu.nvidia.com", pairs), request_of("nic", "dranet", pairs)]
     if alone:
         requests += [request_of("gpus", "gpu.nvidia.com", alone), request_of("nics", "dranet", alone)]
     if cpus:
         requests.append(request_of("cpu", "dra.cpu", 1, cpus))
-    link = Link(name="pairs", requests=("gpu", "nic"), how=How.PAIRWISE)
+    link = Link(name="pairs", requests=("gpu", "nic"), how=How.PAIRWISE, where=where)
     return ClaimSketch(name="claim", requests=tuple(requests), links=(link,))
 
 
-def numbered_pairs(pairs: int) -> ClaimSketch:
+def gpus_apart(gpus: int, nics: int, where: str) -> ClaimSketch:
+    """Return a drawing of GPUs and NICs of which no two are on one PCIe root or NUMA node."""
+    requests = [request_of("gpu", "gpu.nvidia.com", gpus), *([request_of("nic", "dranet", nics)] if nics else [])]
+    link = Link(name="apart", requests=tuple(request.name for request in requests), how=How.APART, where=where)
+    return ClaimSketch(name="claim", requests=tuple(requests), links=(link,))
+
+
+def numbered_pairs(pairs: int, where: str = "pcieRoot") -> ClaimSketch:
     """Return the same pairs as Kubernetes needs them in a template: numbered requests, a constraint for each pair."""
     requests = [
         request_of(f"{kind}-{at}", device_class, 1)
         for at in range(pairs)
         for kind, device_class in (("gpu", "gpu.nvidia.com"), ("nic", "dranet"))
     ]
-    links = tuple(Link(name=f"pair-{at}", requests=(f"gpu-{at}", f"nic-{at}")) for at in range(pairs))
+    links = tuple(Link(name=f"pair-{at}", requests=(f"gpu-{at}", f"nic-{at}"), where=where) for at in range(pairs))
     return ClaimSketch(name="claim", requests=tuple(requests), links=links)

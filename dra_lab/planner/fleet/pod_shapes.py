@@ -1,23 +1,23 @@
 """Pods as shapes: units of devices that lie together on one PCIe root or NUMA node, and how often each is taken.
 
 Requests that mean the same are one unit with a count. Four GPU-NIC pairs are one unit with count 4, whether a drawing
-asks for them one to one or a template in eight numbered requests. A preferred link is several shapes: the link kept at
+asks for them one to one or a template in eight numbered requests. Units that must share a NUMA node are a bundle: four
+pairs on NUMA nodes are a bundle of a GPU and a NIC with count 4. A preferred link is several shapes: the link kept at
 no cost, and the link lost at its cost. An alternative of a request is a shape of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from operator import mul
-from typing import Any
 
 from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup, pairwise_share
+from dra_lab.planner.fleet.tree_kinds import Kinds
+from dra_lab.planner.problem import AllocationProblem, pairwise_share
 from dra_lab.planner.states.copies import Part
 
 Vector = tuple[int, ...]
@@ -26,7 +26,7 @@ Vector = tuple[int, ...]
 Takes = tuple[tuple[int, int, int], ...]
 """(ask, kind, number of devices) of one unit."""
 
-_KINDS = (How.TOGETHER, How.PAIRWISE)
+_KINDS = (How.TOGETHER, How.PAIRWISE, How.APART)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,119 +48,67 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
+class Apart:
+    """Devices of which one place has at most one: how many of them each unit has, on PCIe roots or on NUMA nodes."""
+
+    on_root: bool
+    weights: Vector
+
+    def allows(self, units: Vector) -> bool:
+        """Say whether one place may have some units."""
+        return sum(weight * have for weight, have in zip(self.weights, units, strict=True)) <= 1
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
-    """One way to ask for a pod's devices; `alternatives` and `preferences` are what it costs in these goals."""
+    """One way to ask for a pod's devices; `alternatives` and `preferences` are what it costs in these goals.
+
+    Each of `bundles` has the units of every kind that share a NUMA node; a unit is in one of them at most.
+    """
 
     units: tuple[Unit, ...]
     alternatives: int
     preferences: int
-    one_numa: bool
     paired: bool
+    bundles: tuple[Vector, ...] = ()
+    apart: tuple[Apart, ...] = ()
 
     @property
     def need(self) -> Vector:
         """Return the number of units of each kind."""
         return tuple(unit.count for unit in self.units)
 
+    @property
+    def one_numa(self) -> bool:
+        """Say whether all units share a NUMA node."""
+        return self.need in self.bundles
+
+    @property
+    def parts(self) -> Iterator[Vector]:
+        """Yield every bundle, and every unit that is in none."""
+        yield from self.bundles
+        for number in range(len(self.units)):
+            if not any(bundle[number] for bundle in self.bundles):
+                yield tuple(int(at == number) for at in range(len(self.units)))
+
     def all_of(self, each: Sequence[Vector]) -> Vector:
         """Return the sum over all units of what one of each takes."""
         return tuple(sum(map(mul, amounts, self.need)) for amounts in zip(*each, strict=True))
 
+    def fits_root(self, units: Vector) -> bool:
+        """Say whether links let a pod have some units on one PCIe root."""
+        return all(one.allows(units) for one in self.apart if one.on_root)
 
-@dataclass(frozen=True)
-class Kinds:
-    """The kinds of devices that requests tell apart: devices of a kind are taken by the same asks.
-
-    `root` and `pool` number the asks that take devices on PCIe roots, and of NUMA nodes; several may have one number.
-    `gpu` and `nic` are the root kinds that the goal `unpaired` counts. `key` is the capacity that is taken of each
-    pool, "" for whole devices.
-    """
-
-    root: dict[tuple[int, ...], int]
-    pool: dict[tuple[int, ...], int]
-    gpu: frozenset[int]
-    nic: frozenset[int]
-    key: tuple[str, ...]
-
-    def of(self, ask: int) -> tuple[bool, int] | None:
-        """Return whether an ask takes devices on roots, and of which kind; None if no device serves it."""
-        for on_root, known in ((True, self.root), (False, self.pool)):
-            for takers, number in known.items():
-                if ask in takers:
-                    return on_root, number
-        return None
+    def fits_numa(self, units: Vector) -> bool:
+        """Say whether links let a pod have some units, and no others, on one NUMA node."""
+        whole = all(_is_multiple(units, bundle) for bundle in self.bundles)
+        return whole and all(one.allows(units) for one in self.apart if not one.on_root)
 
 
-def kinds_of(problems: Iterable[AllocationProblem]) -> Kinds | None:
-    """Return the kinds of devices of some hardware; None if devices and places do not form a tree of two levels.
-
-    They do if every device is taken by one kind of asks, GPUs and NICs tell their PCIe root and NUMA node, everything
-    else its NUMA node, and only one amount of a shared device is counted.
-    """
-    root: dict[tuple[int, ...], str] = {}
-    pool: dict[tuple[int, ...], _Pool] = {}
-    for asks, kind, shareable, uses, remaining, places in {_summary(g) for problem in problems for g in problem.groups}:
-        on_root = kind in ("gpu", "nic")
-        if places != (True, on_root) and not (places == (True, True) and kind == "cpu"):
-            return None
-        keys = {key for _, amounts in uses for key, _ in amounts} if all(amounts for _, amounts in uses) else {"", "-"}
-        if len(keys) != (1 if shareable else 0) or (shareable and on_root) or kind not in ("gpu", "nic", "cpu"):
-            return None
-        if on_root:
-            if root.setdefault(asks, kind) != kind:
-                return None
-            continue
-        key = "".join(keys)
-        mine = pool.setdefault(asks, _Pool(asks, key))
-        if mine.key != key:
-            return None
-        mine.most = max(mine.most, dict(remaining).get(key, Fraction()))
-        for ask, amounts in uses:
-            least = min(amount for _, amount in amounts)
-            mine.least[ask] = min(least, mine.least.get(ask, least))
-    pools = _joined(pool.values())
-    takers = [ask for asks in (*root, *{owner.asks for owner in pools.values()}) for ask in asks]
-    if len(takers) != len(set(takers)):
-        return None
-    owners = sorted({owner.asks for owner in pools.values()})
-    return Kinds(
-        {asks: number for number, asks in enumerate(sorted(root))},
-        {asks: owners.index(pools[asks].asks) for asks in sorted(pools)},
-        frozenset(number for number, asks in enumerate(sorted(root)) if root[asks] == "gpu"),
-        frozenset(number for number, asks in enumerate(sorted(root)) if root[asks] == "nic"),
-        tuple(pool[asks].key for asks in owners),
-    )
-
-
-@dataclass(slots=True)
-class _Pool:
-    """Pools that the same asks take from: the most that one holds, and the least that each ask takes."""
-
-    asks: tuple[int, ...]
-    key: str
-    most: Fraction = Fraction()
-    least: dict[int, Fraction] = field(default_factory=dict)
-
-
-def _joined(pools: Iterable[_Pool]) -> dict[tuple[int, ...], _Pool]:
-    """Return for each pool the one that it counts as: one of more asks, if it is too small for all the others."""
-    found: dict[tuple[int, ...], _Pool] = {}
-    for pool in sorted(pools, key=lambda pool: -len(pool.asks)):
-        owners = (
-            owner
-            for owner in found.values()
-            if pool.key
-            and owner.key == pool.key
-            and set(pool.asks) < set(owner.asks)
-            and all(owner.least[ask] > pool.most for ask in set(owner.asks) - set(pool.asks))
-        )
-        found[pool.asks] = next(owners, pool)
-    return found
-
-
-def _summary(group: DeviceGroup) -> tuple[Any, ...]:
-    places = group.numa is not None, group.root is not None
-    return group.asks, group.kind, group.shareable, group.uses, group.remaining, places
+def _is_multiple(units: Vector, bundle: Vector) -> bool:
+    """Say whether units are several of a bundle, beside units that are not in it."""
+    times = [divmod(have, each) for have, each in zip(units, bundle, strict=True) if each]
+    return len(set(times)) <= 1 and not any(rest for _, rest in times)
 
 
 def shapes_of(
@@ -207,18 +155,30 @@ def _variants(soft: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
         yield tuple(link for link, keep in zip(soft, kept, strict=True) if keep), kept.count(False)
 
 
-_Block = tuple[tuple[tuple[int, int], ...], int]
-"""Asks with numbers of devices that lie on one root, and how many such roots there are."""
+_Block = tuple[tuple[int, int], ...]
+"""Asks with numbers of devices that lie on one root."""
+
+_Bundle = tuple[_Block, ...]
+"""Blocks that share a NUMA node."""
+
+_Unit = tuple[Vector, Vector, Vector]
+"""What one unit takes on a root and of pools, and how many devices it has of each link that keeps devices apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
     """A one-to-one link: what each ask has in a group, and how many groups there are and are kept."""
 
-    each: tuple[tuple[int, int], ...]
+    each: _Block
     groups: int
     must: bool
+    on_root: bool
     kept: int = 0
+
+    @property
+    def ends(self) -> set[int]:
+        """Return the asks that are linked."""
+        return {ask for ask, _ in self.each}
 
 
 @dataclass(frozen=True)
@@ -241,35 +201,22 @@ class _Maker:
         problem = self.problem
         if any(self.kinds.of(ask) is None for ask in self.chosen) or not self._is_few():
             return []
-        covered = {link: self._covered(link) for link in kept}
         if any(not self.links[link] or problem.links[link].how not in _KINDS for link in kept):
             return None
-        on_roots = [link for link in kept if self.links[link] == "root"]
-        together = self._together([link for link in on_roots if not problem.links[link].kind.paired], covered)
-        pairs = self._pairs([link for link in on_roots if problem.links[link].kind.paired], covered, together)
+        on_root, on_numa = self._together(kept, "root"), self._together(kept, "numa")
+        pairs = self._pairs(kept, on_root, on_numa)
         if pairs is None:
-            return None
-        numa = [link for link in kept if self.links[link] == "numa"]
-        if any(problem.links[link].how is not How.TOGETHER for link in numa):
             return None
         found: list[Shape] = []
         for groups in product(*((pair.groups,) if pair.must else range(pair.groups + 1) for pair in pairs)):
+            lost_pairs = sum(pair.groups - number for pair, number in zip(pairs, groups, strict=True))
             blocks = self._blocks(
-                together, [replace(pair, kept=number) for pair, number in zip(pairs, groups, strict=True)]
+                [replace(pair, kept=number) for pair, number in zip(pairs, groups, strict=True)], on_root
             )
-            for link in numa:
-                ends = {ask for asks in covered[link] for ask in asks}
-                if not all(ends & {ask for ask, _ in block} for block, _ in blocks):
-                    return None
-            units = self._units(blocks)
-            if units is None:
+            shape = None if blocks is None else self._shape(_bundled(blocks, on_numa), kept, lost + lost_pairs)
+            if blocks is not None and (shape is None or prod(n + 1 for n in shape.need) > self.sizes.shape_units):
                 return None
-            ranks = sum(problem.asks[ask].rank for ask in self.chosen)
-            broken = lost + sum(pair.groups - number for pair, number in zip(pairs, groups, strict=True))
-            shape = Shape(units, ranks, broken, bool(numa), self.part.paired)
-            if prod(count + 1 for count in shape.need) > self.sizes.shape_units:
-                return None
-            found.append(shape)
+            found.extend([] if shape is None else [shape])
         return found
 
     def _is_few(self) -> bool:
@@ -284,64 +231,128 @@ class _Maker:
         parts = [tuple(ask for ask in asks if ask in self.chosen) for asks in self.problem.covered(link)]
         return [part for part in parts if part]
 
-    def _together(self, kept: Sequence[int], covered: dict[int, list[tuple[int, ...]]]) -> dict[int, set[int]]:
-        """Return which other asks have their devices on the root of each ask that is linked all together."""
-        together: dict[int, set[int]] = {}
+    def _ends(self, kept: Sequence[int], how: How) -> Iterator[tuple[str, set[int]]]:
+        """Yield where each link of one kind holds, and the asks that it links."""
         for link in kept:
-            ends = [ask for asks in covered[link] for ask in asks]
-            whole = set().union(*(together.get(ask, {ask}) for ask in ends)) if ends else set()
-            together.update(dict.fromkeys(whole, whole))
-        return together
+            if self.problem.links[link].how is how:
+                yield self.links[link], {ask for asks in self._covered(link) for ask in asks}
+
+    def _together(self, kept: Sequence[int], level: str) -> list[set[int]]:
+        """Return the asks that are linked all together on one root or NUMA node."""
+        return _joined_sets(ends for where, ends in self._ends(kept, How.TOGETHER) if where == level)
 
     def _pairs(
-        self, kept: Sequence[int], covered: dict[int, list[tuple[int, ...]]], together: dict[int, set[int]]
+        self, kept: Sequence[int], on_root: Sequence[set[int]], on_numa: Sequence[set[int]]
     ) -> list[_Pairs] | None:
-        """Return the one-to-one links of two asks or more; None if an ask is in two links, or counts do not divide."""
+        """Return the one-to-one links that say more than the links all together, those on roots first.
+
+        An ask may be in one of them on each level, of the same asks on both; None if links overlap otherwise, or
+        counts do not divide.
+        """
         found: list[_Pairs] = []
-        seen = set(together)
-        for link in kept:
-            parts = covered[link]
-            if len(parts) < 2:
+        for link in sorted(kept, key=lambda link: self.links[link] != "root"):
+            parts = self._covered(link)
+            if not self.problem.links[link].kind.paired or len(parts) < 2:
                 continue
             ends = [ask for asks in parts for ask in asks]
             share = pairwise_share([self.problem.asks[ask].count for ask in ends])
-            if len(ends) > len(parts) or seen & set(ends) or share is None:
+            if len(ends) > len(parts) or share is None:
                 return None
-            seen.update(ends)
-            found.append(_Pairs(tuple(zip(ends, share[1], strict=True)), share[0], self.problem.links[link].must))
+            rooted = self.links[link] == "root"
+            pair = _Pairs(tuple(zip(ends, share[1], strict=True)), share[0], self.problem.links[link].must, rooted)
+            wholes = [whole for whole in (*on_root, *on_numa) if whole & pair.ends]
+            if any(other.ends & pair.ends and (other.on_root is rooted or other.ends != pair.ends) for other in found):
+                return None
+            if not wholes or (rooted and not any(whole & pair.ends for whole in on_root)):
+                found.append(pair)
+            elif rooted or any(not pair.ends <= whole for whole in wholes):
+                return None
         return found
 
-    def _blocks(self, together: dict[int, set[int]], pairs: Sequence[_Pairs]) -> list[_Block]:
-        """Return asks with numbers of devices that lie on one root, and on how many roots there are such."""
+    def _blocks(self, pairs: Sequence[_Pairs], on_root: Sequence[set[int]]) -> list[tuple[_Bundle, int]] | None:
+        """Return the blocks of a pod, and the bundles that pairs on NUMA nodes make of them.
+
+        None if a pair is kept on its root and lost on its NUMA node.
+        """
         left = {ask: self.problem.asks[ask].count for ask in self.chosen}
-        blocks: list[_Block] = []
+        blocks: list[tuple[_Bundle, int]] = []
+        inner: dict[int, int] = {}
         for pair in pairs:
-            blocks.append((pair.each, pair.kept))
+            number = pair.kept - inner.get(pair.each[0][0], 0)
+            if number < 0:
+                return None
+            bundle = (
+                (pair.each,) if pair.on_root else tuple(((ask, 1),) for ask, count in pair.each for _ in range(count))
+            )
+            blocks.append((bundle, number))
             for ask, count in pair.each:
-                left[ask] -= pair.kept * count
-        wholes = dict.fromkeys(tuple(sorted(whole)) for whole in together.values())
-        blocks.extend((tuple((ask, left.pop(ask)) for ask in whole), 1) for whole in wholes)
-        blocks.extend((((ask, 1),), count) for ask, count in left.items())
+                inner[ask] = number
+                left[ask] -= number * count
+        blocks.extend(((tuple((ask, left.pop(ask)) for ask in sorted(whole)),), 1) for whole in on_root)
+        blocks.extend(((((ask, 1),),), count) for ask, count in left.items())
         return [block for block in blocks if block[1]]
 
-    def _units(self, blocks: Sequence[_Block]) -> tuple[Unit, ...] | None:
-        """Return the units of blocks of asks; those that are the same are one unit with a count."""
-        found: dict[tuple[Vector, Vector], list[Takes]] = {}
-        for asks, number in blocks:
-            root, pool = [0] * len(self.kinds.root), [0] * len(self.kinds.key)
-            takes = []
-            for ask, each in asks:
-                kind = self.kinds.of(ask)
-                assert kind is not None, "asks that nothing serves are left out before"
-                on_root, at = kind
-                takes.append((ask, at, each))
-                if on_root:
-                    root[at] += each
-                elif self.kinds.key[at] and self.problem.asks[ask].count > 1:
-                    return None  # shared devices of one request are different ones
-                else:
-                    pool[at] += self.amounts[at].get(ask, 0) if self.kinds.key[at] else each
-            if any(root) == any(pool):
+    def _shape(self, bundles: Sequence[tuple[_Bundle, int]], kept: Sequence[int], lost: int) -> Shape | None:
+        """Return the shape of blocks of asks; blocks that are the same are one unit with a count."""
+        apart = list(self._ends(kept, How.APART))
+        takes: dict[tuple[_Unit, tuple[_Unit, ...]], list[Takes]] = {}
+        for bundle, number in bundles:
+            made = [self._unit(block, [ends for _, ends in apart]) for block in bundle]
+            units = [unit for unit, _ in filter(None, made)]
+            if len(units) < len(made):
                 return None
-            found.setdefault((tuple(root), tuple(pool)), []).extend([tuple(takes)] * number)
-        return tuple(Unit(root, pool, tuple(takes)) for (root, pool), takes in found.items())
+            alike = tuple(sorted(units)) if len(units) > 1 else ()
+            for _ in range(number):
+                for unit, taken in filter(None, made):
+                    takes.setdefault((unit, alike), []).append(taken)
+        return Shape(
+            tuple(Unit(root, pool, tuple(taken)) for ((root, pool, _), _), taken in takes.items()),
+            sum(self.problem.asks[ask].rank for ask in self.chosen),
+            lost,
+            self.part.paired,
+            tuple(
+                tuple(alike.count(unit) if alike == other else 0 for unit, other in takes)
+                for alike in dict.fromkeys(alike for _, alike in takes if alike)
+            ),
+            tuple(
+                Apart(where == "root", tuple(weights[at] for (_, _, weights), _ in takes))
+                for at, (where, _) in enumerate(apart)
+            ),
+        )
+
+    def _unit(self, block: _Block, apart: Sequence[set[int]]) -> tuple[_Unit, Takes] | None:
+        """Return what the asks of a block take; None if they take shared devices that are to differ."""
+        root, pool = [0] * len(self.kinds.root), [0] * len(self.kinds.key)
+        takes = []
+        for ask, each in block:
+            kind = self.kinds.of(ask)
+            assert kind is not None, "asks that nothing serves are left out before"
+            on_root, at = kind
+            takes.append((ask, at, each))
+            if on_root:
+                root[at] += each
+            elif self.kinds.key[at] and self.problem.asks[ask].count > 1:
+                return None  # shared devices of one request are different ones
+            else:
+                pool[at] += self.amounts[at].get(ask, 0) if self.kinds.key[at] else each
+        if any(root) == any(pool):
+            return None
+        weights = tuple(sum(each for ask, each in block if ask in ends) for ends in apart)
+        return (tuple(root), tuple(pool), weights), tuple(takes)
+
+
+def _joined_sets(sets: Iterable[set[int]]) -> list[set[int]]:
+    """Return sets with those that have an element in common as one."""
+    found: list[set[int]] = []
+    for one in filter(None, sets):
+        found = [*(other for other in found if not other & one), one.union(*(other for other in found if other & one))]
+    return found
+
+
+def _bundled(bundles: Sequence[tuple[_Bundle, int]], on_numa: Sequence[set[int]]) -> list[tuple[_Bundle, int]]:
+    """Return bundles with those as one that have asks which are linked all together on a NUMA node."""
+    asks = [{ask for block in bundle for ask, _ in block} for bundle, _ in bundles]
+    joined = _joined_sets({at for at, mine in enumerate(asks) if mine & whole} for whole in on_numa)
+    alone = [one for at, one in enumerate(bundles) if not any(at in some for some in joined)]
+    whole = [tuple(block for at in sorted(some) for block in bundles[at][0] * bundles[at][1]) for some in joined]
+    return [*((bundle, 1) for bundle in whole), *alone]

@@ -1,8 +1,8 @@
 """The integer model of given numbers of pods on one tree: every pod is a path through NUMA nodes and units.
 
-A pod's path begins whole in one NUMA node, or with the first of several. An arc takes one piece: what the pod takes on
-one root, or one unit of a pool. What pieces take on a root is a path too, through what is left there. So the model has
-no variable for a way of a whole pod, and none for a single root.
+An arc of a pod's path takes what the pod has on one NUMA node. Inside the NUMA node that is a path too, whose arcs take
+one piece each: what the pod takes on one root, or one unit of a pool. What pieces take on a root is a path through what
+is left there. So the model has no variable for a way of a whole pod, and none for a single root.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from itertools import product
 from operator import add, le, sub
-from types import MappingProxyType
 from typing import Any
 
 from dra_lab.planner.budget import Budget
@@ -20,13 +19,25 @@ from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.pod_shapes import Shape, Vector
 from dra_lab.planner.fleet.tree_fill import Fill, Values, devices_of_units, pools_of_units
-from dra_lab.planner.fleet.tree_numbers import Recipe, Where, units_inside
+from dra_lab.planner.fleet.tree_numbers import Recipe, units_inside
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState, free_on
 from dra_lab.planner.highs import relaxed_bound
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.outcome import Rows
 
 _Place = tuple[Hashable, ...]
+
+_Taken = tuple[()] | tuple[int, Vector]
+"""A NUMA node, and the units that a pod has there; () for none."""
+
+_Step = tuple[int, int, Vector]
+"""A NUMA node, how many of its zones a pod has passed, and the units that it has there."""
+
+_Piece = tuple[int, Vector, Vector]
+"""A zone, and the devices that a pod takes on one of its roots, () for none, and its units."""
+
+_Flow = dict[Any, dict[Any, int]]
+"""How often each arc is used, by the place from which it is found."""
 
 
 class StateModel:
@@ -38,13 +49,19 @@ class StateModel:
         self.lp = pulp.LpProblem("state", pulp.LpMinimize)
         self._rows: dict[Hashable, dict[Any, int]] = defaultdict(dict)
         self._goals: list[dict[Any, int]] = [{} for _ in fill.order]
-        self._paths: dict[tuple[int, int], dict[_Place, dict[tuple[_Place, int, Vector, Vector], Any]]] = {}
-        self._roots: dict[tuple[int, Vector], dict[Vector, dict[Vector, Any]]] = {}
+        self._paths: dict[tuple[int, int], dict[_Place, dict[tuple[_Place, _Taken], Any]]] = {}
+        self._inside: dict[tuple[int, int], dict[_Step, dict[tuple[_Step, _Piece], Any]]] = {}
+        self._roots: dict[tuple[int, int, Vector], dict[Vector, dict[Vector, Any]]] = {}
         self._number = 0
-        vectors = {v for pod, shape in self._shapes() for v, _ in self._vectors(fill.tree.shapes[pod][shape])}
-        for at, (_, roots) in enumerate(state):
-            for root, many in Counter(roots).items():
-                self._lay_root(at, root, many, sorted(vectors))
+        shapes = [fill.tree.shapes[pod][shape] for pod, shape in self._shapes()]
+        vectors = sorted({vector for shape in shapes for vector, _ in self._vectors(shape)})
+        # Roots are told apart only if a pod may not take two pieces of one.
+        alone = any(map(_is_apart, shapes))
+        self._zones = [[(n,) for n in range(len(roots))] if alone else [tuple(range(len(roots)))] for _, roots in state]
+        for at, zones in enumerate(self._zones):
+            for zone, members in enumerate(zones):
+                for root, many in Counter(state[at][1][member] for member in members).items():
+                    self._lay_root((at, zone, root), many, vectors)
         for pod, shape in self._shapes():
             self._lay_pod(pod, shape)
         self._demand()
@@ -62,12 +79,13 @@ class StateModel:
     def _vectors(shape: Shape) -> Iterator[tuple[Vector, Vector]]:
         """Yield the devices that a pod may take on one root, and the units that they are."""
         for units in product(*(range(unit.count + 1) if any(unit.root) else range(1) for unit in shape.units)):
-            if any(units):
+            if any(units) and shape.fits_root(units):
                 yield devices_of_units(shape, units), units
 
-    def _lay_root(self, at: int, root: Vector, many: int, vectors: list[Vector]) -> None:
+    def _lay_root(self, where: tuple[int, int, Vector], many: int, vectors: list[Vector]) -> None:
         """Let pieces be taken of some equal roots: a path through what is left, for each of them at most."""
-        arcs = self._roots[at, root] = {}
+        arcs = self._roots[where] = {}
+        at, zone, root = where
         todo, seen = [root], {root}
         while todo:
             have = todo.pop()
@@ -77,98 +95,108 @@ class StateModel:
                     continue
                 left = tuple(map(sub, have, vector))
                 variable = arcs[have][vector] = self._variable(many)
-                self._rows["root", at, root, have][variable] = 1
-                self._rows["root", at, root, left][variable] = -1
-                self._rows["supply", at, vector][variable] = 1
+                self._rows["root", where, have, many if have == root else 0][variable] = 1
+                self._rows["root", where, left, 0][variable] = -1
+                self._rows["supply", at, zone, vector][variable] = 1
                 if left not in seen:
                     seen.add(left)
                     todo.append(left)
 
     def _lay_pod(self, pod: int, number: int) -> None:
         """Let pods of one shape take paths."""
-        shape, state = self.fill.tree.shapes[pod][number], self.state
+        shape = self.fill.tree.shapes[pod][number]
         need, nothing = shape.need, (0,) * len(shape.units)
         self._paths[pod, number] = defaultdict(dict)
-        crossing = not shape.one_numa and sum(need) > 1 and len(state) > 1
+        self._inside[pod, number] = defaultdict(dict)
         begun = {"alternatives": shape.alternatives, "preferences": shape.preferences, "numa": 1}
-        lattice = list(product(*(range(count + 1) for count in need))) if crossing else []
-        for at, numa in enumerate(state):
-            alone = min(self.counts[pod], whole_inside(shape, numa))
-            self._arc(pod, number, ("start",), ("whole", at, nothing), begun, most=alone)
-            if crossing and at + 1 < len(state):
-                self._arc(pod, number, ("start",), ("first", at, nothing), begun)
-            for have in lattice:
-                if have not in (need, nothing):
-                    self._cross(pod, number, at, have)
-            for devices, units in (*self._vectors(shape), *_pool_units(shape)):
-                on_root = any(devices)
-                fits = all(map(le, pools_of_units(shape, units), numa[0]))
-                if fits and (not on_root or ("supply", at, devices) in self._rows):
-                    for label in ("whole", "first", "later") if crossing else ("whole",):
-                        self._lay_piece(pod, number, at, label, devices, units)
+        lattice = list(product(*(range(count + 1) for count in need)))
+        so_far = {nothing}
+        for at, numa in enumerate(self.state):
+            last = at + 1 == len(self.state)
+            inside = [units for units in lattice if _may_have(shape, units, numa)]
+            self._lay_inside(pod, number, at, frozenset(inside))
+            taken = [units for units in inside if any(units) and shape.fits_numa(units)]
+            for have in sorted(so_far):
+                for units in taken:
+                    sum_of = tuple(map(add, have, units))
+                    if not all(map(le, sum_of, need)) or (last and sum_of != need):
+                        continue
+                    begin: _Place = ("at", at, have) if any(have) else ("start",)
+                    end: _Place = ("end",) if sum_of == need else ("at", at + 1, sum_of)
+                    most = min(self.counts[pod], whole_inside(shape, numa)) if units == need else self.counts[pod]
+                    arc = self._arc(pod, number, begin, end, {"numa": 1} if any(have) else begun, (at, units), most)
+                    self._rows["inside", pod, number, (at, self._steps(shape, at), units)][arc] = -1
+                if any(have) and not last:
+                    self._arc(pod, number, ("at", at, have), ("at", at + 1, have), {}, (), self.counts[pod])
+            following = (tuple(map(add, have, units)) for have in tuple(so_far) for units in taken)
+            so_far.update(have for have in following if all(map(le, have, need)) and have != need)
 
-    def _lay_piece(self, pod: int, number: int, at: int, label: str, devices: Vector, units: Vector) -> None:
-        """Let pods take units on one root, or of one pool, whatever they have so far."""
+    def _steps(self, shape: Shape, at: int) -> int:
+        """Return how many zones of a NUMA node a pod visits one after the other; 0 if it may go to any at any time."""
+        return len(self._zones[at]) if _is_apart(shape) else 0
+
+    def _lay_inside(self, pod: int, number: int, at: int, able: frozenset[Vector]) -> None:
+        """Let pods take units on one NUMA node, piece by piece; `able` is what a pod may have there."""
         shape = self.fill.tree.shapes[pod][number]
-        need, nothing = shape.need, (0,) * len(units)
-        on_root = any(devices)
-        worth = {"roots": 1, "unpaired": self.fill.unpaired(shape, devices)} if on_root else {}
-        if (label == "first" and at + 1 == len(self.state)) or (label == "later" and not at):
-            return
-        for have in product(*(range(count + 1) for count in need)):
+        nothing = (0,) * len(shape.units)
+        apart = self._steps(shape, at) > 0
+        for zone in range(len(self._zones[at])):
+            steps = (zone, zone + 1) if apart else (0, 0)
+            for devices, units in self._vectors(shape):
+                if ("supply", at, zone, devices) in self._rows:
+                    self._lay_piece(pod, number, at, able, steps, (zone, devices, units))
+            if apart:
+                self._lay_piece(pod, number, at, able, steps, (zone, (), nothing))
+        for units in _pool_units(shape):
+            self._lay_piece(pod, number, at, able, (0, 0), (0, (), units))
+
+    def _lay_piece(
+        self, pod: int, number: int, at: int, able: frozenset[Vector], steps: tuple[int, int], piece: _Piece
+    ) -> None:
+        """Let pods go from one step to another with a piece, whatever they have so far on the NUMA node."""
+        shape, (zone, devices, units) = self.fill.tree.shapes[pod][number], piece
+        for have in sorted(able):
             sum_of = tuple(map(add, have, units))
-            if not all(map(le, sum_of, need)):
+            if sum_of not in able or not any(sum_of):
                 continue
-            if (label == "first" and sum_of == need) or (label == "later" and have == nothing):
-                continue
-            end: _Place = ("end",) if sum_of == need else (label, at, sum_of)
-            arc = self._arc(pod, number, (label, at, have), end, worth, (at, devices, units))
-            if on_root:
-                self._rows["supply", at, devices][arc] = -1
+            begin, end = (at, steps[0], have), (at, steps[1], sum_of)
+            arc = self._inside[pod, number][end][begin, piece] = self._variable(self.counts[pod])
+            self._rows["inside", pod, number, end][arc] = 1
+            if any(have):
+                self._rows["inside", pod, number, begin][arc] = -1
+            if devices:
+                self._rows["supply", at, zone, devices][arc] = -1
+                self._count({"roots": 1, "unpaired": self.fill.unpaired(shape, devices)}, arc)
             for kind, amount in enumerate(pools_of_units(shape, units)):
                 if amount:
                     self._rows["pool", at, kind][arc] = amount
 
-    def _cross(self, pod: int, number: int, at: int, have: Vector) -> None:
-        """Let pods with some units pass over a NUMA node, enter it, or leave it for the next."""
-        if at:
-            self._arc(pod, number, ("at", at, have), ("later", at, have), {"numa": 1})
-        if at + 1 < len(self.state):
-            self._arc(pod, number, ("first", at, have), ("at", at + 1, have))
-            if at:
-                self._arc(pod, number, ("later", at, have), ("at", at + 1, have))
-                self._arc(pod, number, ("at", at, have), ("at", at + 1, have))
-
     def _arc(
-        self,
-        pod: int,
-        number: int,
-        begin: _Place,
-        end: _Place,
-        worth: Mapping[str, int] = MappingProxyType({}),
-        takes: tuple[int, Vector, Vector] = (-1, (), ()),
-        *,
-        most: int | None = None,
+        self, pod: int, number: int, begin: _Place, end: _Place, worth: Mapping[str, int], taken: _Taken, most: int
     ) -> Any:
-        variable = self._variable(self.counts[pod] if most is None else most)
-        self._paths[pod, number][begin][end, *takes] = variable
+        """Let pods of one shape go on from a place of their path: `taken` is (NUMA node, units) or ()."""
+        variable = self._variable(most)
+        self._paths[pod, number][begin][end, taken] = variable
         if begin == ("start",):
             self._rows["count", pod][variable] = 1
         else:
             self._rows["path", pod, number, begin][variable] = -1
         if end != ("end",):
             self._rows["path", pod, number, end][variable] = 1
+        self._count(worth, variable)
+        return variable
+
+    def _count(self, worth: Mapping[str, int], variable: Any) -> None:
         for goal, name in enumerate(self.fill.order):
             if worth.get(name):
                 self._goals[goal][variable] = worth[name]
-        return variable
 
     def _demand(self) -> None:
         for key, factors in self._rows.items():
             assert isinstance(key, tuple)
             kind = key[0]
             whole = pulp.LpAffineExpression(factors)
-            if kind == "path":
+            if kind in ("path", "inside"):
                 self.lp.addConstraint(whole == 0)
             elif kind == "count":
                 wanted = self.counts[key[1]]
@@ -178,8 +206,7 @@ class StateModel:
             elif kind == "pool":
                 self.lp.addConstraint(whole <= self.state[key[1]][0][key[2]])
             else:
-                _, at, root, have = key
-                self.lp.addConstraint(whole <= (self.state[at][1].count(root) if have == root else 0))
+                self.lp.addConstraint(whole <= key[3])
 
     # ------------------------------------------------------------------ answers
 
@@ -254,38 +281,45 @@ class StateModel:
         offered = self._offered()
         found = []
         for (pod, number), arcs in self._paths.items():
-            flow = {
-                begin: {arc: int(variable.varValue) for arc, variable in mine.items() if variable.varValue}
-                for begin, mine in arcs.items()
-            }
             shape = self.fill.tree.shapes[pod][number]
+            flow, inside = _flow(arcs), _flow(self._inside[pod, number])
             while flow.get(("start",)):
-                pieces = []
+                where = []
                 place: _Place = ("start",)
                 while place != ("end",):
-                    arc = next(iter(flow[place]))
-                    flow[place][arc] -= 1
-                    if not flow[place][arc]:
-                        del flow[place][arc]
-                    place, at, devices, units = arc
-                    if units:
-                        pieces.append((at, offered[at, devices].pop() if any(devices) else None, units))
-                found.append((pod, number, _put_together(shape, pieces)))
+                    place, taken = _take(flow, place)
+                    if taken:
+                        where.append(self._visit(shape, taken, inside, offered))
+                found.append((pod, number, tuple(where)))
         return tuple(sorted(found, key=lambda row: row[0]))
 
-    def _offered(self) -> dict[tuple[int, Vector], list[int]]:
-        """Return the roots on which pieces are taken, by NUMA node and devices."""
-        found: dict[tuple[int, Vector], list[int]] = defaultdict(list)
-        for (at, root), arcs in self._roots.items():
-            flow = {have: {v: int(x.varValue) for v, x in mine.items() if x.varValue} for have, mine in arcs.items()}
-            for number in (n for n, have in enumerate(self.state[at][1]) if have == root):
+    def _visit(
+        self, shape: Shape, taken: _Taken, inside: _Flow, offered: dict[tuple[int, int, Vector], list[int]]
+    ) -> tuple[int, Vector, tuple[tuple[int, Vector], ...]]:
+        """Return where the units of one pod on one NUMA node lie: the node, units of pools, and units on each root."""
+        at, have = taken  # type: ignore[misc]
+        pools = nothing = (0,) * len(shape.units)
+        roots: dict[int, Vector] = {}
+        step = at, self._steps(shape, at), have
+        while any(step[2]):
+            step, (zone, devices, units) = _take(inside, step)
+            if devices:
+                root = offered[at, zone, devices].pop()
+                roots[root] = tuple(map(add, roots.get(root, nothing), units))
+            else:
+                pools = tuple(map(add, pools, units))
+        return at, pools, tuple(sorted(roots.items()))
+
+    def _offered(self) -> dict[tuple[int, int, Vector], list[int]]:
+        """Return the roots on which pieces are taken, by NUMA node, zone and devices."""
+        found: dict[tuple[int, int, Vector], list[int]] = defaultdict(list)
+        for (at, zone, root), arcs in self._roots.items():
+            flow = _flow(arcs)
+            for number in (n for n in self._zones[at][zone] if self.state[at][1][n] == root):
                 left = root
                 while flow.get(left):
-                    vector = next(iter(flow[left]))
-                    flow[left][vector] -= 1
-                    if not flow[left][vector]:
-                        del flow[left][vector]
-                    found[at, vector].append(number)
+                    vector = _take(flow, left)
+                    found[at, zone, vector].append(number)
                     left = tuple(map(sub, left, vector))
         return found
 
@@ -309,24 +343,36 @@ class StateModel:
         return total
 
 
-def _pool_units(shape: Shape) -> Iterator[tuple[Vector, Vector]]:
-    nothing = (0,) * len(shape.units[0].root)
+def _pool_units(shape: Shape) -> Iterator[Vector]:
     for number, unit in enumerate(shape.units):
         if any(unit.pool):
-            yield nothing, tuple(int(at == number) for at in range(len(shape.units)))
+            yield tuple(int(at == number) for at in range(len(shape.units)))
 
 
-def _put_together(shape: Shape, pieces: list[tuple[int, int | None, Vector]]) -> Where:
-    """Return the pieces of one pod by NUMA node and root."""
-    nothing = (0,) * len(shape.units)
-    found: dict[int, tuple[Vector, dict[int, Vector]]] = {}
-    for at, root, units in pieces:
-        pool, roots = found.setdefault(at, (nothing, {}))
-        if root is None:
-            found[at] = tuple(map(add, pool, units)), roots
-        else:
-            roots[root] = tuple(map(add, roots.get(root, nothing), units))
-    return tuple((at, pool, tuple(sorted(roots.items()))) for at, (pool, roots) in sorted(found.items()))
+def _is_apart(shape: Shape) -> bool:
+    """Say whether a pod may not take two pieces of one root."""
+    return any(one.on_root for one in shape.apart)
+
+
+def _may_have(shape: Shape, units: Vector, numa: NumaState) -> bool:
+    """Say whether one pod may have some units on a NUMA node, by counting."""
+    needs = devices_of_units(shape, units), pools_of_units(shape, units)
+    free = free_on((numa,), *map(len, needs))
+    return all(all(map(le, need, have)) for need, have in zip(needs, free, strict=True))
+
+
+def _flow(arcs: Mapping[Any, Mapping[Any, Any]]) -> _Flow:
+    """Return how often each arc is used, by where it begins."""
+    return {at: {arc: int(x.varValue) for arc, x in mine.items() if x.varValue} for at, mine in arcs.items()}
+
+
+def _take(flow: _Flow, at: Hashable) -> Any:
+    """Return an arc from a place, and use it once less."""
+    arc = next(iter(flow[at]))
+    flow[at][arc] -= 1
+    if not flow[at][arc]:
+        del flow[at][arc]
+    return arc
 
 
 def whole_inside(shape: Shape, numa: NumaState) -> int:

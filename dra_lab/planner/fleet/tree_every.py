@@ -98,7 +98,7 @@ class EveryNumber:
         for numa in state:
             after = {(have, (*left, numa)): known for (have, left), known in layer.items()}
             for units, inside, rest, worth in self._in_numa(numa, pod, number):
-                if shape.one_numa and units != need:
+                if not shape.fits_numa(units):
                     continue
                 for (have, left), (values, taken) in layer.items():
                     sum_of = tuple(map(add, have, units))

@@ -66,21 +66,25 @@ class _Lattice:
     """All numbers of units up to what a shape needs; the first is none, the last is all.
 
     `less[a, b]` is the position of the a-th vector without the b-th, the number of vectors where that is negative.
+    `in_numa` says which vectors links let a pod have on one NUMA node.
     """
 
     vectors: tuple[Vector, ...]
     at: dict[Vector, int]
     less: Array
+    in_numa: Array
 
     @classmethod
-    def of(cls, need: Vector) -> _Lattice:
-        """Return the lattice up to a vector."""
+    def of(cls, shape: Shape) -> _Lattice:
+        """Return the lattice up to what a shape needs."""
+        need = shape.need
         vectors = tuple(product(*(range(count + 1) for count in need)))
         rows = np.array(vectors, np.int64).reshape(len(vectors), len(need))
         strides = np.cumprod([1, *(count + 1 for count in reversed(need))])[-2::-1] if need else np.zeros(0, np.int64)
         left = rows[:, None, :] - rows[None, :, :]
         less = np.where((left >= 0).all(axis=2), left @ strides, len(vectors))
-        return cls(vectors, {vector: at for at, vector in enumerate(vectors)}, less)
+        in_numa = np.array([shape.fits_numa(vector) for vector in vectors], bool)
+        return cls(vectors, {vector: at for at, vector in enumerate(vectors)}, less, in_numa)
 
     def step(self, costs: Array, columns: Array, prices: Array) -> tuple[Array, Array]:
         """Return the costs of all vectors after one more piece, and which piece each takes, -1 for none.
@@ -143,7 +147,7 @@ class Fill:
         self._shapes = [
             sorted(range(len(shapes)), key=partial(self._fixed, pod)) for pod, shapes in enumerate(self.tree.shapes)
         ]
-        self._lattices = [[_Lattice.of(shape.need) for shape in shapes] for shapes in self.tree.shapes]
+        self._lattices = [[_Lattice.of(shape) for shape in shapes] for shapes in self.tree.shapes]
 
     def values(self, **amounts: int) -> Values:
         """Return values of goals, 0 for those not named."""
@@ -190,8 +194,8 @@ class Fill:
         steps: list[tuple[NumaState, Array, Array]] = []
         for numa in state:
             inside = self._inside(numa, pod, number)
-            columns = inside.columns[-1:] if shape.one_numa else inside.columns
-            if len(columns) and (not shape.one_numa or columns[0] == last):
+            columns = inside.columns[lattice.in_numa[inside.columns]]
+            if len(columns):
                 costs, chosen = lattice.step(costs, columns, inside.costs[columns] + one)
                 steps.append((numa, columns, chosen))
         if costs[last] >= NEVER:
@@ -293,7 +297,7 @@ class Fill:
             found = self._pieces[key] = []
             for units in product(*(range(count + 1) for count in most)):
                 devices = devices_of_units(shape, units)
-                if any(units) and all(map(le, devices, root)):
+                if any(units) and all(map(le, devices, root)) and shape.fits_root(units):
                     lost = self._lost(root, tuple(map(sub, root, devices)))
                     worth = self.values(roots=1, unpaired=self.unpaired(shape, devices), scarcity=lost)
                     found.append(Piece(units, devices, worth, sum(root) - sum(devices)))

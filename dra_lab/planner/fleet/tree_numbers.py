@@ -14,7 +14,7 @@ from operator import add, le, sub
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
-from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
+from dra_lab.planner.fleet.pod_shapes import Apart, Shape, Unit, Vector
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, devices_of_units, held_by, pools_of_units
 from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState, free_on
@@ -109,7 +109,8 @@ class Numbers:
             if least_sum:
                 caps.append(sum(whole) // least_sum)
         if len(shapes) == 1:
-            caps.extend(self._alone(shapes[0], unit) for unit in range(len(shapes[0].units)))
+            caps.extend(self._alone(shapes[0], part) for part in shapes[0].parts)
+            caps.extend(self._apart(shapes[0], one) for one in shapes[0].apart)
         return min(caps, default=self.demand[pod])
 
     @cached_property
@@ -118,11 +119,27 @@ class Numbers:
         kinds = self.fill.tree.kinds
         return free_on(self.state, len(kinds.root), len(kinds.key))
 
-    def _alone(self, shape: Shape, number: int) -> int:
-        """Return how many pods find their units of one kind if nothing else is taken."""
-        unit = shape.units[number]
-        inside = [units_inside(unit, numa) for numa in self.state]
-        return sum(units // unit.count for units in inside) if shape.one_numa else sum(inside) // unit.count
+    def _alone(self, shape: Shape, part: Vector) -> int:
+        """Return how many pods find a bundle, or their units of one kind, if nothing else is taken."""
+        units = [(unit, each) for unit, each in zip(shape.units, part, strict=True) if each]
+        inside = sum(min(units_inside(unit, numa) // each for unit, each in units) for numa in self.state)
+        return inside // (units[0][0].count // units[0][1])
+
+    def _apart(self, shape: Shape, apart: Apart) -> int:
+        """Return how many pods find devices that one place has only one of for each of them."""
+        if any(weight > 1 for weight in apart.weights):
+            return 0
+        units = [unit for unit, weight in zip(shape.units, apart.weights, strict=True) if weight]
+        wanted = sum(unit.count for unit in units)
+        if apart.on_root:
+            inside = [sum(held_by(unit, root) for unit in units) for _, roots in self.state for root in roots]
+        else:
+            inside = [sum(units_inside(unit, numa) for unit in units) for numa in self.state]
+        # A place counts once for each pod: with one pod more, it counts for that pod at most.
+        pods = sum(inside) // wanted if wanted else 0
+        while wanted and sum(min(pods, here) for here in inside) < pods * wanted:
+            pods = sum(min(pods, here) for here in inside) // wanted
+        return pods if wanted else max(self.demand)
 
     @property
     def size(self) -> int:

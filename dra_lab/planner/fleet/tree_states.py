@@ -12,9 +12,10 @@ from functools import cached_property
 from operator import add, le
 
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.fleet.pod_shapes import Kinds, Shape, Vector, kinds_of, shapes_of
+from dra_lab.planner.fleet.pod_shapes import Shape, Vector, shapes_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import parts_on
+from dra_lab.planner.fleet.tree_kinds import Kinds, kinds_of
 from dra_lab.planner.places import typed
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.states.node_state import NodeState, common_unit

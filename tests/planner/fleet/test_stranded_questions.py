@@ -41,5 +41,5 @@ def test_pairs_on_a_node_of_32_gpus_are_counted_by_the_scarcer_end():
 def test_pods_on_no_numa_node_are_worth_nothing():
     """A node with nothing left has no NUMA node and no pools, and pods of other amounts have no unit in common."""
     units = [Unit((), (amount,), (((number, 0, 1),),)) for number, amount in enumerate((2, 7))]
-    shapes = [(Shape((unit,), 0, 0, one_numa=False, paired=False), unit.pool[0]) for unit in units]
+    shapes = [(Shape((unit,), 0, 0, paired=False), unit.pool[0]) for unit in units]
     assert most_worth((), shapes) == 0

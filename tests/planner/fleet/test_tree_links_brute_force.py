@@ -1,0 +1,76 @@
+"""Links on NUMA nodes and links that keep devices apart, on trees, against trying every allocation on every node."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from budgets import use_sizes
+from exhaustive_fleets import ExhaustiveNode, TooLarge, best_fleet, hold_to
+from exhaustive_trees import ORDERS, linked_workloads, tree_cluster
+
+from dra_lab.model.fleet import Workload
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet import how_many_more, plan_fleet
+from dra_lab.planner.fleet.plan_fleet import fleet_order
+from dra_lab.planner.fleet.pods import look_at
+from dra_lab.planner.fleet.tree_states import tree_of
+
+RELEASE = KubernetesRelease("1.36")
+FLEETS = int(os.environ.get("DRA_LAB_RANDOM_TREES", "60"))
+STEP = 30
+
+
+@pytest.fixture(autouse=True)
+def _no_listed_ways(monkeypatch):
+    """Small fleets are planned as trees too, though their ways could be listed."""
+    monkeypatch.setattr("dra_lab.planner.fleet.search.is_listed", lambda fleet, sizes: False)
+
+
+@pytest.mark.parametrize("block", range(-(-FLEETS // STEP)))
+@pytest.mark.parametrize("listed", [True, False])
+def test_linked_pods_on_trees_are_brute_force(block, listed, monkeypatch):
+    """Every goal has the value that trying everything finds, proven, whether numbers are all listed or modelled."""
+    if not listed:
+        use_sizes(monkeypatch, tree_steps=0)
+    compared = drawn = trees = 0
+    while compared < STEP:
+        drawn += 1
+        seed = f"links {listed} {block} {drawn}"
+        rng = random.Random(seed)
+        cluster, workloads = tree_cluster(rng), linked_workloads(rng)
+        objective = "nodes" if drawn % 3 == 2 else "replicas"
+        goals = ORDERS[drawn % len(ORDERS)]
+        order = fleet_order(goals, objective)
+        try:
+            expected = best_fleet(cluster, workloads, order, version="1.36", all_placed=objective == "nodes")
+        except TooLarge:
+            continue
+        compared += 1
+        trees += tree_of(look_at(cluster, workloads, RELEASE, Budget())) is not None
+        plan = plan_fleet(cluster, workloads, release=RELEASE, goals=goals, objective=objective, first_fit=False)
+        hold_to(expected, plan, cluster, RELEASE, seed)
+    assert trees > STEP // 2, "too few of the fleets are planned as trees"
+
+
+def test_how_many_more_linked_pods_is_brute_force():
+    """As many linked pods fit on every node as trying everything finds, proven."""
+    compared = 0
+    for number in range(FLEETS):
+        rng = random.Random(f"more links {number}")
+        cluster, workload = tree_cluster(rng), linked_workloads(rng)[0]
+        pods = [Workload(workload.name, workload.claims, 9)]
+        try:
+            nodes = [
+                ExhaustiveNode(cluster, pods, node, ("roots",), sharing=False, version="1.36")
+                for node in cluster.node_names
+            ]
+        except TooLarge:
+            continue
+        compared += 1
+        room = how_many_more(cluster, workload, release=RELEASE)
+        expected = sum(max(counts[0] for (counts, *_) in node.best) for node in nodes)
+        assert (room.count, room.bound) == (expected, expected), f"more links {number}"
+    assert compared > FLEETS // 2, "too many were too large to try everything"
