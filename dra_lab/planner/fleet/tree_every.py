@@ -98,8 +98,6 @@ class EveryNumber:
         for numa in state:
             after = {(have, (*left, numa)): known for (have, left), known in layer.items()}
             for units, inside, rest, worth in self._in_numa(numa, pod, number):
-                if not shape.fits_numa(units):
-                    continue
                 for (have, left), (values, taken) in layer.items():
                     sum_of = tuple(map(add, have, units))
                     if all(map(le, sum_of, need)):
@@ -115,7 +113,7 @@ class EveryNumber:
                 yield Placed(pod, number, values, taken, kept)
 
     def _in_numa(self, numa: NumaState, pod: int, number: int) -> list[tuple[Vector, InNuma, NumaState, Values]]:
-        """Return every way to take any units of a pod on one NUMA node: units, way, what is left, values."""
+        """Return every way to take units of a pod on one NUMA node that its links allow: units, way, rest, values."""
         key = numa, pod, number
         found = self._inside.get(key)
         if found is None:
@@ -133,7 +131,7 @@ class EveryNumber:
                 continue
             for units, taken, worth in self._on_roots(shape, pod, number, numa, pool_units):
                 self._spend(1)
-                if units == nothing:
+                if units == nothing or not shape.fits_numa(units):
                     continue
                 inside = InNuma(numa, units, taken)
                 key = units, self.fill.numa_left(shape, inside)

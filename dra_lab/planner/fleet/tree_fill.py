@@ -31,6 +31,10 @@ Values = tuple[int, ...]
 """Goals of devices, most important first."""
 
 
+Price = tuple[Unit, int, bool]
+"""A unit, what it is worth, and whether pods need it on different roots: it is worth less on a root with more."""
+
+
 @dataclass(frozen=True, slots=True)
 class InNuma:
     """What a pod takes on one NUMA node: units of the pools, and (free devices of a root, units) for each root."""
@@ -124,7 +128,7 @@ class Fill:
 
     tree: FleetTree
     order: tuple[str, ...]
-    prices: tuple[tuple[Unit, int], ...] = ()
+    prices: tuple[Price, ...] = ()
     _best: dict[tuple[TreeState, int], Placed | None] = field(default_factory=dict)
     _insides: dict[tuple[NumaState, int, int], _Inside] = field(default_factory=dict)
     _pieces: dict[tuple[Vector, int, int], list[Piece]] = field(default_factory=dict)
@@ -139,7 +143,7 @@ class Fill:
         # A pod takes at most a piece for each of its units: what a goal, or what is left beside it, may add up to.
         pieces = max((sum(shape.need) for shapes in self.tree.shapes for shape in shapes), default=0)
         beside = pieces * self.tree.largest_root
-        lost = beside * sum(price for _, price in self.prices)
+        lost = beside * sum(price for _, price, _ in self.prices)
         most = {"numa": pieces, "unpaired": beside, "roots": pieces, SCARCITY: lost}
         bounds = [most.get(goal, 0) for goal in self.order] + [beside]
         self._weights = [prod(bound + 1 for bound in bounds[at + 1 :]) for at in range(len(bounds))]
@@ -304,7 +308,11 @@ class Fill:
         return found
 
     def _lost(self, before: Vector, after: Vector) -> int:
-        return sum(price * (held_by(unit, before) - held_by(unit, after)) for unit, price in self.prices)
+        lost = 0
+        for unit, price, apart in self.prices:
+            had, has = held_by(unit, before), held_by(unit, after)
+            lost += sum(price // (rest + 1) for rest in range(has, had)) if apart else price * (had - has)
+        return lost
 
     def unpaired(self, shape: Shape, devices: Vector) -> int:
         """Return the GPUs of one pod on one root that have no NIC of their own there."""

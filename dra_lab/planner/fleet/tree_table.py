@@ -15,7 +15,7 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, plain_site
 from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
-from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill
+from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill, Price
 from dra_lab.planner.fleet.tree_numbers import Numbers, Where, floors_of, units_inside
 from dra_lab.planner.fleet.tree_states import FleetTree, TreeState, tree_of
 from dra_lab.planner.states.node_state import NodeState
@@ -162,13 +162,19 @@ def list_all(tables: Sequence[TreeTable], budget: Budget) -> None:
         budget.tell("patterns", f"listed all numbers of replicas on some of {len(trees)} kinds of node states")
 
 
-def _prices(tree: FleetTree, copies: Mapping[TreeState, int]) -> tuple[tuple[Unit, int], ...]:
+def _prices(tree: FleetTree, copies: Mapping[TreeState, int]) -> tuple[Price, ...]:
     """Return what each kind of unit is worth: the fewer pods find theirs in the whole fleet, the more."""
-    units = {(unit.root, unit.pool): unit for shapes in tree.shapes for shape in shapes for unit in shape.units}
+    units: dict[Vector, Unit] = {}
+    apart: set[Vector] = set()
+    for shape in (shape for shapes in tree.shapes for shape in shapes):
+        for number, unit in enumerate(shape.units):
+            units[unit.root] = unit
+            if any(one.on_root and one.weights[number] for one in shape.apart):
+                apart.add(unit.root)
     priced = []
-    for unit in (unit for unit in units.values() if any(unit.root)):
+    for unit in (unit for root, unit in units.items() if any(root)):
         held = sum(times * units_inside(unit, numa) for state, times in copies.items() for numa in state)
-        priced.append((unit, _PRICE * unit.count // max(1, held)))
+        priced.append((unit, _PRICE * unit.count // max(1, held), unit.root in apart))
     return tuple(priced)
 
 
