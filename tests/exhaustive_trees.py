@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 
-from exhaustive_plans import CPU, GPU, NIC, NUMA, ROOT, device_class
+from exhaustive_plans import CPU, GPU, NIC, NUMA, RDMA, ROOT, device_class, selector
 from exhaustive_plans import _holder as holder
 from exhaustive_plans import _slice as published
+from msgspec.structs import replace
 
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
@@ -19,8 +20,11 @@ ORDERS = ((), ("nodes",), ("roots", "numa"), ("unpaired", "nodes"), ("nodes", "r
 """Goals that come first, for fleets in turn."""
 
 
-def tree_cluster(rng: random.Random) -> Cluster:
-    """Make one to three nodes of one or two NUMA nodes and up to three roots, with devices that are partly in use."""
+def tree_cluster(rng: random.Random, *, kinds: bool = False) -> Cluster:
+    """Make one to three nodes of one or two NUMA nodes and up to three roots, with devices that are partly in use.
+
+    With `kinds`, some NICs have RDMA.
+    """
     slices, claims = [], []
     for number in range(rng.randint(1, 3)):
         node = f"n{number}"
@@ -30,6 +34,13 @@ def tree_cluster(rng: random.Random) -> Cluster:
             driver: [_device(driver, name, at, rng.choice(roots)) for at in range(rng.randint(0, 4))]
             for driver, name in ((GPU, "gpu"), (NIC, "nic"))
         }
+        if kinds:
+            found[NIC] = [
+                replace(
+                    device, attributes={**device.attributes, "dra.net/rdma": DeviceAttribute(bool_=rng.random() < 0.5)}
+                )
+                for device in found[NIC]
+            ]
         if rng.random() < 0.5:
             found[CPU] = [
                 Device(
@@ -54,6 +65,10 @@ def _device(driver: str, name: str, number: int, place: tuple[str, int]) -> Devi
     numa = "dra.net/numaNode" if driver == NIC else NUMA
     attributes = {ROOT: DeviceAttribute(string=place[0]), numa: DeviceAttribute(int_=place[1])}
     return Device(name=f"{name}-{number}", attributes=attributes)
+
+
+def _with_rdma(device: Device, rdma: bool) -> Device:
+    return replace(device, attributes={**device.attributes, "dra.net/rdma": DeviceAttribute(bool_=rdma)})
 
 
 def tree_workloads(rng: random.Random) -> tuple[Workload, ...]:
@@ -112,12 +127,22 @@ def _alternatives(rng: random.Random) -> ClaimSketch:
     return ClaimSketch(name="claim", requests=(request, *_with_cpus(rng)))
 
 
-def linked_workloads(rng: random.Random) -> tuple[Workload, ...]:
-    """Make one or two kinds of pods with one or two links on PCIe roots or NUMA nodes."""
-    return tuple(
-        Workload(f"w{number}", (rng.choice([_linked, _linked, _pairs])(rng),), rng.randint(1, 4))
-        for number in range(rng.choice([1, 1, 2]))
-    )
+def linked_workloads(rng: random.Random, *, kinds: bool = False) -> tuple[Workload, ...]:
+    """Make one or two kinds of pods with one or two links on PCIe roots or NUMA nodes; `kinds` as in `tree_cluster`."""
+    found = []
+    for number in range(rng.choice([1, 2] if kinds else [1, 1, 2])):
+        claim = rng.choice([_linked, _linked, _pairs])(rng)
+        if kinds:
+            claim = replace(claim, requests=tuple(_picky(rng, request) for request in claim.requests))
+        found.append(Workload(f"w{number}", (claim,), rng.randint(1, 4)))
+    return tuple(found)
+
+
+def _picky(rng: random.Random, request: DeviceRequest) -> DeviceRequest:
+    """Let some requests for NICs ask for RDMA."""
+    if request.exactly is None or request.exactly.device_class_name != NIC or rng.random() < 0.5:
+        return request
+    return replace(request, exactly=replace(request.exactly, selectors=(selector(RDMA),)))
 
 
 def _linked(rng: random.Random) -> ClaimSketch:

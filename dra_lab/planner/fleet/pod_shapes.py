@@ -8,11 +8,12 @@ no cost, and the link lost at its cost. An alternative of a request is a shape o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from math import prod
-from operator import mul
+from itertools import combinations_with_replacement, product
+from math import comb, prod
+from operator import le, mul
 
 from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.budget import Sizes
@@ -117,6 +118,7 @@ def shapes_of(
     kinds: Kinds,
     amounts: Sequence[dict[int, int]],
     links: Sequence[str],
+    most: Sequence[Vector],
     sizes: Sizes,
 ) -> tuple[Shape, ...] | None:
     """Return the shapes of a pod; None if it asks for something that is not of this form.
@@ -127,6 +129,7 @@ def shapes_of(
         kinds: The kinds of devices.
         amounts: What an ask takes of each pool, by ask.
         links: Where each link of the problem holds: "root", "numa", or "" if it is neither.
+        most: How many devices of each kind on roots there are, for each kind of hardware.
         sizes: How many shapes and units there may be.
 
     Returns:
@@ -142,7 +145,7 @@ def shapes_of(
     found: list[Shape] = []
     for chosen in product(*requests):
         for kept, lost in _variants(soft):
-            more = _Maker(problem, part, kinds, amounts, links, sizes, chosen).shapes((*always, *kept), lost)
+            more = _Maker(problem, part, kinds, amounts, links, most, sizes, chosen).shapes((*always, *kept), lost)
             if more is None or len(found) + len(more) > sizes.shapes:
                 return None
             found.extend(more)
@@ -163,6 +166,9 @@ _Bundle = tuple[_Block, ...]
 
 _Unit = tuple[Vector, Vector, Vector]
 """What one unit takes on a root and of pools, and how many devices it has of each link that keeps devices apart."""
+
+_Made = tuple[tuple[_Unit, Takes], ...]
+"""The units of a bundle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +196,7 @@ class _Maker:
     kinds: Kinds
     amounts: Sequence[dict[int, int]]
     links: Sequence[str]
+    most: Sequence[Vector]
     sizes: Sizes
     chosen: tuple[int, ...]
 
@@ -199,7 +206,7 @@ class _Maker:
         A preferred one-to-one link gives a shape for every number of pairs that it keeps.
         """
         problem = self.problem
-        if any(self.kinds.of(ask) is None for ask in self.chosen) or not self._is_few():
+        if not all(self.kinds.of(ask)[1] for ask in self.chosen) or not self._is_few():
             return []
         if any(not self.links[link] or problem.links[link].how not in _KINDS for link in kept):
             return None
@@ -213,10 +220,15 @@ class _Maker:
             blocks = self._blocks(
                 [replace(pair, kept=number) for pair, number in zip(pairs, groups, strict=True)], on_root
             )
-            shape = None if blocks is None else self._shape(_bundled(blocks, on_numa), kept, lost + lost_pairs)
-            if blocks is not None and (shape is None or prod(n + 1 for n in shape.need) > self.sizes.shape_units):
+            more: Iterable[Shape] | None = (
+                [] if blocks is None else self._shapes(_bundled(blocks, on_numa), kept, lost + lost_pairs)
+            )
+            if more is None:
                 return None
-            found.extend([] if shape is None else [shape])
+            for shape in more:
+                if prod(n + 1 for n in shape.need) > self.sizes.shape_units or len(found) == self.sizes.shapes:
+                    return None
+                found.append(shape)
         return found
 
     def _is_few(self) -> bool:
@@ -292,19 +304,35 @@ class _Maker:
         blocks.extend(((((ask, 1),),), count) for ask, count in left.items())
         return [block for block in blocks if block[1]]
 
-    def _shape(self, bundles: Sequence[tuple[_Bundle, int]], kept: Sequence[int], lost: int) -> Shape | None:
-        """Return the shape of blocks of asks; blocks that are the same are one unit with a count."""
+    def _shapes(self, bundles: Sequence[tuple[_Bundle, int]], kept: Sequence[int], lost: int) -> Iterator[Shape] | None:
+        """Return the shapes of blocks of asks, one for each choice of kinds of devices that some hardware may have."""
         apart = list(self._ends(kept, How.APART))
-        takes: dict[tuple[_Unit, tuple[_Unit, ...]], list[Takes]] = {}
+        choices: list[list[tuple[_Made, ...]]] = []
         for bundle, number in bundles:
-            made = [self._unit(block, [ends for _, ends in apart]) for block in bundle]
-            units = [unit for unit, _ in filter(None, made)]
-            if len(units) < len(made):
+            ways = self._ways(bundle, [ends for _, ends in apart])
+            if ways is None or comb(len(ways) + number - 1, number) * prod(map(len, choices)) > self.sizes.shape_units:
                 return None
-            alike = tuple(sorted(units)) if len(units) > 1 else ()
-            for _ in range(number):
-                for unit, taken in filter(None, made):
-                    takes.setdefault((unit, alike), []).append(taken)
+            choices.append(list(combinations_with_replacement(ways, number)))
+        every = (self._shape([one for some in chosen for one in some], apart, lost) for chosen in product(*choices))
+        return (shape for shape in every if any(all(map(le, _on_roots(shape), most)) for most in self.most))
+
+    def _ways(self, bundle: _Bundle, apart: Sequence[set[int]]) -> list[_Made] | None:
+        """Return the ways to take the devices of a bundle from kinds; None if shared devices are to differ, or many."""
+        found: dict[tuple[_Unit, ...], _Made] = {(): ()}
+        for block in bundle:
+            units = self._units(block, apart)
+            if units is None or len(found) * len(units) > self.sizes.shape_units:
+                return None
+            found = {tuple(sorted((*key, unit[0]))): (*made, unit) for key, made in found.items() for unit in units}
+        return list(found.values())
+
+    def _shape(self, bundles: Sequence[_Made], apart: Sequence[tuple[str, set[int]]], lost: int) -> Shape:
+        """Return the shape of bundles; units that are the same are one with a count."""
+        takes: dict[tuple[_Unit, tuple[_Unit, ...]], list[Takes]] = {}
+        for made in bundles:
+            alike = tuple(sorted(unit for unit, _ in made)) if len(made) > 1 else ()
+            for unit, taken in made:
+                takes.setdefault((unit, alike), []).append(taken)
         return Shape(
             tuple(Unit(root, pool, tuple(taken)) for ((root, pool, _), _), taken in takes.items()),
             sum(self.problem.asks[ask].rank for ask in self.chosen),
@@ -320,25 +348,35 @@ class _Maker:
             ),
         )
 
-    def _unit(self, block: _Block, apart: Sequence[set[int]]) -> tuple[_Unit, Takes] | None:
-        """Return what the asks of a block take; None if they take shared devices that are to differ."""
-        root, pool = [0] * len(self.kinds.root), [0] * len(self.kinds.key)
-        takes = []
-        for ask, each in block:
-            kind = self.kinds.of(ask)
-            assert kind is not None, "asks that nothing serves are left out before"
-            on_root, at = kind
-            takes.append((ask, at, each))
-            if on_root:
-                root[at] += each
-            elif self.kinds.key[at] and self.problem.asks[ask].count > 1:
-                return None  # shared devices of one request are different ones
-            else:
-                pool[at] += self.amounts[at].get(ask, 0) if self.kinds.key[at] else each
-        if any(root) == any(pool):
-            return None
+    def _units(self, block: _Block, apart: Sequence[set[int]]) -> list[tuple[_Unit, Takes]] | None:
+        """Return what the asks of a block may take of kinds; None if they take shared devices that are to differ."""
         weights = tuple(sum(each for ask, each in block if ask in ends) for ends in apart)
-        return (tuple(root), tuple(pool), weights), tuple(takes)
+        pool, ways = [0] * len(self.kinds.key), []
+        for ask, each in block:
+            on_root, able = self.kinds.of(ask)
+            if on_root:
+                ways.append([Counter(kinds) for kinds in combinations_with_replacement(able, each)])
+                continue
+            at = able[0]
+            if self.kinds.key[at] and self.problem.asks[ask].count > 1:
+                return None  # shared devices of one request are different ones
+            pool[at] += self.amounts[at].get(ask, 0) if self.kinds.key[at] else each
+            ways.append([Counter({at: each})])
+        found: list[tuple[_Unit, Takes]] = []
+        for chosen in product(*ways):
+            root = [0] * len(self.kinds.root)
+            for (ask, _), mine in zip(block, chosen, strict=True):
+                for kind, count in mine.items() if self.kinds.of(ask)[0] else ():
+                    root[kind] += count
+            if any(root) == any(pool):
+                return None
+            takes = ((ask, kind, n) for (ask, _), mine in zip(block, chosen, strict=True) for kind, n in mine.items())
+            found.append(((tuple(root), tuple(pool), weights), tuple(takes)))
+        return found
+
+
+def _on_roots(shape: Shape) -> Vector:
+    return shape.all_of([unit.root for unit in shape.units])
 
 
 def _joined_sets(sets: Iterable[set[int]]) -> list[set[int]]:

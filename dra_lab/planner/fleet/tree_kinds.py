@@ -15,6 +15,7 @@ class Kinds:
     """The kinds of devices that requests tell apart: devices of a kind are taken by the same asks.
 
     `root` and `pool` number the asks that take devices on PCIe roots, and of NUMA nodes; several may have one number.
+    An ask may take several kinds on roots, and takes one pool at most.
     `gpu` and `nic` are the root kinds that the goal `unpaired` counts. `key` is the capacity that is taken of each
     pool, "" for whole devices.
     """
@@ -25,20 +26,17 @@ class Kinds:
     nic: frozenset[int]
     key: tuple[str, ...]
 
-    def of(self, ask: int) -> tuple[bool, int] | None:
-        """Return whether an ask takes devices on roots, and of which kind; None if no device serves it."""
-        for on_root, known in ((True, self.root), (False, self.pool)):
-            for takers, number in known.items():
-                if ask in takers:
-                    return on_root, number
-        return None
+    def of(self, ask: int) -> tuple[bool, tuple[int, ...]]:
+        """Return whether an ask takes devices on roots, and of which kinds; of none if no device serves it."""
+        on_root = tuple(number for takers, number in self.root.items() if ask in takers)
+        return bool(on_root), on_root or tuple({number for takers, number in self.pool.items() if ask in takers})
 
 
 def kinds_of(problems: Iterable[AllocationProblem]) -> Kinds | None:
     """Return the kinds of devices of some hardware; None if devices and places do not form a tree of two levels.
 
-    They do if every device is taken by one kind of asks, GPUs and NICs tell their PCIe root and NUMA node, everything
-    else its NUMA node, and only one amount of a shared device is counted.
+    They do if every ask takes devices on roots or one kind of pool, GPUs and NICs tell their PCIe root and NUMA node,
+    everything else its NUMA node, and only one amount of a shared device is counted.
     """
     root: dict[tuple[int, ...], str] = {}
     pool: dict[tuple[int, ...], _Pool] = {}
@@ -62,7 +60,8 @@ def kinds_of(problems: Iterable[AllocationProblem]) -> Kinds | None:
             least = min(amount for _, amount in amounts)
             mine.least[ask] = min(least, mine.least.get(ask, least))
     pools = _joined(pool.values())
-    takers = [ask for asks in (*root, *{owner.asks for owner in pools.values()}) for ask in asks]
+    on_roots = {ask for asks in root for ask in asks}
+    takers = [*on_roots, *(ask for asks in {owner.asks for owner in pools.values()} for ask in asks)]
     if len(takers) != len(set(takers)):
         return None
     owners = sorted({owner.asks for owner in pools.values()})

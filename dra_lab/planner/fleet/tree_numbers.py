@@ -100,7 +100,9 @@ class Numbers:
 
     def _cap(self, pod: int) -> int:
         """Return how many pods of a workload fit at most, by counting what they need."""
-        shapes, (kinds, sums) = self.fill.tree.shapes[pod], self.fill.tree.needs[pod]
+        every, (kinds, sums) = self.fill.tree.shapes[pod], self.fill.tree.needs[pod]
+        # Of hardware with one kind of GPUs, no other kind is taken.
+        shapes = [shape for shape in every if all(map(le, devices_of_units(shape, shape.need), self._have[0]))]
         if not shapes:
             return 0
         caps: list[int] = []

@@ -170,9 +170,10 @@ def tree_of(fleet: Fleet) -> FleetTree | None:
         return None
     first = next(iter(problems.values()))
     links = _levels(problems.values(), len(first.links))
+    most = list({_devices(problem, kinds) for problem in problems.values()})
     shapes = []
     for part in parts_on(fleet, ""):
-        found = shapes_of(first, part, kinds, amounts, links, fleet.sizes)
+        found = shapes_of(first, part, kinds, amounts, links, most, fleet.sizes)
         if found is None:
             return None
         shapes.append(found)
@@ -183,6 +184,15 @@ def tree_of(fleet: Fleet) -> FleetTree | None:
             return None
         numas[number] = found_numas
     return FleetTree(tuple(shapes), kinds, numas, problems, units, fleet.sizes)
+
+
+def _devices(problem: AllocationProblem, kinds: Kinds) -> Vector:
+    """Return how many devices of each kind on roots a kind of hardware has."""
+    found = [0] * len(kinds.root)
+    for group in problem.groups:
+        if group.asks in kinds.root:
+            found[kinds.root[group.asks]] += group.size
+    return tuple(found)
 
 
 def _amounts(

@@ -1,4 +1,4 @@
-"""Links on NUMA nodes and links that keep devices apart, on trees, against trying every allocation on every node."""
+"""Links on NUMA nodes, devices kept apart and requests for any kind, on trees, against trying every allocation."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ def _no_listed_ways(monkeypatch):
 
 
 @pytest.mark.parametrize("block", range(-(-FLEETS // STEP)))
+@pytest.mark.parametrize("kinds", [True, False])
 @pytest.mark.parametrize("listed", [True, False])
-def test_linked_pods_on_trees_are_brute_force(block, listed, monkeypatch):
+def test_linked_pods_on_trees_are_brute_force(block, listed, kinds, monkeypatch):
     """Every goal has the value that trying everything finds, proven, whether numbers are all listed or modelled."""
     if not listed:
         use_sizes(monkeypatch, tree_steps=0)
     compared = drawn = trees = 0
     while compared < STEP:
         drawn += 1
-        seed = f"links {listed} {block} {drawn}"
+        seed = f"links {listed} {kinds} {block} {drawn}"
         rng = random.Random(seed)
-        cluster, workloads = tree_cluster(rng), linked_workloads(rng)
+        cluster, workloads = tree_cluster(rng, kinds=kinds), linked_workloads(rng, kinds=kinds)
         objective = "nodes" if drawn % 3 == 2 else "replicas"
         goals = ORDERS[drawn % len(ORDERS)]
         order = fleet_order(goals, objective)
