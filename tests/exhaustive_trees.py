@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from exhaustive_plans import CPU, GPU, NIC, NUMA, RDMA, ROOT, device_class, selector
+from exhaustive_plans import CPU, GPU, NIC, NUMA, RDMA, ROOT, TAG, device_class, selector
 from exhaustive_plans import _holder as holder
 from exhaustive_plans import _slice as published
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ ORDERS = ((), ("nodes",), ("roots", "numa"), ("unpaired", "nodes"), ("nodes", "r
 def tree_cluster(rng: random.Random, *, kinds: bool = False) -> Cluster:
     """Make one to three nodes of one or two NUMA nodes and up to three roots, with devices that are partly in use.
 
-    With `kinds`, some NICs have RDMA.
+    With `kinds`, some NICs have RDMA, some devices have a tag, and some tell no place.
     """
     slices, claims = [], []
     for number in range(rng.randint(1, 3)):
@@ -35,12 +35,7 @@ def tree_cluster(rng: random.Random, *, kinds: bool = False) -> Cluster:
             for driver, name in ((GPU, "gpu"), (NIC, "nic"))
         }
         if kinds:
-            found[NIC] = [
-                replace(
-                    device, attributes={**device.attributes, "dra.net/rdma": DeviceAttribute(bool_=rng.random() < 0.5)}
-                )
-                for device in found[NIC]
-            ]
+            found.update({driver: [_changed(rng, device) for device in found[driver]] for driver in (GPU, NIC)})
         if rng.random() < 0.5:
             found[CPU] = [
                 Device(
@@ -67,8 +62,12 @@ def _device(driver: str, name: str, number: int, place: tuple[str, int]) -> Devi
     return Device(name=f"{name}-{number}", attributes=attributes)
 
 
-def _with_rdma(device: Device, rdma: bool) -> Device:
-    return replace(device, attributes={**device.attributes, "dra.net/rdma": DeviceAttribute(bool_=rdma)})
+def _changed(rng: random.Random, device: Device) -> Device:
+    """Return a device with or without RDMA and a tag, and sometimes without its root or any place."""
+    lost = rng.choice([(), (), (), (ROOT,), (ROOT, NUMA, "dra.net/numaNode")])
+    tags = {TAG: DeviceAttribute(string=rng.choice("ab"))} if rng.random() < 0.8 else {}
+    kept = {name: value for name, value in device.attributes.items() if name not in lost}
+    return replace(device, attributes={**kept, **tags, "dra.net/rdma": DeviceAttribute(bool_=rng.random() < 0.5)})
 
 
 def tree_workloads(rng: random.Random) -> tuple[Workload, ...]:
@@ -133,6 +132,9 @@ def linked_workloads(rng: random.Random, *, kinds: bool = False) -> tuple[Worklo
     for number in range(rng.choice([1, 2] if kinds else [1, 1, 2])):
         claim = rng.choice([_linked, _linked, _pairs])(rng)
         if kinds:
+            tagged = rng.random() < 0.4
+            links = tuple(replace(link, where=TAG) if tagged and not link.kind.paired else link for link in claim.links)
+            claim = replace(claim, links=links)
             claim = replace(claim, requests=tuple(_picky(rng, request) for request in claim.requests))
         found.append(Workload(f"w{number}", (claim,), rng.randint(1, 4)))
     return tuple(found)

@@ -13,103 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, product
 from math import comb, prod
-from operator import le, mul
+from operator import le
 
 from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.budget import Sizes
+from dra_lab.planner.fleet.shapes import Apart, Shape, Takes, Unit, Vector
 from dra_lab.planner.fleet.tree_kinds import Kinds
 from dra_lab.planner.problem import AllocationProblem, pairwise_share
 from dra_lab.planner.states.copies import Part
 
-Vector = tuple[int, ...]
-"""An amount of each kind of devices."""
-
-Takes = tuple[tuple[int, int, int], ...]
-"""(ask, kind, number of devices) of one unit."""
-
 _KINDS = (How.TOGETHER, How.PAIRWISE, How.APART)
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """Devices that a pod takes at one place.
-
-    `root` are devices of each kind on one PCIe root, `pool` amounts of each pool of one NUMA node; one of the two is
-    zero. `takes` has an entry for every unit of this kind that the pod takes.
-    """
-
-    root: Vector
-    pool: Vector
-    takes: tuple[Takes, ...]
-
-    @property
-    def count(self) -> int:
-        """Return how many units of this kind the pod takes."""
-        return len(self.takes)
-
-
-@dataclass(frozen=True, slots=True)
-class Apart:
-    """Devices of which one place has at most one: how many of them each unit has, on PCIe roots or on NUMA nodes."""
-
-    on_root: bool
-    weights: Vector
-
-    def allows(self, units: Vector) -> bool:
-        """Say whether one place may have some units."""
-        return sum(weight * have for weight, have in zip(self.weights, units, strict=True)) <= 1
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """One way to ask for a pod's devices; `alternatives` and `preferences` are what it costs in these goals.
-
-    Each of `bundles` has the units of every kind that share a NUMA node; a unit is in one of them at most.
-    """
-
-    units: tuple[Unit, ...]
-    alternatives: int
-    preferences: int
-    paired: bool
-    bundles: tuple[Vector, ...] = ()
-    apart: tuple[Apart, ...] = ()
-
-    @property
-    def need(self) -> Vector:
-        """Return the number of units of each kind."""
-        return tuple(unit.count for unit in self.units)
-
-    @property
-    def one_numa(self) -> bool:
-        """Say whether all units share a NUMA node."""
-        return self.need in self.bundles
-
-    @property
-    def parts(self) -> Iterator[Vector]:
-        """Yield every bundle, and every unit that is in none."""
-        yield from self.bundles
-        for number in range(len(self.units)):
-            if not any(bundle[number] for bundle in self.bundles):
-                yield tuple(int(at == number) for at in range(len(self.units)))
-
-    def all_of(self, each: Sequence[Vector]) -> Vector:
-        """Return the sum over all units of what one of each takes."""
-        return tuple(sum(map(mul, amounts, self.need)) for amounts in zip(*each, strict=True))
-
-    def fits_root(self, units: Vector) -> bool:
-        """Say whether links let a pod have some units on one PCIe root."""
-        return all(one.allows(units) for one in self.apart if one.on_root)
-
-    def fits_numa(self, units: Vector) -> bool:
-        """Say whether links let a pod have some units, and no others, on one NUMA node."""
-        whole = all(_is_multiple(units, bundle) for bundle in self.bundles)
-        return whole and all(one.allows(units) for one in self.apart if not one.on_root)
-
-
-def _is_multiple(units: Vector, bundle: Vector) -> bool:
-    """Say whether units are several of a bundle, beside units that are not in it."""
-    times = [divmod(have, each) for have, each in zip(units, bundle, strict=True) if each]
-    return len(set(times)) <= 1 and not any(rest for _, rest in times)
 
 
 def shapes_of(
@@ -117,7 +30,6 @@ def shapes_of(
     part: Part,
     kinds: Kinds,
     amounts: Sequence[dict[int, int]],
-    links: Sequence[str],
     most: Sequence[Vector],
     sizes: Sizes,
 ) -> tuple[Shape, ...] | None:
@@ -128,7 +40,6 @@ def shapes_of(
         part: Which of them are the pod's.
         kinds: The kinds of devices.
         amounts: What an ask takes of each pool, by ask.
-        links: Where each link of the problem holds: "root", "numa", or "" if it is neither.
         most: How many devices of each kind on roots there are, for each kind of hardware.
         sizes: How many shapes and units there may be.
 
@@ -145,7 +56,7 @@ def shapes_of(
     found: list[Shape] = []
     for chosen in product(*requests):
         for kept, lost in _variants(soft):
-            more = _Maker(problem, part, kinds, amounts, links, most, sizes, chosen).shapes((*always, *kept), lost)
+            more = _Maker(problem, part, kinds, amounts, most, sizes, chosen).shapes((*always, *kept), lost)
             if more is None or len(found) + len(more) > sizes.shapes:
                 return None
             found.extend(more)
@@ -195,7 +106,6 @@ class _Maker:
     part: Part
     kinds: Kinds
     amounts: Sequence[dict[int, int]]
-    links: Sequence[str]
     most: Sequence[Vector]
     sizes: Sizes
     chosen: tuple[int, ...]
@@ -208,7 +118,10 @@ class _Maker:
         problem = self.problem
         if not all(self.kinds.of(ask)[1] for ask in self.chosen) or not self._is_few():
             return []
-        if any(not self.links[link] or problem.links[link].how not in _KINDS for link in kept):
+        if any(problem.links[link].how not in _KINDS for link in kept):
+            return None
+        others = [link for link in kept if not self.kinds.links[link]]
+        if any(problem.links[link].kind.paired or self._pooled(link) for link in others):
             return None
         on_root, on_numa = self._together(kept, "root"), self._together(kept, "numa")
         pairs = self._pairs(kept, on_root, on_numa)
@@ -220,16 +133,54 @@ class _Maker:
             blocks = self._blocks(
                 [replace(pair, kept=number) for pair, number in zip(pairs, groups, strict=True)], on_root
             )
-            more: Iterable[Shape] | None = (
-                [] if blocks is None else self._shapes(_bundled(blocks, on_numa), kept, lost + lost_pairs)
-            )
-            if more is None:
-                return None
-            for shape in more:
-                if prod(n + 1 for n in shape.need) > self.sizes.shape_units or len(found) == self.sizes.shapes:
+            for able in () if blocks is None else self._able(kept):
+                more = self._shapes(_bundled(blocks or [], on_numa), able, kept, lost + lost_pairs)
+                if more is None:
                     return None
-                found.append(shape)
+                for shape in more:
+                    if prod(n + 1 for n in shape.need) > self.sizes.shape_units or len(found) == self.sizes.shapes:
+                        return None
+                    found.append(shape)
         return found
+
+    def _pooled(self, link: int) -> bool:
+        """Say whether a link is about devices of pools."""
+        return not all(self.kinds.of(ask)[0] for asks in self._covered(link) for ask in asks)
+
+    def _able(self, kept: Sequence[int]) -> Iterator[dict[int, tuple[int, ...]]]:
+        """Yield which kinds each ask may take if links are kept, for each choice of the values of links all together.
+
+        No device whose value is not known is linked all together, or kept apart from others.
+        """
+        able = {ask: self.kinds.of(ask)[1] for ask in self.chosen}
+        found: list[list[dict[int, tuple[int, ...]]]] = []
+        for link in (link for link in kept if not self.problem.links[link].kind.paired):
+            seen = self.kinds.values(link)
+            ends = [ask for asks in self._covered(link) for ask in asks if self.kinds.of(ask)[0]]
+            for ask in ends:
+                able[ask] = tuple(kind for kind in able[ask] if seen[kind] != ())
+            if not self.kinds.links[link] and self.problem.links[link].how is How.TOGETHER and ends:
+                values = dict.fromkeys(seen[kind] for ask in ends for kind in able[ask])
+                found.append([{ask: tuple(k for k in seen if seen[k] == value) for ask in ends} for value in values])
+        for chosen in product(*found):
+            some = {
+                ask: tuple(kind for kind in kinds if all(kind in mine.get(ask, (kind,)) for mine in chosen))
+                for ask, kinds in able.items()
+            }
+            if all(some.values()):
+                yield some
+
+    def _keeps_apart(self, links: Sequence[int], made: Iterable[_Made]) -> bool:
+        """Say whether units have no two devices with the same value of a link that keeps them apart."""
+        takes = [taken for bundle in made for _, taken in bundle]
+        for link in links:
+            ends, seen = {ask for asks in self._covered(link) for ask in asks}, self.kinds.values(link)
+            values = Counter({seen[kind]: 0 for kind in seen})
+            for ask, kind, number in (one for taken in takes for one in taken):
+                values[seen[kind]] += number if ask in ends else 0
+            if max(values.values(), default=0) > 1:
+                return False
+        return True
 
     def _is_few(self) -> bool:
         by_claim: dict[int, int] = {}
@@ -247,7 +198,7 @@ class _Maker:
         """Yield where each link of one kind holds, and the asks that it links."""
         for link in kept:
             if self.problem.links[link].how is how:
-                yield self.links[link], {ask for asks in self._covered(link) for ask in asks}
+                yield self.kinds.links[link], {ask for asks in self._covered(link) for ask in asks}
 
     def _together(self, kept: Sequence[int], level: str) -> list[set[int]]:
         """Return the asks that are linked all together on one root or NUMA node."""
@@ -262,7 +213,7 @@ class _Maker:
         counts do not divide.
         """
         found: list[_Pairs] = []
-        for link in sorted(kept, key=lambda link: self.links[link] != "root"):
+        for link in sorted(kept, key=lambda link: self.kinds.links[link] != "root"):
             parts = self._covered(link)
             if not self.problem.links[link].kind.paired or len(parts) < 2:
                 continue
@@ -270,7 +221,7 @@ class _Maker:
             share = pairwise_share([self.problem.asks[ask].count for ask in ends])
             if len(ends) > len(parts) or share is None:
                 return None
-            rooted = self.links[link] == "root"
+            rooted = self.kinds.links[link] == "root"
             pair = _Pairs(tuple(zip(ends, share[1], strict=True)), share[0], self.problem.links[link].must, rooted)
             wholes = [whole for whole in (*on_root, *on_numa) if whole & pair.ends]
             if any(other.ends & pair.ends and (other.on_root is rooted or other.ends != pair.ends) for other in found):
@@ -304,23 +255,34 @@ class _Maker:
         blocks.extend(((((ask, 1),),), count) for ask, count in left.items())
         return [block for block in blocks if block[1]]
 
-    def _shapes(self, bundles: Sequence[tuple[_Bundle, int]], kept: Sequence[int], lost: int) -> Iterator[Shape] | None:
+    def _shapes(
+        self,
+        bundles: Sequence[tuple[_Bundle, int]],
+        able: dict[int, tuple[int, ...]],
+        kept: Sequence[int],
+        lost: int,
+    ) -> Iterator[Shape] | None:
         """Return the shapes of blocks of asks, one for each choice of kinds of devices that some hardware may have."""
-        apart = list(self._ends(kept, How.APART))
+        apart = [(where, ends) for where, ends in self._ends(kept, How.APART) if where]
+        others = [link for link in kept if self.problem.links[link].how is How.APART and not self.kinds.links[link]]
         choices: list[list[tuple[_Made, ...]]] = []
         for bundle, number in bundles:
-            ways = self._ways(bundle, [ends for _, ends in apart])
+            ways = self._ways(bundle, able, [ends for _, ends in apart])
             if ways is None or comb(len(ways) + number - 1, number) * prod(map(len, choices)) > self.sizes.shape_units:
                 return None
             choices.append(list(combinations_with_replacement(ways, number)))
-        every = (self._shape([one for some in chosen for one in some], apart, lost) for chosen in product(*choices))
+        every = (
+            self._shape([one for some in chosen for one in some], apart, lost)
+            for chosen in product(*choices)
+            if self._keeps_apart(others, (one for some in chosen for one in some))
+        )
         return (shape for shape in every if any(all(map(le, _on_roots(shape), most)) for most in self.most))
 
-    def _ways(self, bundle: _Bundle, apart: Sequence[set[int]]) -> list[_Made] | None:
+    def _ways(self, bundle: _Bundle, able: dict[int, tuple[int, ...]], apart: Sequence[set[int]]) -> list[_Made] | None:
         """Return the ways to take the devices of a bundle from kinds; None if shared devices are to differ, or many."""
         found: dict[tuple[_Unit, ...], _Made] = {(): ()}
         for block in bundle:
-            units = self._units(block, apart)
+            units = self._units(block, able, apart)
             if units is None or len(found) * len(units) > self.sizes.shape_units:
                 return None
             found = {tuple(sorted((*key, unit[0]))): (*made, unit) for key, made in found.items() for unit in units}
@@ -348,16 +310,17 @@ class _Maker:
             ),
         )
 
-    def _units(self, block: _Block, apart: Sequence[set[int]]) -> list[tuple[_Unit, Takes]] | None:
+    def _units(
+        self, block: _Block, able: dict[int, tuple[int, ...]], apart: Sequence[set[int]]
+    ) -> list[tuple[_Unit, Takes]] | None:
         """Return what the asks of a block may take of kinds; None if they take shared devices that are to differ."""
         weights = tuple(sum(each for ask, each in block if ask in ends) for ends in apart)
         pool, ways = [0] * len(self.kinds.key), []
         for ask, each in block:
-            on_root, able = self.kinds.of(ask)
-            if on_root:
-                ways.append([Counter(kinds) for kinds in combinations_with_replacement(able, each)])
+            if self.kinds.of(ask)[0]:
+                ways.append([Counter(kinds) for kinds in combinations_with_replacement(able[ask], each)])
                 continue
-            at = able[0]
+            at = able[ask][0]
             if self.kinds.key[at] and self.problem.asks[ask].count > 1:
                 return None  # shared devices of one request are different ones
             pool[at] += self.amounts[at].get(ask, 0) if self.kinds.key[at] else each

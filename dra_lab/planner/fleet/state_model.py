@@ -17,7 +17,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
-from dra_lab.planner.fleet.pod_shapes import Shape, Vector
+from dra_lab.planner.fleet.shapes import Shape, Vector
 from dra_lab.planner.fleet.tree_fill import Fill, Values, devices_of_units, pools_of_units
 from dra_lab.planner.fleet.tree_numbers import Recipe, units_inside
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState, free_on

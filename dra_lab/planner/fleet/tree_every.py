@@ -10,7 +10,7 @@ from operator import add, le
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pod_shapes import Shape, Vector
+from dra_lab.planner.fleet.shapes import Shape, Vector
 from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, pools_of_units
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState
 

@@ -18,7 +18,7 @@ from operator import add, le, sub
 import numpy as np
 
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
+from dra_lab.planner.fleet.shapes import Shape, Unit, Vector
 from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState
 from dra_lab.planner.states.columns import Array
 
@@ -196,11 +196,13 @@ class Fill:
         costs = self._costs(last + 1)
         costs[0] = 0
         steps: list[tuple[NumaState, Array, Array]] = []
-        for numa in state:
+        for numa, many in Counter(state).items():
             inside = self._inside(numa, pod, number)
             columns = inside.columns[lattice.in_numa[inside.columns]]
-            if len(columns):
+            for _ in range(min(many, sum(shape.need)) if len(columns) else 0):
                 costs, chosen = lattice.step(costs, columns, inside.costs[columns] + one)
+                if (chosen < 0).all():
+                    break
                 steps.append((numa, columns, chosen))
         if costs[last] >= NEVER:
             return None

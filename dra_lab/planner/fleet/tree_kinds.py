@@ -2,54 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.places import Values
+from dra_lab.planner.problem import ROOT_KINDS, AllocationProblem, DeviceGroup
+
+RootKind = tuple[tuple[int, ...], tuple[Values | None, ...]]
+"""The asks that take devices, and the values of the devices for each link that does not hold on a tree's places.
+
+For a link on roots or NUMA nodes that is None, or () if the place is not known.
+"""
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kinds of devices that requests tell apart: devices of a kind are taken by the same asks.
+    """The kinds of devices that requests tell apart: the same asks take them, and links see the same in them.
 
-    `root` and `pool` number the asks that take devices on PCIe roots, and of NUMA nodes; several may have one number.
-    An ask may take several kinds on roots, and takes one pool at most.
+    `root` and `pool` number the kinds of devices on PCIe roots, and the asks that take of NUMA nodes; several of these
+    may have one number. An ask may take several kinds on roots, and takes one pool at most.
     `gpu` and `nic` are the root kinds that the goal `unpaired` counts. `key` is the capacity that is taken of each
-    pool, "" for whole devices.
+    pool, "" for whole devices. `links` says where each link holds: "root", "numa", or "" if it is neither; `ends` are
+    the asks that it links.
     """
 
-    root: dict[tuple[int, ...], int]
+    root: dict[RootKind, int]
     pool: dict[tuple[int, ...], int]
     gpu: frozenset[int]
     nic: frozenset[int]
     key: tuple[str, ...]
+    links: tuple[str, ...]
+    ends: tuple[frozenset[int], ...]
+
+    def on_root(self, group: DeviceGroup) -> int | None:
+        """Return the number of the kind of devices on roots, None for devices of a pool."""
+        return self.root.get(_root_kind(group, self.links, self.ends)) if group.kind in ROOT_KINDS else None
+
+    def values(self, link: int) -> dict[int, Values | None]:
+        """Return what a link sees in each kind of devices on roots."""
+        return {number: kind[1][link] for kind, number in self.root.items()}
 
     def of(self, ask: int) -> tuple[bool, tuple[int, ...]]:
         """Return whether an ask takes devices on roots, and of which kinds; of none if no device serves it."""
-        on_root = tuple(number for takers, number in self.root.items() if ask in takers)
+        on_root = tuple(number for (takers, _), number in self.root.items() if ask in takers)
         return bool(on_root), on_root or tuple({number for takers, number in self.pool.items() if ask in takers})
 
 
-def kinds_of(problems: Iterable[AllocationProblem]) -> Kinds | None:
+def kinds_of(problems: Sequence[AllocationProblem], links: tuple[str, ...]) -> Kinds | None:
     """Return the kinds of devices of some hardware; None if devices and places do not form a tree of two levels.
 
-    They do if every ask takes devices on roots or one kind of pool, GPUs and NICs tell their PCIe root and NUMA node,
-    everything else its NUMA node, and only one amount of a shared device is counted.
+    They do if every ask takes devices on roots or one kind of pool, GPUs and NICs with a PCIe root tell their NUMA
+    node, everything else tells it, and only one amount of a shared device is counted. `links` are as in `Kinds`.
     """
-    root: dict[tuple[int, ...], str] = {}
+    root: dict[RootKind, str] = {}
     pool: dict[tuple[int, ...], _Pool] = {}
-    for asks, kind, shareable, uses, remaining, places in {_summary(g) for problem in problems for g in problem.groups}:
-        on_root = kind in ("gpu", "nic")
-        if places != (True, on_root) and not (places == (True, True) and kind == "cpu"):
+    ends = tuple(frozenset(problems[0].ends(link)) for link in range(len(links)))
+    for group in (group for problem in problems for group in problem.groups):
+        if group.kind in ROOT_KINDS:
+            seen = _root_kind(group, links, ends)
+            if root.setdefault(seen, group.kind) != group.kind or any(len(values or ()) > 1 for values in seen[1]):
+                return None
+    for asks, kind, shareable, uses, remaining, (in_numa, rooted) in {
+        _summary(group) for problem in problems for group in problem.groups
+    }:
+        on_root = kind in ROOT_KINDS
+        if not in_numa and (rooted or not on_root):
             return None
         keys = {key for _, amounts in uses for key, _ in amounts} if all(amounts for _, amounts in uses) else {"", "-"}
         if len(keys) != (1 if shareable else 0) or (shareable and on_root) or kind not in ("gpu", "nic", "cpu"):
             return None
         if on_root:
-            if root.setdefault(asks, kind) != kind:
-                return None
             continue
         key = "".join(keys)
         mine = pool.setdefault(asks, _Pool(asks, key))
@@ -60,18 +84,30 @@ def kinds_of(problems: Iterable[AllocationProblem]) -> Kinds | None:
             least = min(amount for _, amount in amounts)
             mine.least[ask] = min(least, mine.least.get(ask, least))
     pools = _joined(pool.values())
-    on_roots = {ask for asks in root for ask in asks}
+    on_roots = {ask for asks, _ in root for ask in asks}
     takers = [*on_roots, *(ask for asks in {owner.asks for owner in pools.values()} for ask in asks)]
     if len(takers) != len(set(takers)):
         return None
     owners = sorted({owner.asks for owner in pools.values()})
+    order = sorted(root, key=repr)
     return Kinds(
-        {asks: number for number, asks in enumerate(sorted(root))},
+        {kind: number for number, kind in enumerate(order)},
         {asks: owners.index(pools[asks].asks) for asks in sorted(pools)},
-        frozenset(number for number, asks in enumerate(sorted(root)) if root[asks] == "gpu"),
-        frozenset(number for number, asks in enumerate(sorted(root)) if root[asks] == "nic"),
+        frozenset(number for number, kind in enumerate(order) if root[kind] == "gpu"),
+        frozenset(number for number, kind in enumerate(order) if root[kind] == "nic"),
         tuple(pool[asks].key for asks in owners),
+        links,
+        ends,
     )
+
+
+def _root_kind(group: DeviceGroup, links: Sequence[str], ends: Sequence[frozenset[int]]) -> RootKind:
+    """Return the kind of devices on a root: their values are left out for links on roots and NUMA nodes."""
+    values = (
+        None if asks.isdisjoint(group.asks) or (level and found) else found
+        for level, asks, found in zip(links, ends, group.places, strict=True)
+    )
+    return group.asks, tuple(values)
 
 
 @dataclass(slots=True)

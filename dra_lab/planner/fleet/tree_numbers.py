@@ -14,7 +14,7 @@ from operator import add, le, sub
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
-from dra_lab.planner.fleet.pod_shapes import Apart, Shape, Unit, Vector
+from dra_lab.planner.fleet.shapes import Apart, Shape, Unit, Vector
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, devices_of_units, held_by, pools_of_units
 from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState, free_on
@@ -100,20 +100,22 @@ class Numbers:
 
     def _cap(self, pod: int) -> int:
         """Return how many pods of a workload fit at most, by counting what they need."""
-        every, (kinds, sums) = self.fill.tree.shapes[pod], self.fill.tree.needs[pod]
-        # Of hardware with one kind of GPUs, no other kind is taken.
-        shapes = [shape for shape in every if all(map(le, devices_of_units(shape, shape.need), self._have[0]))]
-        if not shapes:
-            return 0
-        caps: list[int] = []
+        kinds, sums = self.fill.tree.needs[pod]
+        caps = [sum(self._cap_of(shape, self.demand[pod]) for shape in self.fill.tree.shapes[pod])]
         for whole, least, least_sum in zip(self._have, kinds, sums, strict=True):
             caps.extend(amount // need for amount, need in zip(whole, least, strict=True) if need)
             if least_sum:
                 caps.append(sum(whole) // least_sum)
-        if len(shapes) == 1:
-            caps.extend(self._alone(shapes[0], part) for part in shapes[0].parts)
-            caps.extend(self._apart(shapes[0], one) for one in shapes[0].apart)
-        return min(caps, default=self.demand[pod])
+        return min(caps)
+
+    def _cap_of(self, shape: Shape, demand: int) -> int:
+        """Return how many pods of one shape fit at most."""
+        caps = [demand, *(self._alone(shape, part) for part in shape.parts)]
+        caps.extend(self._apart(shape, one) for one in shape.apart)
+        needs = devices_of_units(shape, shape.need), pools_of_units(shape, shape.need)
+        for whole, need in zip(self._have, needs, strict=True):
+            caps.extend(amount // wanted for amount, wanted in zip(whole, need, strict=True) if wanted)
+        return min(caps)
 
     @cached_property
     def _have(self) -> tuple[Vector, Vector]:

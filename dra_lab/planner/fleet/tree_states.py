@@ -6,18 +6,19 @@ Nodes with the same tree are planned once, however their hardware and the names 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from operator import add, le
 
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.fleet.pod_shapes import Shape, Vector, shapes_of
+from dra_lab.planner.fleet.pod_shapes import shapes_of
 from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.shapes import Shape, Vector
 from dra_lab.planner.fleet.sites import parts_on
 from dra_lab.planner.fleet.tree_kinds import Kinds, kinds_of
 from dra_lab.planner.places import typed
-from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.problem import ROOT_KINDS, AllocationProblem
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
 NumaState = tuple[Vector, tuple[Vector, ...]]
@@ -29,10 +30,16 @@ TreeState = tuple[NumaState, ...]
 
 @dataclass(frozen=True, slots=True)
 class Numa:
-    """The groups of a layout on one NUMA node: by root and kind, and by pool."""
+    """The groups of a layout on one NUMA node: by root and kind, and by pool.
+
+    `alone` are (kind, group) of devices each of which is a root by itself, as its root is not known; with `apart` each
+    is a NUMA node by itself too.
+    """
 
     roots: tuple[tuple[tuple[int, ...], ...], ...]
     pools: tuple[tuple[int, ...], ...]
+    alone: tuple[tuple[int, int], ...] = ()
+    apart: bool = False
 
 
 @dataclass
@@ -68,7 +75,12 @@ class FleetTree:
     @cached_property
     def most_numas(self) -> int:
         """Return the most NUMA nodes of a node."""
-        return max(map(len, self.numas.values()), default=0)
+        return max(
+            (sum(self._copies(layout, numa) for numa in numas) for layout, numas in self.numas.items()), default=0
+        )
+
+    def _copies(self, layout: int, numa: Numa) -> int:
+        return sum(self.problems[layout].groups[group].size for _, group in numa.alone) if numa.apart else 1
 
     @cached_property
     def needs(self) -> tuple[tuple[tuple[Vector, Vector], tuple[int, int]], ...]:
@@ -89,7 +101,7 @@ class FleetTree:
 
     def numa_states(self, node: NodeState) -> Iterator[NumaState]:
         """Yield what is free on each NUMA node, in the order of `numas`."""
-        for pool, roots in self.free(node):
+        for pool, roots, _ in self.free(node):
             yield self.numa_state(pool, roots)
 
     def numa_state(self, pool: Vector, roots: Sequence[Vector]) -> NumaState:
@@ -97,15 +109,24 @@ class FleetTree:
         kept = [found for root in roots if any(found := self.usable(root))]
         return self.usable_pool(pool), tuple(sorted(kept))
 
-    def free(self, node: NodeState) -> Iterator[tuple[Vector, list[Vector]]]:
-        """Yield what is free of the pools and on the roots of each NUMA node."""
+    def free(self, node: NodeState) -> Iterator[tuple[Vector, list[Vector], Numa]]:
+        """Yield what is free of the pools and on the roots of each NUMA node, and the groups behind it."""
         free, left = node.free, dict(node.left)
         for numa in self.numas[node.layout]:
             pool = tuple(
                 sum(self._amount(node.layout, group, kind, free, left) for group in groups)
                 for kind, groups in enumerate(numa.pools)
             )
-            yield pool, [tuple([sum([free[at] for at in groups]) for groups in root]) for root in numa.roots]
+            roots = [tuple([sum([free[at] for at in groups]) for groups in root]) for root in numa.roots]
+            alone = [one for one in numa.alone for _ in range(free[one[1]])]
+            every = range(len(self.kinds.root))
+            single = [tuple([int(at == kind) for at in every]) for kind, _ in alone]
+            owners = tuple(tuple([(group,) if at == kind else () for at in every]) for kind, group in alone)
+            if numa.apart:
+                for one, owner in zip(single, owners, strict=True):
+                    yield pool, [one], replace(numa, roots=(owner,))
+            else:
+                yield pool, roots + single, replace(numa, roots=numa.roots + owners) if alone else numa
 
     def _amount(self, layout: int, group: int, kind: int, free: Vector, left: Mapping[int, object]) -> int:
         if not self.kinds.key[kind] or not free[group]:
@@ -162,18 +183,17 @@ def tree_of(fleet: Fleet) -> FleetTree | None:
     problems = {number: layouts[number].problem for number in {state.layout for state in fleet.survey.states.values()}}
     if any(problem.counters or problem.impossible for problem in problems.values()):
         return None
-    kinds = kinds_of(problems.values())
-    if kinds is None:
+    first = next(iter(problems.values()), None)
+    kinds = None if first is None else kinds_of(tuple(problems.values()), _levels(problems.values(), len(first.links)))
+    if first is None or kinds is None or len(kinds.root) > fleet.sizes.shapes:
         return None
     units, amounts = _amounts(problems, kinds)
     if 0 in units:
         return None
-    first = next(iter(problems.values()))
-    links = _levels(problems.values(), len(first.links))
     most = list({_devices(problem, kinds) for problem in problems.values()})
     shapes = []
     for part in parts_on(fleet, ""):
-        found = shapes_of(first, part, kinds, amounts, links, most, fleet.sizes)
+        found = shapes_of(first, part, kinds, amounts, most, fleet.sizes)
         if found is None:
             return None
         shapes.append(found)
@@ -190,8 +210,9 @@ def _devices(problem: AllocationProblem, kinds: Kinds) -> Vector:
     """Return how many devices of each kind on roots a kind of hardware has."""
     found = [0] * len(kinds.root)
     for group in problem.groups:
-        if group.asks in kinds.root:
-            found[kinds.root[group.asks]] += group.size
+        kind = kinds.on_root(group)
+        if kind is not None:
+            found[kind] += group.size
     return tuple(found)
 
 
@@ -215,22 +236,27 @@ def _amounts(
     return tuple(units), found
 
 
-def _levels(problems: Iterable[AllocationProblem], number: int) -> list[str]:
-    """Return where each link holds: "root" or "numa" if its values are those of that level everywhere, else ""."""
+def _levels(problems: Iterable[AllocationProblem], number: int) -> tuple[str, ...]:
+    """Return where each link holds: "root" or "numa" if its values are those of that level everywhere, else "".
+
+    A GPU or NIC whose place is not known has no value either.
+    """
     covered: dict[int, set[int]] = {}
     told: set[tuple[object, ...]] = set()
     for problem in problems:
         covered = covered or {link: set(problem.ends(link)) for link in range(number)}
-        told.update((group.asks, group.places, group.numa, group.root) for group in problem.groups)
+        told.update((group.asks, group.places, group.numa, group.root, group.kind) for group in problem.groups)
     able = [{"root", "numa"} for _ in range(number)]
-    for asks, places, numa, root in told:
+    for asks, places, numa, root, kind in told:
         for link, values in enumerate(places):  # type: ignore[arg-type, var-annotated]
             if covered[link].isdisjoint(asks):  # type: ignore[arg-type]
                 continue
             for level, place in (("root", root), ("numa", numa)):
+                if place is None and not values and kind in ROOT_KINDS:
+                    continue
                 if len(values) != 1 or place is None or typed(values[0][1]) != typed(place[1]):  # type: ignore[index]
                     able[link].discard(level)
-    return ["root" if "root" in levels else "numa" if levels else "" for levels in able]
+    return tuple("root" if "root" in levels else "numa" if levels else "" for levels in able)
 
 
 def _numas(problem: AllocationProblem, kinds: Kinds) -> tuple[Numa, ...] | None:
@@ -238,13 +264,16 @@ def _numas(problem: AllocationProblem, kinds: Kinds) -> tuple[Numa, ...] | None:
     at: dict[object, object] = {}
     roots: dict[object, dict[object, list[list[int]]]] = {}
     pools: dict[object, list[list[int]]] = {}
+    alone: dict[object, list[tuple[int, int]]] = {}
     for number, group in enumerate(problem.groups):
-        numa, root = group.numa, group.root
-        if group.asks in kinds.root:
+        numa, root, kind = group.numa, group.root, kinds.on_root(group)
+        if kind is not None and root is None:
+            alone.setdefault(numa, []).append((kind, number))
+        elif kind is not None:
             if at.setdefault(root, numa) != numa:
                 return None
             mine = roots.setdefault(numa, {}).setdefault(root, [[] for _ in kinds.root])
-            mine[kinds.root[group.asks]].append(number)
+            mine[kind].append(number)
         else:
             pool = pools.setdefault(numa, [[] for _ in kinds.key])[kinds.pool[group.asks]]
             pool.append(number)
@@ -255,8 +284,10 @@ def _numas(problem: AllocationProblem, kinds: Kinds) -> tuple[Numa, ...] | None:
         Numa(
             tuple(tuple(map(tuple, root)) for root in roots.get(numa, {}).values()),
             tuple(map(tuple, pools.get(numa, empty))),
+            tuple(alone.get(numa, ())),
+            numa is None,
         )
-        for numa in dict.fromkeys((*roots, *pools))
+        for numa in dict.fromkeys((*roots, *pools, *alone))
     )
 
 

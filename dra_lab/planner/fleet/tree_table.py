@@ -10,8 +10,8 @@ from functools import cached_property
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed, Takes, Values
-from dra_lab.planner.fleet.pod_shapes import Shape, Unit, Vector
 from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.shapes import Shape, Unit, Vector
 from dra_lab.planner.fleet.sites import Site, plain_site
 from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
@@ -107,7 +107,7 @@ class TreeTable:
         state = self.site.state
         assert state is not None, "trees are made of known states"
         found = []
-        for numa, (pool, free) in zip(self.tree.numas[state.layout], self.tree.free(state), strict=True):
+        for pool, free, numa in self.tree.free(state):
             usable = [self.tree.usable(root) for root in free]
             order = sorted((at for at in range(len(free)) if any(usable[at])), key=usable.__getitem__)
             whole = self.tree.numa_state(pool, free)

@@ -10,7 +10,7 @@ from small_nodes import a_slice, device, gpu, nic
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link
 from dra_lab.planner.fleet import stranded
-from dra_lab.planner.fleet.pod_shapes import Shape, Unit
+from dra_lab.planner.fleet.shapes import Shape, Unit
 from dra_lab.planner.fleet.usage import most_worth
 
 
