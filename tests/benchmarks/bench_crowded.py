@@ -10,21 +10,29 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.fleet import how_many_more, plan_fleet
-from tests.benchmarks.crowded_cluster import before_chassis, partitioned, profiles, shared, shares, with_nic
+from tests.benchmarks.crowded_cluster import (
+    before_chassis,
+    beside_whole,
+    partitioned,
+    profiles,
+    shared,
+    shares,
+    with_nic,
+)
 from tests.benchmarks.mixed_cluster import cpu_request, mixed_cluster, workloads
 
-LIMIT = 30.0
+LIMIT, SHORT = 30.0, 10.0
 RELEASE = KubernetesRelease("1.36", {"DRAConsumableCapacity": True})
 
 
-def _fleet(what: str, cluster: Cluster, fleet: Sequence[Workload]) -> None:
+def _fleet(what: str, cluster: Cluster, fleet: Sequence[Workload], limit: float = LIMIT) -> None:
     computed, began = time.process_time(), time.monotonic()
-    plan = plan_fleet(cluster, fleet, release=RELEASE, time_limit=LIMIT, first_fit=False)
+    plan = plan_fleet(cluster, fleet, release=RELEASE, time_limit=limit, first_fit=False)
     computed, seconds = time.process_time() - computed, time.monotonic() - began
     wanted = sum(workload.replicas for workload in fleet)
     open_goal = next((goal for goal in plan.goals if not goal.proven), None)
     told = f"{open_goal.goal}: {open_goal.value:,}, bound {open_goal.bound:,}" if open_goal else "all goals proven"
-    print(f"{what}, limit {LIMIT:g} s: {len(plan.replicas):,} of {wanted:,} pods placed")
+    print(f"{what}, limit {limit:g} s: {len(plan.replicas):,} of {wanted:,} pods placed")
     print(f"  {seconds:.1f} s ({computed:.1f} s of CPU); first goal that is not proven: {told}")
 
 
@@ -42,6 +50,10 @@ def main() -> None:
     _fleet("one MIG partition and a NIC a pod, 50 nodes before 4 chassis of 8 A100", before_chassis(50, 4), fleet)
     _more("MIG 1g.5gb and a NIC on 50 nodes before 4 chassis of 8 A100", before_chassis(50, 4), fleet[0])
     _fleet("a share of GPU memory a pod, 200 nodes with 8 GPUs", shared(200), shares(200))
+    sizes = shares(200, {"9Gi": 20})
+    _fleet("a share of GPU memory of four sizes a pod, 200 nodes with 8 GPUs", shared(200), sizes)
+    words = "all GPUs of a node a pod, beside nine kinds of pods, 2,000 mixed nodes"
+    _fleet(words, mixed_cluster(2_000), beside_whole(2_000), limit=SHORT)
     small = ClaimSketch("cpu", (cpu_request(4),))
     busy = (*workloads((250, 500, 500), must=False), Workload("cpu-only", (small,), 2500))
     _fleet("GPUs, NICs and CPUs beside 4 CPUs a pod, 500 mixed nodes", mixed_cluster(500), busy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from itertools import product
 
 from msgspec.structs import replace
 
@@ -30,6 +31,7 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from tests.benchmarks.mixed_cluster import cpu_request, request_of
 
 GPUS, BUSY = 8, 0.3
 """GPUs of a node, and the share of them of which something is in use."""
@@ -114,10 +116,21 @@ def profiles(nodes: int) -> tuple[Workload, ...]:
     return tuple(_workload(name, "mig.nvidia.com", count * nodes, profile=name) for name, count in kinds.items())
 
 
-def shares(nodes: int) -> tuple[Workload, ...]:
-    """Return pods of one share of memory each, for nodes of `shared`: 102 a node."""
-    kinds = {"2Gi": 60, "5Gi": 30, "20Gi": 12}
+def shares(nodes: int, more: dict[str, int] | None = None) -> tuple[Workload, ...]:
+    """Return pods of one share of memory each, for nodes of `shared`: 102 a node, and `more` of other sizes."""
+    kinds = {"2Gi": 60, "5Gi": 30, "20Gi": 12, **(more or {})}
     return tuple(_workload(name, "gpu", count * nodes, memory=name) for name, count in kinds.items())
+
+
+def beside_whole(nodes: int) -> tuple[Workload, ...]:
+    """Return pods that take all GPUs of a node, beside nine kinds with one to four GPUs and four to sixteen CPUs."""
+    every = ExactDeviceRequest(device_class_name="gpu.nvidia.com", allocation_mode="All")
+    whole = ClaimSketch("whole", (DeviceRequest(name="gpu", exactly=every),))
+    found = [Workload("whole", whole, nodes // 5)]
+    for gpus, cpus in product((1, 2, 4), (4, 8, 16)):
+        part = ClaimSketch("part", (request_of("gpu", "gpu.nvidia.com", gpus), cpu_request(cpus)))
+        found.append(Workload(f"{gpus}-gpu-{cpus}-cpu", part, 3 * nodes // 5))
+    return tuple(found)
 
 
 def _workload(name: str, device_class: str, replicas: int, *, profile: str = "", memory: str = "") -> Workload:
