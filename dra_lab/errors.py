@@ -63,10 +63,6 @@ class SketchError(InputError):
     """A drawing is inconsistent (a link names an unknown request, ...) or its file is broken."""
 
 
-class ClaimError(InputError):
-    """A claim that the API server would refuse."""
-
-
 class NodeError(InputError, KeyError):
     """A node that the cluster does not have."""
 

@@ -13,7 +13,6 @@ from dra_lab.authoring.derived import Expressions, with_derived
 from dra_lab.authoring.different_devices import kept_different
 from dra_lab.authoring.expand import expand
 from dra_lab.authoring.ladder import Ladder, Soft, build_ladder, ladder_constraints
-from dra_lab.authoring.names import object_name
 from dra_lab.authoring.pieces import Piece, Pieces, Written, cut
 from dra_lab.authoring.release_gaps import canonical, fit_to_release, selector_findings
 from dra_lab.findings import Finding, Severity, sort_findings
@@ -27,12 +26,9 @@ from dra_lab.model.claims import (
     DeviceSubRequest,
     ExactDeviceRequest,
     ResourceClaimSpec,
-    ResourceClaimTemplate,
-    ResourceClaimTemplateSpec,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
-from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, asks, check_sketch
 
@@ -91,14 +87,6 @@ def compile_claim(
     claim = DeviceClaim(requests=tuple(requests), constraints=constraints, config=config)
     findings += [*large, *_limits(claim)]
     return CompiledClaim(ResourceClaimSpec(devices=claim), origin, sort_findings(findings))
-
-
-def to_template(sketch: ClaimSketch, compiled: CompiledClaim, namespace: str = "") -> ResourceClaimTemplate:
-    """Return the ResourceClaimTemplate of a compiled drawing, named after it (`object_name`)."""
-    return ResourceClaimTemplate(
-        metadata=ObjectMeta(name=object_name(sketch.name), namespace=namespace),
-        spec=ResourceClaimTemplateSpec(spec=compiled.spec),
-    )
 
 
 def _write(

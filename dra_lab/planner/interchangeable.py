@@ -7,10 +7,7 @@ are one unit, four times.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
-
-from dra_lab.model.names import part_of, split_request
-from dra_lab.model.sketch import ClaimSketch, asks
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,26 +121,3 @@ def _components(count: int, ties: Iterable[frozenset[tuple[int, str]]]) -> list[
     for request in range(count):
         found.setdefault(find(request), []).append(request)
     return list(found.values())
-
-
-def units_of(sketch: ClaimSketch) -> tuple[Units, ...]:
-    """Return the units of the requests of a pod's drawing, whatever the hardware.
-
-    Requests mean the same that ask for the same devices of a class, under the same rules, in the same claim.
-    """
-    number = {request.name: at for at, request in enumerate(sketch.requests)}
-    meanings = [
-        (
-            part_of(request.name)[0],
-            repr([replace(ask, reference=split_request(ask.reference)[1]) for ask in asks(request)]),
-        )
-        for request in sketch.requests
-    ]
-    links = [
-        (
-            (link.where, link.how, link.must),
-            frozenset((number[name], sub) for name, sub in map(split_request, link.requests)),
-        )
-        for link in sketch.links
-    ]
-    return interchangeable(meanings, links)

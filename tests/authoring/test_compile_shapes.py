@@ -7,7 +7,7 @@ import pytest
 from small_claims import alternative, one_of, request
 from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu, nic
 
-from dra_lab.authoring.compile import compile_claim, to_template
+from dra_lab.authoring.compile import compile_claim
 from dra_lab.errors import SketchError
 from dra_lab.model.claims import DeviceClaimConfiguration, DeviceToleration, OpaqueDeviceConfiguration
 from dra_lab.model.device import DeviceCapacity
@@ -297,9 +297,3 @@ def test_cpus_of_more_than_one_numa_node_are_numbered_requests_of_equal_parts():
 def test_an_inconsistent_drawing_is_refused():
     with pytest.raises(SketchError, match="no request of the drawing"):
         compiled(request("gpu", GPU), links=[link("gpu", "nic")])
-
-
-def test_a_template_gets_a_name_that_an_object_can_have():
-    sketch = ClaimSketch(name="My Claim!", requests=(request("gpu", GPU),))
-    template = to_template(sketch, compile_claim(sketch, a_node(), R136), "team-a")
-    assert (template.metadata.name, template.metadata.namespace) == ("my-claim", "team-a")

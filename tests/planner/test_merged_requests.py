@@ -17,7 +17,7 @@ from dra_lab.planner.constraints import build_model
 from dra_lab.planner.device_counts import AllocationCounts
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.goal_table import goal_values, objectives
-from dra_lab.planner.interchangeable import interchangeable, units_of
+from dra_lab.planner.interchangeable import interchangeable
 from dra_lab.planner.link_rows import lost
 from dra_lab.planner.merged_requests import MergedRequests, merge_requests
 from dra_lab.planner.problem import AllocationProblem
@@ -160,13 +160,6 @@ def test_a_template_is_the_problem_of_its_drawing():
     assert merged is not None
     assert [ask.count for ask in merged.problem.asks] == [4, 4]
     assert [link.how for link in merged.problem.links] == [How.PAIRWISE]
-
-
-def test_units_are_found_whatever_the_hardware():
-    """A template of four pairs is one unit, four times."""
-    (unit,) = units_of(template(4))
-    assert unit.count == 4
-    assert [len(copy) for copy in unit.copies] == [2, 2, 2, 2]
 
 
 def test_a_link_over_some_copies_makes_them_different():

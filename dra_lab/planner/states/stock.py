@@ -49,10 +49,6 @@ class Stock:
         self.uses = [self._uses(found) for found in self.columns]
         self._lay_out()
 
-    def counter_name(self, number: int) -> str:
-        """Return the name of a shared counter in its set; `number` is its key's."""
-        return self._counted[number][2]
-
     def _row(self, state: NodeState) -> list[int]:
         left = dict(state.left)
         row = []
