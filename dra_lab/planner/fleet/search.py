@@ -75,10 +75,12 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
     tables: list[AnyTable] = []
     narrow: list[Site] = []
     for group in _by_layout(sites):
-        wide = _wide(early, group, len(sites))
+        # Without the first, a fleet whose nodes took all the time to examine would have no plan.
+        late = early.budget.reached and bool(tables or narrow)
+        wide = None if late else _wide(early, group, len(sites))
         if wide is not None:
             tables.extend(wide)
-        elif not early.budget.reached:
+        elif not late:
             narrow.extend(group)
     looking = early.budget if shared else work.budget.part(work.budget.shares.step)
     asked, exact, crowds = tables_for(work.fleet, narrow, work.order, work.solver, looking)
@@ -231,12 +233,12 @@ def _by_layout(sites: Sequence[Site]) -> list[list[Site]]:
 def _wide(work: FleetWork, sites: Sequence[Site], states: int) -> list[AnyTable] | None:
     """Return tables for the states of one layout, of `states` in all, filled at once; None where that is impossible."""
     state = sites[0].state
-    if state is None or work.budget.reached:
+    if state is None:
         return None
     layout = work.fleet.scan.layouts[state.layout]
     wide = wide_layout(layout, sites, work.fleet.demand, device_goals(work.order), states, work.budget.sizes)
     if wide is None:
-        return _in_turn(work, layout, sites, states)
+        return None if work.budget.reached else _in_turn(work, layout, sites, states)
     wide.fill(work.budget.part(work.budget.shares.step))
     work.budget.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
     order = device_goals(work.order)

@@ -53,7 +53,10 @@ class WideLayout:
     local: LocalBound | None = None
 
     def fill(self, budget: Budget) -> bool:
-        """Walk over all numbers of replicas, each from those with one replica less; say whether it came to the end."""
+        """Walk over all numbers of replicas, each from those with one replica less; say whether it came to the end.
+
+        One replica of each workload is placed even if time is over.
+        """
         states = len(self.stock.free)
         nobody = np.zeros(states, np.int64)
         start = Filled(
@@ -62,7 +65,7 @@ class WideLayout:
         self.filled[(0,) * self.parts] = start
         for counts in self.vectors:
             if any(counts):
-                if budget.reached:
+                if sum(counts) > 1 and budget.reached:
                     return False
                 self._extend(counts)
         return True

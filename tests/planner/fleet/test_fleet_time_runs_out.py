@@ -8,6 +8,7 @@ import time
 from itertools import count
 
 import pytest
+from benchmarks.mixed_cluster import mixed_cluster, workloads
 from budgets import use_sizes
 from exhaustive_fleets import a_coupled_fleet, a_fleet, random_workloads
 from exhaustive_plans import GPU
@@ -23,7 +24,12 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import CounterSet
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet import islands, plan_fleet
+from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
+from dra_lab.planner.fleet.plan_fleet import fleet_order
+from dra_lab.planner.fleet.pods import look_at
+from dra_lab.planner.fleet.search import search
 
 RELEASE = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
 LIMITS = (*range(0, 60, 6), *range(60, 600, 60))
@@ -99,3 +105,14 @@ def partitions(name: str, sets: int):
     told = tuple(CounterSet(name=f"set-{n}", counters=slots) for n in range(sets))
     spec = replace(own.spec, devices=None, shared_counters=told)
     return own, replace(own, metadata=ObjectMeta(name=f"{name}-counters"), spec=spec)
+
+
+@pytest.mark.parametrize("must", [False, True])
+def test_examined_nodes_give_a_plan(must):
+    """If the time ends as soon as nodes are examined, pods are placed on some of them."""
+    ended = threading.Event()
+    looked = look_at(mixed_cluster(10), workloads((10, 10, 10), must=must), RELEASE, Budget())
+    ended.set()
+    work = FleetWork(looked, fleet_order((), "replicas"), False, Budget(cancel=ended), "HiGHS", Clock())
+    answer, _, _ = search(work)
+    assert answer.goals[0].value < 30
