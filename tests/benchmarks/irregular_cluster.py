@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from functools import cache
+
+from msgspec.structs import replace
 
 from dra_lab.model.allocation import (
     AllocationResult,
@@ -11,7 +14,7 @@ from dra_lab.model.allocation import (
     DeviceRequestAllocationResult,
     ResourceClaimStatus,
 )
-from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.claims import CELDeviceSelector, DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
 from dra_lab.model.nodes import ObjectMeta
@@ -19,8 +22,8 @@ from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import ResourceSlice
 from tests.benchmarks.mixed_cluster import CPU, GPU, NIC, NUMA, class_of, device_at, request_of, slice_of
 
-BUSY, ANYWHERE, NUMAS, CORES = 0.25, 0.2, 2, 64
-"""The share of devices in use and of NICs on any root, NUMA nodes of a node, and CPUs of a NUMA node."""
+BUSY, ANYWHERE, UNKNOWN, NUMAS, CORES = 0.25, 0.2, 0.1, 2, 64
+"""The share of devices in use, of NICs on any root and of unknown place, NUMA nodes, and CPUs of a NUMA node."""
 
 
 @cache
@@ -54,6 +57,42 @@ def irregular_cluster(nodes: int, size: int, *, cpus: bool = False) -> Cluster:
         claims.append(ResourceClaim(metadata=metadata, status=ResourceClaimStatus(allocation=allocation)))
     classes = (class_of("gpu.nvidia.com", GPU), class_of("dranet", NIC), class_of("dra.cpu", CPU))
     return Cluster(slices=tuple(slices), classes=classes, claims=tuple(claims), name=f"irregular {nodes} x {size}")
+
+
+@cache
+def told_apart(nodes: int, size: int) -> Cluster:
+    """Return the same nodes with GPUs of two models in islands of four, and some NICs that tell no place."""
+    chance = random.Random(7)
+    cluster = irregular_cluster(nodes, size)
+    return dataclasses.replace(cluster, slices=tuple(_told_apart(chance, published) for published in cluster.slices))
+
+
+def _told_apart(chance: random.Random, published: ResourceSlice) -> ResourceSlice:
+    devices = []
+    for number, device in enumerate(published.spec.devices or ()):
+        found = dict(device.attributes)
+        if published.spec.driver == GPU:
+            found["model"] = DeviceAttribute(string=chance.choice("ab"))
+            found["island"] = DeviceAttribute(int_=number // 4)
+        elif chance.random() < UNKNOWN:
+            found = {name: value for name, value in found.items() if name == "dra.net/rdma"}
+        devices.append(replace(device, attributes=found))
+    return replace(published, spec=replace(published.spec, devices=tuple(devices)))
+
+
+def only_model(claim: ClaimSketch, model: str) -> ClaimSketch:
+    """Return a drawing whose request for GPUs takes one model only."""
+    told = f'device.attributes["{GPU}"].model == "{model}"'
+    selectors = (DeviceSelector(cel=CELDeviceSelector(expression=told)),)
+    gpu, *others = claim.requests
+    assert gpu.exactly is not None
+    return replace(claim, requests=(replace(gpu, exactly=replace(gpu.exactly, selectors=selectors)), *others))
+
+
+def in_island(pairs: int) -> ClaimSketch:
+    """Return a drawing of GPU-NIC pairs whose GPUs are in one island."""
+    claim = drawn_pairs(pairs)
+    return replace(claim, links=(*claim.links, Link(name="island", requests=("gpu",), where=f"{GPU}/island")))
 
 
 def _result(driver: str, node: str, device: str, share: str | None = None, taken: dict[str, int] | None = None):
