@@ -30,7 +30,7 @@ class Sizes:
         tree_steps: Places and numbers that are examined to list every number on a tree; with more, a model of the tree.
         node_pods: Pods on one node of which every number is kept, or that are modelled together; of more, only some.
         tree_sums: Amounts that pods can reach on one root; with more, unusable devices are not left out.
-        shapes: Shapes of a pod, and kinds of devices, on trees; a fleet with more is planned as other hardware.
+        shapes: Shapes of a pod, or linked values, on trees; a fleet with more is planned as other hardware.
         shape_units: Combinations of units of one shape; a fleet with more is planned as other hardware.
         orders: Orders of workloads in which pods are placed greedily at first.
         more_orders: Orders of workloads in which pods are placed greedily in all, if time is left.

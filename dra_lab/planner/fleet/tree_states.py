@@ -185,7 +185,7 @@ def tree_of(fleet: Fleet) -> FleetTree | None:
         return None
     first = next(iter(problems.values()), None)
     kinds = None if first is None else kinds_of(tuple(problems.values()), _levels(problems.values(), len(first.links)))
-    if first is None or kinds is None or len(kinds.root) > fleet.sizes.shapes:
+    if first is None or kinds is None or len({values for _, values in kinds.root}) > fleet.sizes.shapes:
         return None
     units, amounts = _amounts(problems, kinds)
     if 0 in units:
