@@ -200,6 +200,12 @@ def test_virtual_functions_are_asked_for_by_the_name_of_their_policy(name):
     assert not selector.matches(driver, Device(name="vf"))
 
 
+@pytest.mark.parametrize("kind", ["gpu", "gaudi"])
+def test_the_extended_resources_of_intels_classes_are_known(kind):
+    """Intel's drivers name their resources after the device, its plugins after the kernel driver."""
+    assert plugin_resource(f"intel.com/{kind}").device_class == f"{kind}.intel.com"
+
+
 def test_every_known_resource_has_its_source():
     """A row names where the fact stands, and either a class or what people do instead."""
     for known in plugin_resources():
