@@ -1,4 +1,4 @@
-"""Choose what of a plan is written: with pins, unless these place fewer pods than no pins."""
+"""Manifests with pins, or without them if these place more pods."""
 
 from __future__ import annotations
 
@@ -47,26 +47,28 @@ def what_is_written(
     Raises ExportError where neither may be written, UnsupportedFeature as `close_loop` does.
     """
     seconds = loop_seconds, guard_seconds
-    if tightened is None or not tightened.pins:
-        return _run(cluster, plan, release, tightened, *seconds)
-    pinned, refused = None, None
+    if tightened is None:
+        return _run(cluster, plan, release, None, None, *seconds)
+    if not tightened.pins:
+        return _run(cluster, plan, release, tightened, tightened.loop, *seconds)
+    base = whole or plan
+    # the run before is that of `plan`, whose groups have other names
+    before = tightened.before if base is plan else None
     try:
-        pinned = _run(cluster, plan, release, tightened, *seconds)
-    except ExportError as error:
-        refused = error
-    try:
-        plain = _run(cluster, whole or plan, release, _without_pins(whole or plan, tightened), *seconds)
+        plain = _run(cluster, base, release, _without_pins(base, tightened), before, *seconds)
     except ExportError:
-        if pinned is None:
-            raise refused or AssertionError from None
-        return pinned
-    return plain if pinned is None or pinned.loop.not_run or pinned.loop.placed < plain.loop.most_placed else pinned
+        return _run(cluster, plan, release, tightened, tightened.loop, *seconds)
+    try:
+        pinned = _run(cluster, plan, release, tightened, tightened.loop, *seconds)
+    except ExportError:
+        return plain
+    return plain if pinned.loop.not_run or pinned.loop.placed < plain.loop.most_placed else pinned
 
 
 def _without_pins(plan: Plan | FleetPlan, tightened: Tightened) -> Tightened:
     drawn = sketches_of(plan)
     bare = tuple(() for _ in drawn)
-    return replace(tightened, sketches=drawn, affinities=bare, pins=(), loop=tightened.before, parts=())
+    return replace(tightened, sketches=drawn, affinities=bare, pins=(), parts=())
 
 
 def _run(
@@ -74,6 +76,7 @@ def _run(
     plan: P,
     release: KubernetesRelease,
     tightened: Tightened | None,
+    known: Loop | None,
     loop_seconds: float,
     guard_seconds: float,
 ) -> Written[P]:
@@ -83,15 +86,15 @@ def _run(
         guard_steps(sketches, cluster, release, affinity=affinity, time_limit=guard_seconds)
         for sketches, affinity in zip(drawn, affinities, strict=True)
     )
-    if tightened is not None and not any(guard.changed for guard in guarded):
-        return Written(plan, tightened, guarded, tightened.loop)
-    loop = close_loop(
-        cluster,
-        plan,
-        release,
-        exported=[guard.sketches for guard in guarded],
-        parts=tightened.parts if tightened else (),
-        affinity=[guard.affinity for guard in guarded],
-        time_limit=loop_seconds,
-    )
+    loop = known if not any(guard.changed for guard in guarded) else None
+    if loop is None:
+        loop = close_loop(
+            cluster,
+            plan,
+            release,
+            exported=[guard.sketches for guard in guarded],
+            parts=tightened.parts if tightened else (),
+            affinity=[guard.affinity for guard in guarded],
+            time_limit=loop_seconds,
+        )
     return Written(plan, None if tightened is None else replace(tightened, loop=loop), guarded, loop)

@@ -182,7 +182,7 @@ class WaysModel:
             self.lp.addConstraint(pulp.LpAffineExpression(factors) <= most, f"crowd_{self.number}_{name}")
 
     def count_nodes(self) -> None:
-        """Demand that nobody stands on a node that is not counted as used."""
+        """Demand that no pod stands on a node that is not counted as used."""
         free = self.crowd.stock.free[0].tolist()
         for at, node in self.crowd.of_node().items():
             if self.rows[at]:

@@ -17,7 +17,7 @@ from operator import le
 
 from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.fleet.shapes import Apart, Shape, Takes, Unit, Vector
+from dra_lab.planner.fleet.shapes import OnePerPlace, Shape, Takes, Unit, Vector
 from dra_lab.planner.fleet.tree_kinds import Kinds
 from dra_lab.planner.problem import AllocationProblem, pairwise_share
 from dra_lab.planner.states.copies import Part
@@ -305,7 +305,7 @@ class _Maker:
                 for alike in dict.fromkeys(alike for _, alike in takes if alike)
             ),
             tuple(
-                Apart(where == "root", tuple(weights[at] for (_, _, weights), _ in takes))
+                OnePerPlace(where == "root", tuple(weights[at] for (_, _, weights), _ in takes))
                 for at, (where, _) in enumerate(apart)
             ),
         )

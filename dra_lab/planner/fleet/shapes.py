@@ -32,7 +32,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class OnePerPlace:
     """Devices of which one place has at most one: how many of them each unit has, on PCIe roots or on NUMA nodes."""
 
     on_root: bool
@@ -55,7 +55,7 @@ class Shape:
     preferences: int
     paired: bool
     bundles: tuple[Vector, ...] = ()
-    apart: tuple[Apart, ...] = ()
+    apart: tuple[OnePerPlace, ...] = ()
 
     @property
     def need(self) -> Vector:

@@ -14,7 +14,7 @@ from operator import add, le, sub
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
-from dra_lab.planner.fleet.shapes import Apart, Shape, Unit, Vector
+from dra_lab.planner.fleet.shapes import OnePerPlace, Shape, Unit, Vector
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, devices_of_units, held_by, pools_of_units
 from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState, free_on
@@ -129,7 +129,7 @@ class Numbers:
         inside = sum(min(units_inside(unit, numa) // each for unit, each in units) for numa in self.state)
         return inside // (units[0][0].count // units[0][1])
 
-    def _apart(self, shape: Shape, apart: Apart) -> int:
+    def _apart(self, shape: Shape, apart: OnePerPlace) -> int:
         """Return how many pods find devices that one place has only one of for each of them."""
         if any(weight > 1 for weight in apart.weights):
             return 0
