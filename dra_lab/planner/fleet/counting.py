@@ -117,7 +117,7 @@ class Row:
 
 def rows_of(site: Site) -> tuple[Row, ...]:
     """Return the counts that pods on a site share."""
-    return tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site), *_pair_rows(site))))
+    return tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site), *_bundle_rows(site))))
 
 
 def room_of(site: Site, demand: Sequence[int]) -> Room:
@@ -195,22 +195,20 @@ def _least_use(problem: AllocationProblem, part: Part, shared: frozenset[int], k
 
 
 @dataclass(frozen=True)
-class _Paired:
-    """A pairwise must-link of a part: its pairs, and the groups and devices a pair of each end, place by place."""
+class _Bundles:
+    """Must-links of a part: sets of devices that share a place, and the groups and devices of each end, by place."""
 
     where: str
     kinds: tuple[frozenset[str], ...]
-    pairs: int
+    asks: frozenset[int]
+    count: int
     shares: tuple[int, ...]
     places: Mapping[object, tuple[frozenset[int], ...]]
 
 
-def _pair_rows(site: Site) -> Iterator[Row]:
-    """Pairwise must-links: the pairs of all pods at a place are no more than its scarcest end has devices for."""
-    mine = [
-        {(p.where, p.kinds): p for link in range(*part.links) if (p := _paired(site.problem, part, link)) is not None}
-        for part in site.parts
-    ]
+def _bundle_rows(site: Site) -> Iterator[Row]:
+    """Must-links: the bundles of all pods at a place are no more than its scarcest end has devices for."""
+    mine = [_families(site.problem, part) for part in site.parts]
     for family in dict.fromkeys(key for found in mine for key in found):
         members = [found.get(family) for found in mine]
         linked = [member for member in members if member is not None]
@@ -220,33 +218,56 @@ def _pair_rows(site: Site) -> Iterator[Row]:
             here = [member.places[value] for member in linked if value in member.places]
             ends = [frozenset[int]().union(*column) for column in zip(*here, strict=True)]
             places.append(tuple(zip(ends, shares, strict=True)))
-        weights = tuple(Fraction(0 if member is None else member.pairs) for member in members)
+        weights = tuple(Fraction(0 if member is None else member.count) for member in members)
         groups = frozenset(n for ends in places for end, _ in ends for n in end)
         yield Row(weights, groups, places=tuple(places))
 
 
-def _paired(problem: AllocationProblem, part: Part, link: int) -> _Paired | None:
-    """Return a must-link as pairs, None where it is none, or where what a pair takes is not known beforehand."""
+def _families(problem: AllocationProblem, part: Part) -> dict[object, _Bundles]:
+    """Return the bundles of a part by attribute and kinds of devices; those of links without a common ask together."""
+    found: dict[object, _Bundles] = {}
+    for bundles in (_bundles(problem, part, link) for link in range(*part.links)):
+        if bundles is None:
+            continue
+        family = bundles.where, bundles.kinds
+        before = found.get(family)
+        if before is None:
+            found[family] = bundles
+        elif not before.asks & bundles.asks:
+            places = {
+                value: tuple(frozenset().union(*ends) for ends in zip(*both, strict=True))
+                for value in dict.fromkeys((*before.places, *bundles.places))
+                if (both := [one.places[value] for one in (before, bundles) if value in one.places])
+            }
+            shares = tuple(map(min, zip(before.shares, bundles.shares, strict=True)))
+            count, asks = before.count + bundles.count, before.asks | bundles.asks
+            found[family] = replace(bundles, asks=asks, count=count, shares=shares, places=places)
+    return found
+
+
+def _bundles(problem: AllocationProblem, part: Part, link: int) -> _Bundles | None:
+    """Return a must-link as bundles, None where it is none, or where what a bundle takes is not known beforehand."""
     found = problem.links[link]
     several = {ask for indices in problem.requests[slice(*part.requests)] if len(indices) > 1 for ask in indices}
     ends = problem.covered(link)
-    tied = {ask for end in ends for ask in end}
+    tied = frozenset(ask for end in ends for ask in end)
     special = any(problem.asks[ask].admin_access or problem.asks[ask].all_devices for ask in tied)
-    if not found.must or found.how is not How.PAIRWISE or len(ends) < 2 or not all(ends):
+    if not found.must or found.how is How.APART or not all(ends) or tied & several or special:
         return None
-    if tied & several or special:
+    if found.how is How.PAIRWISE and len(ends) < 2:
         return None
     counts = [sum(problem.asks[ask].count for ask in end) for end in ends]
-    pairs = min(counts)
+    bundles = 1 if found.how is How.TOGETHER else min(counts)
     groups = [frozenset(n for n, group in enumerate(problem.groups) if set(end) & set(group.asks)) for end in ends]
-    if pairs < 1 or any(problem.groups[n].shareable or len(problem.groups[n].places[link]) > 1 for n in _all(groups)):
+    if bundles < 1 or any(problem.groups[n].shareable or len(problem.groups[n].places[link]) > 1 for n in _all(groups)):
         return None
     rows = sorted(zip(groups, counts, strict=True), key=lambda row: sorted({problem.groups[n].kind for n in row[0]}))
     places: dict[object, tuple[frozenset[int], ...]] = {}
     for value in dict.fromkeys(value for n in sorted(_all(groups)) for value in problem.groups[n].places[link]):
         places[value] = tuple(frozenset(n for n in end if value in problem.groups[n].places[link]) for end, _ in rows)
     kinds = tuple(frozenset(problem.groups[n].kind for n in end) for end, _ in rows)
-    return _Paired(str(found.where), kinds, pairs, tuple(count // pairs for _, count in rows), places)
+    shares = tuple(count // bundles for _, count in rows)
+    return _Bundles(str(found.where), kinds, tied, bundles, shares, places)
 
 
 def _all(groups: Sequence[frozenset[int]]) -> frozenset[int]:
