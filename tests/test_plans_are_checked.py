@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 TAMPER = '''
 """A planner that gives what it has found to another request, in this process."""
 from dataclasses import replace
+from msgspec.structs import replace as changed
 
 import dra_lab.planner.answer_fit as single
 import dra_lab.planner.fleet.placing as fleet
@@ -34,7 +35,7 @@ def tampered(work):
 
 def twice(*asked):
     made = replicas(*asked)
-    return (*made[:-1], replace(made[-1], node=made[0].node, placements=made[0].placements))
+    return (*made[:-1], changed(made[-1], node=made[0].node, placements=made[0].placements))
 
 single.plan_of_fit, fleet.replicas_of = tampered, twice
 cluster, pairs = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs")

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
+from msgspec.structs import replace as changed
+
 from dra_lab.checks.fleet_pods import FleetPods, drawn
 from dra_lab.checks.held_plan import HeldPlan, broken
 from dra_lab.checks.plan_bounds import Judge, Placed, against, better, least_values
@@ -58,7 +60,7 @@ def _one_more(pods: FleetPods, workload: Workload) -> str:
     for number, node in enumerate(pods.cluster.node_names[:MOST_NODES]):
         one = Plan(PlanStatus.FEASIBLE, drawn(workload), node=node)
         counted = not _looks_in(pods) and fits_for_certain(HeldPlan(pods.around(node), one, pods.release))
-        if counted or (number < MOST_MOVED and _placed(pods, replace(more, node=node)) is not None):
+        if counted or (number < MOST_MOVED and _placed(pods, changed(more, node=node)) is not None):
             return f"one more does on {node}"
     return ""
 
@@ -108,7 +110,7 @@ def _exchanged(pods: FleetPods, workload: Workload) -> str:
             continue
         beside = without.having((*without.plan.replicas, found))
         for node in _nodes(pods, replica):
-            if _placed(beside, replace(replica, node=node)) is not None:
+            if _placed(beside, changed(replica, node=node)) is not None:
                 moved = "" if node == replica.node else f" once {replica.workload}/{replica.number} is on {node}"
                 return f"one more does on {replica.node}{moved}"
     return ""
@@ -138,7 +140,7 @@ def _moved(pods: FleetPods, without: FleetPods, replica: Replica, node: str, *, 
         return against(goals, {goal.goal: goal.value + change[goal.goal] for goal in goals if goal.goal in change})
 
     worth = None if nodes < 0 else own
-    found = _placed(without, replace(replica, node=node), judge, nics=nics, worth=worth)
+    found = _placed(without, changed(replica, node=node), judge, nics=nics, worth=worth)
     return judge({goal.goal: goal.value for goal in found.goals}) if found is not None else ""
 
 
@@ -171,7 +173,7 @@ def _placed(
         if not keeps_all(taken):
             return False
         values = tuple(GoalValue(name, value) for name, value in goal_values(taken).items())
-        placed = replace(replica, placements=taken.plan.placements, goals=values)
+        placed = changed(replica, placements=taken.plan.placements, goals=values)
         kept = pods.having((*pods.plan.replicas, placed)).keep(replica.node)
         if kept:
             found.append(placed)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from dra_lab.authoring.names import object_name
 from dra_lab.exports.arrivals import Arrivals
 from dra_lab.exports.loop import expected_of
@@ -82,7 +84,7 @@ def groups_of(
         for number, own in enumerate(by_kind.values(), 1):
             name = _free(workload, number, taken)
             workloads.append(Workload(name, workload.claims, len(own) + (left if number == 1 else 0)))
-            replicas += [replace(replica, workload=name, number=n) for n, replica in enumerate(own)]
+            replicas += [structs.replace(replica, workload=name, number=n) for n, replica in enumerate(own)]
     return replace(plan, workloads=tuple(workloads), replicas=tuple(replicas), first_fit=None)
 
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from msgspec import Struct
+
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall, Start
@@ -39,8 +41,7 @@ class Workload:
         object.__setattr__(self, "replicas", replicas)
 
 
-@dataclass(frozen=True, slots=True)
-class Replica:
+class Replica(Struct, frozen=True, gc=False):
     """One placed pod of a workload.
 
     `number` counts from 0 within the workload; `placements` name the claim they are for where the pod has several;

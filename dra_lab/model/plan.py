@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from msgspec import Struct
+
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, shortened
 from dra_lab.model.claims import ResourceClaim
@@ -85,8 +87,7 @@ class GoalValue:
         return f"at most {self.value}" if self.at_most else str(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True, gc=False):
     """A device chosen for a request.
 
     `request` is the reference in its claim (`gpu`, or `gpu/aligned` for an alternative); `manifest_request` the name
@@ -97,7 +98,7 @@ class Placement:
     request: str
     device: DeviceID
     manifest_request: str = ""
-    consumed: Mapping[str, str] = field(default_factory=dict)
+    consumed: Mapping[str, str] = {}
     claim: str = ""
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from msgspec.structs import replace as changed
+
 from dra_lab.errors import SolverError
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import DAMAGE, FirstFit, GoalValue, Placement, Plan, PlanStatus
@@ -108,7 +110,7 @@ def _drawn(work: Work, placement: Placement) -> Placement:
     """Return a placement under the name of the request in the drawing as it was given."""
     request, slash, alternative = placement.request.partition("/")
     name = work.expansion.origin.get(request, request)
-    return in_claim(replace(placement, request=f"{name}{slash}{alternative}"))
+    return in_claim(changed(placement, request=f"{name}{slash}{alternative}"))
 
 
 def _goals(work: Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple[GoalValue, ...]:

@@ -211,7 +211,7 @@ def split_sketch(joined: ClaimSketch) -> dict[str, ClaimSketch]:
 def in_claim(placement: Placement) -> Placement:
     """Return a placement for a reference of a joined drawing as one for a request of its claim."""
     claim, request = part_of(placement.request)
-    return changed(placement, request=request, claim=claim) if claim else placement
+    return replace(placement, request=request, claim=claim) if claim else placement
 
 
 def pod_findings(pod: PodClaims, allowed: frozenset[str] | None) -> tuple[Finding, ...]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from exhaustive_plans import GPU, NIC, NUMA, device_class
+from msgspec.structs import replace as changed
 from small_nodes import a_slice, cluster, gpu, nic
 from test_plan_damage_falsified import a_plan
 
@@ -117,6 +118,6 @@ def test_a_first_fit_that_is_worse_is_never_called_proven(first):
         mine, theirs = ([goal.value for goal in goals if goal.goal != DAMAGE] for goals in (plan.goals, fit.goals))
         if mine < theirs:
             goals = tuple(replace(goal, bound=goal.value, proven=True) for goal in fit.goals)
-            placements = tuple(replace(placement, manifest_request="") for placement in fit.placements)
+            placements = tuple(changed(placement, manifest_request="") for placement in fit.placements)
             lie = replace(plan, placements=placements, goals=goals, first_fit=None, first_fit_plain=None)
             assert check_plan(where, lie, release), f"seed {seed}: {theirs} is called proven, {mine} exists"

@@ -9,6 +9,7 @@ from functools import cache
 
 import pytest
 from exhaustive_fleets import a_fleet, random_workloads
+from msgspec.structs import replace as changed
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.gitops.node_filter import only_nodes
@@ -55,7 +56,7 @@ def called_best(plan, replicas):
     """The same plan with these replicas, each sum of theirs called proven; None where it is not worse."""
     numbers, mine = Counter(), []
     for replica in replicas:
-        mine.append(replace(replica, number=numbers[replica.workload]))
+        mine.append(changed(replica, number=numbers[replica.workload]))
         numbers[replica.workload] += 1
     counts = {
         UNPLACED: sum(workload.replicas for workload in plan.workloads) - len(mine),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace as changed
 from small_nodes import a_slice, cluster, device, gpu, nic
 from small_plans import held, request
 
@@ -231,10 +232,10 @@ def test_an_allocated_claim_elsewhere_is_a_reason():
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda p: replace(p, placements=(p.placements[0], replace(p.placements[1], device=p.placements[0].device))),
+        lambda p: replace(p, placements=(p.placements[0], changed(p.placements[1], device=p.placements[0].device))),
         lambda p: replace(p, placements=p.placements[:1]),
         lambda p: replace(p, placements=(*p.placements, Placement("gpu", DeviceID(GPU, "n1", "gpu-2"), claim="a"))),
-        lambda p: replace(p, placements=(p.placements[0], replace(p.placements[1], claim="c"))),
+        lambda p: replace(p, placements=(p.placements[0], changed(p.placements[1], claim="c"))),
         lambda p: replace(p, allocated_claims=(allocated("kept", "n2"),)),
     ],
     ids=["twice", "missing", "too many", "no such claim", "tied elsewhere"],

@@ -220,7 +220,7 @@ class _Writer:
         self, part: Part, node: str, placements: Sequence[Placement], inner: Sequence[str]
     ) -> tuple[GoalValue, ...]:
         scale = scale_on(self._fleet, self._fleet.pods[part.pod], node)
-        told = [replace(placement, request=name, claim="") for placement, name in zip(placements, inner, strict=True)]
+        told = [Placement(name, placement.device) for placement, name in zip(placements, inner, strict=True)]
         return value_placements(scale, told, self._order)
 
 

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
+from msgspec.structs import replace as changed
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.names import DeviceID
@@ -25,14 +26,14 @@ def good():
 
 
 def with_first(plan, **fields):
-    return replace(plan, replicas=(replace(plan.replicas[0], **fields), *plan.replicas[1:]))
+    return replace(plan, replicas=(changed(plan.replicas[0], **fields), *plan.replicas[1:]))
 
 
 def with_gpu(plan, device):
     """Give the first replica another device instead of its first GPU."""
     placements = list(plan.replicas[0].placements)
     at = next(n for n, placement in enumerate(placements) if placement.device.driver == GPU)
-    placements[at] = replace(placements[at], device=device)
+    placements[at] = changed(placements[at], device=device)
     return with_first(plan, placements=tuple(placements))
 
 
@@ -60,7 +61,7 @@ def twice_in_a_pod(plan):
 
 
 def twice_on_a_node(plan):
-    twin = replace(plan.replicas[0], number=len(plan.replicas))
+    twin = changed(plan.replicas[0], number=len(plan.replicas))
     kinds = tuple(replace(w, replicas=w.replicas + len(plan.replicas) + 1) for w in plan.workloads)
     return replace(plan, workloads=kinds, replicas=(*plan.replicas, twin))
 
@@ -68,7 +69,7 @@ def twice_on_a_node(plan):
 def too_much_capacity(plan):
     placements = list(plan.replicas[0].placements)
     at = next(n for n, placement in enumerate(placements) if placement.consumed)
-    placements[at] = replace(placements[at], consumed=dict.fromkeys(placements[at].consumed, "100000"))
+    placements[at] = changed(placements[at], consumed=dict.fromkeys(placements[at].consumed, "100000"))
     return with_first(plan, placements=tuple(placements))
 
 
@@ -96,7 +97,7 @@ MUTATIONS = {
     "a device less": lambda plan: with_first(plan, placements=plan.replicas[0].placements[1:]),
     "no devices": lambda plan: with_first(plan, placements=()),
     "unknown request": lambda plan: with_first(
-        plan, placements=tuple(replace(p, request="none") for p in plan.replicas[0].placements)
+        plan, placements=tuple(changed(p, request="none") for p in plan.replicas[0].placements)
     ),
     "unknown workload": lambda plan: with_first(plan, workload="none"),
     "number twice": lambda plan: replace(plan, replicas=(*plan.replicas, plan.replicas[-1])),
