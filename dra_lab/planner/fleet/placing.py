@@ -56,10 +56,10 @@ def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> 
     names = [pod.workload.name for pod in fleet.pods]
     shared = share_out([(stand.site, stand.takes) for stand in stands])
     for stand, given in zip(stands, shared, strict=True):
-        nodes = {part: stand.site.node(stand.node, part) for part in stand.site.parts}
-        for part, placements, goals in writer.placed(stand, given):
-            mine = found[part.pod]
-            mine.append(Replica(names[part.pod], len(mine), nodes[part], placements, goals))
+        nodes = [stand.site.node(stand.node, part) for part in stand.site.parts]
+        for at, placements, goals in writer.placed(stand, given):
+            pod = stand.site.parts[at].pod
+            found[pod].append(Replica(names[pod], len(found[pod]), nodes[at], placements, goals))
     return tuple(replica for mine in found for replica in mine)
 
 
@@ -81,6 +81,10 @@ class _Row:
     admin: bool
 
 
+_Take = tuple[int, int, int]
+"""(ask, group, number of devices) of one pod."""
+
+
 class _Writer:
     """Pods on nodes; what equal devices of the same hardware are worth is counted once."""
 
@@ -90,27 +94,32 @@ class _Writer:
         self._of_kind: dict[tuple[int, int], _Row] = {}
         self._kinds: dict[object, int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
+        self._pods: dict[int, dict[object, tuple[list[_Row], tuple[GoalValue, ...]]]] = {}
         self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
-    def placed(
-        self, stand: Stand, shared: Given
-    ) -> Iterator[tuple[Part, tuple[Placement, ...], tuple[GoalValue, ...]]]:
-        """Yield each pod on a node, kind by kind, with its placements and their goals; `shared` is given to them."""
+    def placed(self, stand: Stand, shared: Given) -> Iterator[tuple[int, tuple[Placement, ...], tuple[GoalValue, ...]]]:
+        """Yield the part of each pod on a node, its placements and their goals; `shared` devices are given to them."""
         site = stand.site
-        left = {at: list(devices) for at, devices in devices_of(self._fleet, site, stand.node).items()}
+        # Members have a known state and the groups of its layout, or those of the site's problem.
+        where, kept = (
+            (id(site), range(len(site.problem.groups))) if site.state is None else (site.state.layout, site.kept)
+        )
+        left = {kept[at]: list(devices) for at, devices in devices_of(self._fleet, site, stand.node).items()}
         every = self._fleet.survey.devices(stand.node, held_too=True) if self._looks_in and site.state else {}
-        takes: dict[int, list[tuple[int, int, int, int]]] = {}
-        for take in sorted(stand.takes):
-            takes.setdefault(take[0], []).append(take)
-        parts = (part for part, count in zip(site.parts, stand.counts, strict=True) for _ in range(count))
+        takes: dict[int, list[_Take]] = {}
+        for number, ask, group, count in sorted(stand.takes):
+            takes.setdefault(number, []).append((ask, kept[group], count))
+        parts = [at for at, count in enumerate(stand.counts) for _ in range(count)]
+        known = self._pods.setdefault(where, {})
         alike: dict[object, tuple[tuple[Placement, ...], tuple[GoalValue, ...]]] = {}
-        for number, part in enumerate(parts):
-            mine = takes.get(number, [])
-            key = (part.asks, *[take[1:] for take in mine])
+        for number, at in enumerate(parts):
+            mine, part = takes.get(number, []), site.parts[at]
+            key = (part.asks, *mine)
             found = alike.get(key)
             if found is None:
-                rows = [self._row(site, part, ask, group) for _, ask, group, _ in mine]
-                given = self._given_to(site, rows, mine, left, every, shared)
+                before = known.get(key)
+                rows = before[0] if before else [self._row(where, site, part, ask, group) for ask, group, _ in mine]
+                given = self._given_to(number, rows, mine, left, every, shared)
                 placements = tuple(
                     [
                         Placement(row.request, device, "", row.consumed, row.claim)
@@ -118,17 +127,19 @@ class _Writer:
                         for device in devices
                     ]
                 )
-                found = placements, self._valued(stand, part, rows, mine, placements)
+                if not before:
+                    before = known[key] = rows, self._valued(stand, part, rows, mine, placements)
+                found = placements, before[1]
                 if not shared and not any(row.alone or row.admin for row in rows):
                     # Pods that share the same devices in the same way have the same placements.
                     alike[key] = found
-            yield part, *found
+            yield at, *found
 
     def _given_to(
         self,
-        site: Site,
+        number: int,
         rows: Sequence[_Row],
-        takes: Sequence[tuple[int, int, int, int]],
+        takes: Sequence[_Take],
         left: dict[int, list[DeviceID]],
         every: Mapping[int, list[DeviceID]],
         shared: Given,
@@ -138,24 +149,24 @@ class _Writer:
         # What it keeps comes first: of what others may have too it looks into what is not its own already.
         order = sorted(range(len(takes)), key=lambda at: rows[at].admin) if self._looks_in else range(len(takes))
         for at in order:
-            number, ask, group, count = takes[at]
-            if (number, ask) in shared:
+            ask, group, count = takes[at]
+            if shared and (number, ask) in shared:
                 given[at] = [shared[number, ask].pop() for _ in range(count)]
                 continue
             able = left[group]
-            if rows[at].admin and site.state is not None:
+            if every and rows[at].admin:
                 mine = {device for devices in given for device in devices}
-                able = [one for one in every[site.kept[group]] if one not in mine]
+                able = [one for one in every[group] if one not in mine]
             given[at] = able[:count]
             if rows[at].alone:
                 del able[:count]
         return given
 
-    def _row(self, site: Site, part: Part, ask: int, group: int) -> _Row:
-        where = (id(site), group) if site.state is None else (site.state.layout, site.kept[group])
-        found = self._rows.get((*where, ask))
+    def _row(self, where: int, site: Site, part: Part, ask: int, group: int) -> _Row:
+        key = (where, group, ask)
+        found = self._rows.get(key)
         if found is None:
-            found = self._rows[*where, ask] = self._find_row(site, part, ask, where[1])
+            found = self._rows[key] = self._find_row(site, part, ask, group)
         return found
 
     def _find_row(self, site: Site, part: Part, ask: int, at: int) -> _Row:
@@ -196,21 +207,21 @@ class _Writer:
         stand: Stand,
         part: Part,
         rows: Sequence[_Row],
-        takes: Sequence[tuple[int, int, int, int]],
+        takes: Sequence[_Take],
         placements: Sequence[Placement],
     ) -> tuple[GoalValue, ...]:
         first: dict[int, int] = {}
         # which groups are the same counts too: some devices are shared
         each = [
             (ask, row.kind, first.setdefault(group, len(first)), count)
-            for row, (_, ask, group, count) in zip(rows, takes, strict=True)
+            for row, (ask, group, count) in zip(rows, takes, strict=True)
         ]
         key = (part.pod, *each)
         found = self._goals.get(key)
         if found is None:
             alike = (part.pod, *_renumbered(rows, each))
             if alike not in self._goals:
-                inner = [row.inner for row, take in zip(rows, takes, strict=True) for _ in range(take[3])]
+                inner = [row.inner for row, take in zip(rows, takes, strict=True) for _ in range(take[2])]
                 node = stand.site.node(stand.node, part)
                 self._goals[alike] = self._count(part, node, placements, inner)
             found = self._goals[key] = self._goals[alike]

@@ -133,11 +133,10 @@ class EveryNumber:
                 self._spend(1)
                 if units == nothing or not shape.fits_numa(units):
                     continue
-                inside = InNuma(numa, units, taken)
-                key = units, self.fill.numa_left(shape, inside)
+                key = units, self.fill.numa_left(shape, numa, units, taken)
                 values = tuple(map(add, one, worth))
                 if key not in best or values < best[key][0]:
-                    best[key] = values, inside
+                    best[key] = values, InNuma(numa, units, taken, key[1])
         return [(units, inside, left, values) for (units, left), (values, inside) in best.items()]
 
     def _on_roots(

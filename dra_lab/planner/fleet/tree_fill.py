@@ -37,11 +37,15 @@ Price = tuple[Unit, int, bool]
 
 @dataclass(frozen=True, slots=True)
 class InNuma:
-    """What a pod takes on one NUMA node: units of the pools, and (free devices of a root, units) for each root."""
+    """What a pod takes on one NUMA node, and what is `left` of it.
+
+    `units` are all units there, `roots` has (free devices of a root, units) for each root.
+    """
 
     numa: NumaState
     units: Vector
     roots: tuple[tuple[Vector, Vector], ...]
+    left: NumaState
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +220,7 @@ class Fill:
                 inside_of.append(self._in_numa(numa, pod, number, column))
                 at = int(lattice.less[at, column])
         taken = tuple(reversed(inside_of))
-        return values, spare, Placed(pod, number, values, taken, self._left(state, shape, taken))
+        return values, spare, Placed(pod, number, values, taken, _left(state, taken))
 
     def _costs(self, length: int) -> Array:
         costs = np.empty(length, self._exact)
@@ -232,7 +236,8 @@ class Fill:
                 piece = int(columns[chosen[at]])
                 roots.append((root, lattice.vectors[piece]))
                 at = int(lattice.less[at, piece])
-        return InNuma(numa, lattice.vectors[column], tuple(reversed(roots)))
+        units, on_roots = lattice.vectors[column], tuple(reversed(roots))
+        return InNuma(numa, units, on_roots, self.numa_left(self.tree.shapes[pod][number], numa, units, on_roots))
 
     def _inside(self, numa: NumaState, pod: int, number: int) -> _Inside:
         """Return the best ways to take any units of a pod on one NUMA node."""
@@ -271,22 +276,15 @@ class Fill:
             self._steps[key] = columns, prices
         return self._steps[key]
 
-    def _left(self, state: TreeState, shape: Shape, inside: Sequence[InNuma]) -> TreeState:
-        left = list(state)
-        for taken in inside:
-            left.remove(taken.numa)
-            after = self.numa_left(shape, taken)
-            if any(after[0]) or after[1]:
-                left.append(after)
-        return tuple(sorted(left))
-
-    def numa_left(self, shape: Shape, taken: InNuma) -> NumaState:
-        """Return what a pod leaves of a NUMA node."""
-        pool, roots = taken.numa[0], list(taken.numa[1])
-        for root, units in taken.roots:
+    def numa_left(
+        self, shape: Shape, numa: NumaState, units: Vector, on_roots: Sequence[tuple[Vector, Vector]]
+    ) -> NumaState:
+        """Return what a pod leaves of a NUMA node; the arguments are as in `InNuma`."""
+        pool, roots = numa[0], list(numa[1])
+        for root, mine in on_roots:
             roots.remove(root)
-            roots.append(tuple(map(sub, root, devices_of_units(shape, units))))
-        return self.tree.numa_state(tuple(map(sub, pool, pools_of_units(shape, taken.units))), roots)
+            roots.append(tuple(map(sub, root, devices_of_units(shape, mine))))
+        return self.tree.numa_state(tuple(map(sub, pool, pools_of_units(shape, units))), roots)
 
     def pieces_on(self, root: Vector, pod: int, number: int) -> list[Piece]:
         """Return everything that a pod can take on one root."""
@@ -346,6 +344,15 @@ class Fill:
                 continue
             counts[pod], state = counts[pod] + 1, placed.left
             yield placed
+
+
+def _left(state: TreeState, inside: Sequence[InNuma]) -> TreeState:
+    left = list(state)
+    for taken in inside:
+        left.remove(taken.numa)
+        if any(taken.left[0]) or taken.left[1]:
+            left.append(taken.left)
+    return tuple(sorted(left))
 
 
 def held_by(unit: Unit, place: Vector) -> int:

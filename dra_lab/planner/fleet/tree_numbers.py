@@ -235,37 +235,34 @@ class Numbers:
 
     def _written(self, chain: Sequence[Placed]) -> Recipe:
         """Return pods that were placed one after the other by the positions of what they take."""
-        pools = [pool for pool, _ in self.state]
-        roots = [list(numa) for _, numa in self.state]
+        numas: list[NumaState | None] = list(self.state)
+        roots: list[list[Vector]] = [list(mine) for _, mine in self.state]
         written = []
         for placed in chain:
             shape = self.fill.tree.shapes[placed.pod][placed.shape]
-            used: set[int] = set()
             where = []
             for taken in placed.inside:
-                at = next(n for n in range(len(pools)) if n not in used and self._is(taken, pools[n], roots[n]))
-                used.add(at)
-                inside = self._take(shape, taken, roots[at])
+                at = numas.index(taken.numa)
+                # The pod takes nothing more there.
+                numas[at] = None
                 pool_units = tuple(
                     units if any(unit.pool) else 0 for units, unit in zip(taken.units, shape.units, strict=True)
                 )
-                pools[at] = self.fill.tree.usable_pool(tuple(map(sub, pools[at], pools_of_units(shape, pool_units))))
-                where.append((at, pool_units, inside))
+                where.append((at, pool_units, self._take(shape, taken, roots[at])))
+            for (at, _, _), taken in zip(where, placed.inside, strict=True):
+                numas[at] = taken.left
             written.append((placed.pod, placed.shape, tuple(where)))
         return tuple(sorted(written, key=lambda row: row[0]))
 
-    def _is(self, taken: InNuma, pool: Vector, roots: Sequence[Vector]) -> bool:
-        return self.fill.tree.numa_state(pool, roots) == taken.numa
-
     def _take(self, shape: Shape, taken: InNuma, roots: list[Vector]) -> tuple[tuple[int, Vector], ...]:
         """Take the devices of a pod from roots; return on which roots."""
-        inside: list[tuple[int, Vector]] = []
+        inside = []
         for root, units in taken.roots:
-            number = next(n for n, have in enumerate(roots) if have == root and n not in {n for n, _ in inside})
+            number = roots.index(root)
             inside.append((number, units))
-        for number, units in inside:
-            left = tuple(map(sub, roots[number], devices_of_units(shape, units)))
-            roots[number] = self.fill.tree.usable(left)
+            roots[number] = ()
+        for (root, units), (number, _) in zip(taken.roots, inside, strict=True):
+            roots[number] = self.fill.tree.usable(tuple(map(sub, root, devices_of_units(shape, units))))
         return tuple(inside)
 
 

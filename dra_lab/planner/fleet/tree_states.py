@@ -57,7 +57,6 @@ class FleetTree:
     most: Sizes
     _roots: dict[Vector, Vector] = field(default_factory=dict)
     _pools: dict[Vector, Vector] = field(default_factory=dict)
-    _amounts: dict[object, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Note which vectors of devices and of amounts pods take at one place."""
@@ -111,7 +110,7 @@ class FleetTree:
 
     def free(self, node: NodeState) -> Iterator[tuple[Vector, list[Vector], Numa]]:
         """Yield what is free of the pools and on the roots of each NUMA node, and the groups behind it."""
-        free, left = node.free, dict(node.left)
+        free, left = node.free, dict[int, tuple[tuple[str, Fraction], ...]](node.left)
         for numa in self.numas[node.layout]:
             pool = tuple(
                 sum(self._amount(node.layout, group, kind, free, left) for group in groups)
@@ -128,16 +127,15 @@ class FleetTree:
             else:
                 yield pool, roots + single, replace(numa, roots=numa.roots + owners) if alone else numa
 
-    def _amount(self, layout: int, group: int, kind: int, free: Vector, left: Mapping[int, object]) -> int:
+    def _amount(
+        self, layout: int, group: int, kind: int, free: Vector, left: Mapping[int, tuple[tuple[str, Fraction], ...]]
+    ) -> int:
         if not self.kinds.key[kind] or not free[group]:
             return free[group]
         problem = self.problems[layout]
         remaining = left.get(group, problem.groups[group].remaining)
-        key = (kind, remaining)
-        if key not in self._amounts:
-            have = dict(remaining).get(self.kinds.key[kind], Fraction())  # type: ignore[call-overload]
-            self._amounts[key] = max(0, int(have // self.units[kind]))
-        return self._amounts[key]
+        have = dict(remaining).get(self.kinds.key[kind], Fraction())
+        return max(0, have // self.units[kind])
 
     def usable(self, root: Vector) -> Vector:
         """Return the most of each kind that pods can take on a root with these free devices."""

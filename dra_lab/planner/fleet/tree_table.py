@@ -102,17 +102,16 @@ class TreeTable:
         return tuple(takes)
 
     @cached_property
-    def groups(self) -> tuple[tuple[list[list[Vector]], list[Vector]], ...]:
+    def groups(self) -> tuple[tuple[list[tuple[Vector, ...]], tuple[Vector, ...]], ...]:
         """Return the groups behind the tree: by NUMA node, root and kind, and by NUMA node and pool."""
         state = self.site.state
         assert state is not None, "trees are made of known states"
         found = []
         for pool, free, numa in self.tree.free(state):
-            usable = [self.tree.usable(root) for root in free]
-            order = sorted((at for at in range(len(free)) if any(usable[at])), key=usable.__getitem__)
-            whole = self.tree.numa_state(pool, free)
+            roots = sorted((able, at) for at, root in enumerate(free) if any(able := self.tree.usable(root)))
+            whole = self.tree.usable_pool(pool), tuple([able for able, _ in roots])
             if any(whole[0]) or whole[1]:
-                found.append((whole, [list(numa.roots[at]) for at in order], list(numa.pools)))
+                found.append((whole, [numa.roots[at] for _, at in roots], numa.pools))
         return tuple((roots, pools) for _, roots, pools in sorted(found, key=lambda row: row[0]))
 
 
@@ -204,11 +203,15 @@ class _Groups:
 
     def _from(self, groups: Vector, count: int) -> list[tuple[int, int]]:
         """Return how many devices are taken of which groups."""
-        found = []
+        found: list[tuple[int, int]] = []
         for group in groups:
-            part = count if self._problem.groups[group].shareable else min(count, self._left[group])
+            if self._problem.groups[group].shareable:
+                return [*found, (group, count)]
+            part = min(count, self._left[group])
             if part:
                 found.append((group, part))
-                self._left[group] -= 0 if self._problem.groups[group].shareable else part
+                self._left[group] -= part
                 count -= part
+            if not count:
+                break
         return found

@@ -47,13 +47,14 @@ def kept_groups(layout: Layout, state: NodeState, only: Collection[int] | None =
 
     One of which some devices are in use and may be looked into is there twice: first what is free.
     """
-    left, found = dict(state.left), []
-    for at, (group, size) in enumerate(zip(layout.problem.groups, state.free, strict=True)):
+    whole, left, found = layout.problem, dict(state.left), []
+    looked_into = any(ask.admin_access for ask in whole.asks)
+    for at, size in enumerate(state.free):
         if only is not None and at not in only:
             continue
-        if size and (at not in left or _able(group, left[at])):
+        if size and (at not in left or _able(whole.groups[at], left[at])):
             found.append(at)
-        if size < group.size and inspectors(layout.problem, group):
+        if looked_into and size < layout.sizes[at] and inspectors(whole, whole.groups[at]):
             found.append(at)
     return tuple(found)
 
