@@ -48,8 +48,7 @@ class MergedRequests:
         def now(left: tuple[int, ...], ends: tuple[int, int]) -> tuple[int, int]:
             return bisect_left(left, ends[0]), bisect_left(left, ends[1])
 
-        return changed(
-            part,
+        return part._replace(
             asks=now(self.asks, part.asks),
             requests=now(self.requests, part.requests),
             links=now(self.links, part.links),

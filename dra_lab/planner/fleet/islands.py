@@ -80,13 +80,13 @@ def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[in
     where = {f"{node} {island.number}": (node, island) for island in islands for node in island.site.members}
     members = tuple(sorted(where, key=lambda member: (where[member][0], where[member][1].number)))
     first, island = where[members[0]]
-    parts = tuple(replace(part, node=first) for part in island.site.parts)
+    parts = tuple(part._replace(node=first) for part in island.site.parts)
     problem = _narrowed(island.site.problem, island.groups)
 
     def devices(member: str) -> Mapping[int, Sequence[DeviceID]]:
         node, mine = where[member]
         every = whole(mine.site, node)
-        return {at: every[group] for at, group in enumerate(mine.groups)}
+        return {at: every[mine.site.kept[group]] for at, group in enumerate(mine.groups)}
 
     homes = {member: node for member, (node, _) in where.items()}
     return Site(members, parts, partial(_given, problem), devices=devices, homes=homes)

@@ -75,11 +75,7 @@ class Lookers:
         site = plain_site(self.whole, state, [node])
         replicas = self.whole.pods[pod].workload.replicas
         counts = tuple(replicas if part.pod == pod else 0 for part in parts_on(self.whole, node))
-        takes: Takes = tuple(
-            (number, ask, site.kept.index(group), count)
-            for number in range(replicas)
-            for ask, group, count in best.takes[state.layout]
-        )
+        takes: Takes = tuple((number, *take) for number in range(replicas) for take in best.takes[state.layout])
         return Stand(site, node, counts, takes)
 
 

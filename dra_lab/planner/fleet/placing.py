@@ -100,15 +100,12 @@ class _Writer:
     def placed(self, stand: Stand, shared: Given) -> Iterator[tuple[int, tuple[Placement, ...], tuple[GoalValue, ...]]]:
         """Yield the part of each pod on a node, its placements and their goals; `shared` devices are given to them."""
         site = stand.site
-        # Members have a known state and the groups of its layout, or those of the site's problem.
-        where, kept = (
-            (id(site), range(len(site.problem.groups))) if site.state is None else (site.state.layout, site.kept)
-        )
-        left = {kept[at]: list(devices) for at, devices in devices_of(self._fleet, site, stand.node).items()}
+        where = id(site) if site.state is None else site.state.layout
+        left = {group: list(devices) for group, devices in devices_of(self._fleet, site, stand.node).items()}
         every = self._fleet.survey.devices(stand.node, held_too=True) if self._looks_in and site.state else {}
         takes: dict[int, list[_Take]] = {}
         for number, ask, group, count in sorted(stand.takes):
-            takes.setdefault(number, []).append((ask, kept[group], count))
+            takes.setdefault(number, []).append((ask, group, count))
         parts = [at for at, count in enumerate(stand.counts) for _ in range(count)]
         known = self._pods.setdefault(where, {})
         alike: dict[object, tuple[tuple[Placement, ...], tuple[GoalValue, ...]]] = {}
@@ -153,7 +150,7 @@ class _Writer:
             if shared and (number, ask) in shared:
                 given[at] = [shared[number, ask].pop() for _ in range(count)]
                 continue
-            able = left[group]
+            able = left.get(group, [])
             if every and rows[at].admin:
                 mine = {device for devices in given for device in devices}
                 able = [one for one in every[group] if one not in mine]
@@ -238,17 +235,32 @@ class _Writer:
 def _renumbered(
     rows: Sequence[_Row], takes: Sequence[tuple[int, int, int, int]]
 ) -> Iterator[tuple[int, str, bool, int, int, object, int, int]]:
-    """Yield what a pod takes with numbers instead of places: goals count which places are the same, not their names."""
+    """Yield what a pod takes with numbers instead of places: goals count which places are the same, not their names.
+
+    NUMA nodes, and the roots of each, are in the order of what is taken there: most pods that are worth the same have
+    the same numbers then.
+    """
+    inside: dict[object, dict[object, list[tuple[_Row, tuple[int, int, int, int]]]]] = {}
+    for row, take in sorted(zip(rows, takes, strict=True), key=_unplaced):
+        inside.setdefault(row.group.numa, {}).setdefault(row.group.root, []).append((row, take))
+    numas = [sorted(roots.values(), key=lambda root: [*map(_unplaced, root)]) for roots in inside.values()]
+    numas.sort(key=lambda roots: [[*map(_unplaced, root)] for root in roots])
     numbers: dict[object, int] = {}
 
     def number(what: object, place: object) -> int:
         return -1 if place is None else numbers.setdefault((what, place), len(numbers))
 
-    for row, (ask, _, first, count) in zip(rows, takes, strict=True):
+    for row, (ask, _, first, count) in (one for roots in numas for root in roots for one in root):
         group = row.group
         places = tuple(tuple(number(link, place) for place in mine) for link, mine in enumerate(group.places))
         numa, root = number("numa", group.numa), number("root", group.root)
-        yield ask, group.kind, group.shareable, numa, root, places, first, count
+        yield ask, group.kind, group.shareable, numa, root, places, number("group", first), count
+
+
+def _unplaced(one: tuple[_Row, tuple[int, int, int, int]]) -> tuple[int, str, bool, int]:
+    """Return what is taken of a group, wherever its devices are."""
+    row, (ask, _, _, count) = one
+    return ask, row.group.kind, row.group.shareable, count
 
 
 def scale_on(fleet: Fleet, pod: Pod, node: str) -> Scale:

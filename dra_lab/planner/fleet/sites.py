@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import TypeVar
 
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
@@ -16,6 +17,8 @@ from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import NodeState, kept_groups, ordered, state_problem
+
+_Known = TypeVar("_Known")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +37,9 @@ class Site:
     """Equal places for pods: `members` are nodes with one and the same state, each by itself.
 
     `problem` is that of a member; its groups are in one order for all members. `parts` are the kinds of pods that may
-    stand there. `state` is that of the first member where the nodes' states are known, and `kept` the group of its
-    layout behind each group of the problem. Where nodes share devices, a member is a set of them under the name of the
-    first, `nodes` holds these sets, and a part is a kind of pod on one node of the first set; `devices` finds the
+    stand there. `state` is that of the first member where the nodes' states are known, and `keep` returns the group of
+    its layout behind each group of the problem. Where nodes share devices, a member is a set of them under the name of
+    the first, `nodes` holds these sets, and a part is a kind of pod on one node of the first set; `devices` finds the
     devices of a member where nothing else tells them. Where members are islands, `homes` says on which node. `caps`
     bound what pods here and on other sites with the same ones take together of devices that all of them see; `partly`
     says that these are not all that hold, so that a plan has to be looked at (`cuts`).
@@ -46,7 +49,7 @@ class Site:
     parts: tuple[Part, ...]
     make: Callable[[], AllocationProblem] = field(repr=False, compare=False)
     state: NodeState | None = None
-    kept: tuple[int, ...] = ()
+    keep: Callable[[], tuple[int, ...]] | None = field(default=None, repr=False, compare=False)
     nodes: tuple[tuple[str, ...], ...] = ()
     devices: Callable[[str], Mapping[int, Sequence[DeviceID]]] | None = field(default=None, repr=False, compare=False)
     homes: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
@@ -57,6 +60,11 @@ class Site:
     def problem(self) -> AllocationProblem:
         """Return the problem of a member."""
         return self.make()
+
+    @cached_property
+    def kept(self) -> tuple[int, ...]:
+        """Return the group that plans name for each group of the problem: of the layout if the state is known."""
+        return tuple(range(len(self.problem.groups))) if self.keep is None else self.keep()
 
     @property
     def count(self) -> int:
@@ -119,12 +127,13 @@ def _by_state(fleet: Fleet, budget: Budget) -> list[Site]:
         members = tuple(sorted(ordered_nodes))
         _, problem, kept = ordered_nodes[members[0]]
         state = fleet.survey.states[members[0]]
-        sites.append(Site(members, parts_on(fleet, members[0]), partial(_given, problem), state, kept))
+        given = partial(_given, problem), state, partial(_given, kept)
+        sites.append(Site(members, parts_on(fleet, members[0]), *given))
     return sites
 
 
-def _given(problem: AllocationProblem) -> AllocationProblem:
-    return problem
+def _given(known: _Known) -> _Known:
+    return known
 
 
 _Ordered = tuple[object, AllocationProblem, tuple[int, ...]]
@@ -144,7 +153,7 @@ def plain_site(fleet: Fleet, state: NodeState, nodes: Sequence[str]) -> Site:
         parts_on(fleet, min(nodes)),
         lambda: state_problem(layout, state)[0],
         state,
-        kept_groups(layout, state),
+        partial(kept_groups, layout, state),
     )
 
 
@@ -232,12 +241,13 @@ def _told_apart(problem: AllocationProblem) -> AllocationProblem:
 
 
 def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, Sequence[DeviceID]]:
-    """Return the free devices of a member by the position of their group in the site's problem."""
+    """Return the free devices of a member by group, as `Site.kept` names it."""
     if site.devices is not None:
         return site.devices(node)
     if site.state is None:
         return devices_by_position(fleet, node, lambda: site.problem if node == site.members[0] else table(fleet, node))
     state = fleet.survey.states[node]
-    kept = site.kept if state == site.state else _ordered(fleet, state)[2]
     found = fleet.survey.devices(node)
-    return {at: found.get(group, ()) for at, group in enumerate(kept)}
+    if state == site.state:
+        return found
+    return {group: found.get(mine, ()) for group, mine in zip(site.kept, _ordered(fleet, state)[2], strict=True)}

@@ -170,7 +170,7 @@ class Table:
 
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers."""
-        return self.packed[counts].takes
+        return named(self.site, self.packed[counts].takes)
 
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
@@ -201,6 +201,13 @@ def tables_of(
         table.learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
         tables.append(table)
     return tables
+
+
+def named(site: Site, takes: Takes) -> Takes:
+    """Return takes of groups of a site's problem as takes of the groups that plans name (`Site.kept`)."""
+    if site.state is None:
+        return takes
+    return tuple((number, ask, site.kept[group], count) for number, ask, group, count in takes)
 
 
 def way(stock: Stock, rows: Sequence[tuple[int, int]], at: Mapping[int, int] | None = None) -> tuple[Values, Takes]:

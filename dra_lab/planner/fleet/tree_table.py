@@ -94,7 +94,7 @@ class TreeTable:
         return found, bound
 
     def takes(self, counts: Counts) -> Takes:
-        """Return the way that was found for some numbers, in the groups of the site's problem."""
+        """Return the way that was found for some numbers, in groups of the layout."""
         given = _Groups(self)
         takes: list[tuple[int, int, int, int]] = []
         for number, (pod, shape, where) in enumerate(self.numbers.recipe(counts)):
@@ -184,22 +184,21 @@ class _Groups:
         self._table, state = table, table.site.state
         assert state is not None, "trees are made of known states"
         self._left = list(state.free)
-        self._at: Mapping[int, int] = {group: at for at, group in enumerate(table.site.kept)}
         self._problem = table.tree.problems[state.layout]
 
     def to(self, shape: Shape, where: Where) -> list[tuple[int, int, int]]:
-        """Take the devices of one pod; return (ask, position of the group, number of devices)."""
+        """Take the devices of one pod; return (ask, group of the layout, number of devices)."""
         given: dict[tuple[int, int], int] = {}
         units = [iter(unit.takes) for unit in shape.units]
         for numa, pool_units, roots in where:
             on_roots, in_pools = self._table.groups[numa]
-            for source, taken in [(in_pools, pool_units), *((on_roots[root], taken) for root, taken in roots)]:
+            for source, taken in [(in_pools, pool_units), *[(on_roots[root], taken) for root, taken in roots]]:
                 for number, times in enumerate(taken):
                     for _ in range(times):
                         for ask, kind, count in next(units[number]):
                             for group, part in self._from(source[kind], count):
                                 given[ask, group] = given.get((ask, group), 0) + part
-        return [(ask, self._at[group], count) for (ask, group), count in sorted(given.items())]
+        return [(ask, group, count) for (ask, group), count in sorted(given.items())]
 
     def _from(self, groups: Vector, count: int) -> list[tuple[int, int]]:
         """Return how many devices are taken of which groups."""

@@ -99,25 +99,24 @@ class WideLayout:
         if best.fits.any():
             self.filled[counts] = best
 
-    def takes(self, state: int, counts: Counts, kept: Sequence[int]) -> Takes:
-        """Return the way found for a state; `kept` is the group of the layout behind each of the site's."""
+    def takes(self, state: int, counts: Counts) -> Takes:
+        """Return the way found for a state, in groups of the layout."""
         rows: list[tuple[int, int]] = []
         while any(counts):
             filled = self.filled[counts]
             pod = int(filled.pod[state])
             rows.append((pod, int(filled.column[state])))
             counts = _less(counts, pod)
-        return self.told_takes(rows, kept)
+        return self.told_takes(rows)
 
-    def told_takes(self, rows: Sequence[tuple[int, int]], kept: Sequence[int]) -> Takes:
-        """Return the (pod, column) of each replica as what it takes of which group."""
-        position = {group: at for at, group in enumerate(kept)}
+    def told_takes(self, rows: Sequence[tuple[int, int]]) -> Takes:
+        """Return the (pod, column) of each replica as what it takes of which group of the layout."""
         found = []
         for number, (pod, column) in enumerate(sorted(rows)):
             columns = self.stock.columns[pod]
             for (ask, group), count in zip(columns.pairs, columns.takes[column].tolist(), strict=True):
                 if count:
-                    found.append((number, ask, position[group], count))
+                    found.append((number, ask, group, count))
         return tuple(found)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget
@@ -10,6 +10,7 @@ from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.exhaust import exhaust
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
 from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.tables import named
 from dra_lab.planner.fleet.wide import WideLayout
 
 
@@ -54,7 +55,7 @@ class WideTable:
         known = self.packed.get(counts)
         if known is not None and known.upper is not None:
             return known.takes
-        return self.wide.takes(self.number, counts, self.site.kept)
+        return self.wide.takes(self.number, counts)
 
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
@@ -79,11 +80,12 @@ class WideTable:
             if every.rows is not None:
                 columns = self.wide.stock.columns
                 summed = sum(columns[pod].values[column] for pod, column in every.rows)
-                before, takes = tuple(int(v) for v in summed), self.wide.told_takes(every.rows, self.site.kept)
+                before, takes = tuple(int(v) for v in summed), self.wide.told_takes(every.rows)
             self.packed[counts] = Packed(before, before, takes)
             return self.packed[counts]
         problem, parts = self.site.problem, self.site.parts
         found = pack(problem, parts, counts, self.order, budget, solver=self.solver, lower=lower)
+        found = replace(found, takes=named(self.site, found.takes))
         if found.lower is None and before is not None:
             raise SolverError("the solver finds no way where one is known; try the solver CBC")
         if before is not None and (found.upper is None or before < found.upper):

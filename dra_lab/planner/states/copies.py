@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,8 +15,7 @@ from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.variables import Model
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A kind of pod in the problem of a site: which asks, requests and links are its; half-open ranges.
 
     `pod` is the position of its workload, `node` the node on which its replicas stand.
