@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 
 from dra_lab.index.node_index import shape_key
 from dra_lab.model.names import DeviceID
@@ -21,9 +21,7 @@ def exactly(fleet: Fleet, node: str) -> Hashable:
     return shape, scan.views.held_on(node, held), tuple(sorted(left.items()))
 
 
-def devices_by_position(
-    fleet: Fleet, node: str, made: Callable[[], AllocationProblem]
-) -> Mapping[int, Sequence[DeviceID]]:
+def devices_by_position(fleet: Fleet, node: str, made: Callable[[], AllocationProblem]) -> Mapping[int, list[DeviceID]]:
     """Return the devices of a node by the position of their group in its problem, which `made` makes.
 
     That is done once for all nodes that are equal: with a thousand devices that all of them see it takes milliseconds.

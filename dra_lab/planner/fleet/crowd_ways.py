@@ -123,7 +123,7 @@ class WaysCrowd:
         site = replace(self.site, make=lambda: self.site.problem, devices=lambda _: given)
         return site, tuple(counts), tuple(takes)
 
-    def _given(self, fed: Sequence[Sequence[int]]) -> Mapping[int, Sequence[DeviceID]]:
+    def _given(self, fed: Sequence[Sequence[int]]) -> Mapping[int, list[DeviceID]]:
         found = {at: list(group.devices) for at, group in enumerate(self.site.problem.groups)}
         found |= {kind: [] for supply in self.supplies for kind in supply.kinds}
         # Where nobody stands nothing is fed.

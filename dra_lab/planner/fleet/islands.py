@@ -65,9 +65,9 @@ def with_islands(fleet: Fleet, sites: Sequence[Site], budget: Budget) -> list[Si
             key, order = looks.of(site, groups)
             alike.setdefault(key, []).append(_Island(site, number, tuple(groups[at] for at in order)))
     # Islands of one node are asked for one after the other.
-    latest: dict[str, Mapping[int, Sequence[DeviceID]]] = {}
+    latest: dict[str, Mapping[int, list[DeviceID]]] = {}
 
-    def whole(site: Site, node: str) -> Mapping[int, Sequence[DeviceID]]:
+    def whole(site: Site, node: str) -> Mapping[int, list[DeviceID]]:
         if node not in latest:
             latest.clear()
             latest[node] = devices_of(fleet, site, node)
@@ -76,17 +76,17 @@ def with_islands(fleet: Fleet, sites: Sequence[Site], budget: Budget) -> list[Si
     return [*kept, *(_site_of(islands, whole) for islands in alike.values()), *left]
 
 
-def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[int, Sequence[DeviceID]]]) -> Site:
+def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[int, list[DeviceID]]]) -> Site:
     where = {f"{node} {island.number}": (node, island) for island in islands for node in island.site.members}
     members = tuple(sorted(where, key=lambda member: (where[member][0], where[member][1].number)))
     first, island = where[members[0]]
     parts = tuple(part._replace(node=first) for part in island.site.parts)
     problem = _narrowed(island.site.problem, island.groups)
 
-    def devices(member: str) -> Mapping[int, Sequence[DeviceID]]:
+    def devices(member: str) -> Mapping[int, list[DeviceID]]:
         node, mine = where[member]
         every = whole(mine.site, node)
-        return {at: every[mine.site.kept[group]] for at, group in enumerate(mine.groups)}
+        return {at: list(every[mine.site.kept[group]]) for at, group in enumerate(mine.groups)}
 
     homes = {member: node for member, (node, _) in where.items()}
     return Site(members, parts, partial(_given, problem), devices=devices, homes=homes)

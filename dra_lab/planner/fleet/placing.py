@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED, Replica
@@ -60,7 +61,7 @@ def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> 
         for at, placements, goals in writer.placed(stand, given):
             pod = stand.site.parts[at].pod
             found[pod].append(Replica(names[pod], len(found[pod]), nodes[at], placements, goals))
-    return tuple(replica for mine in found for replica in mine)
+    return tuple(chain.from_iterable(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,6 @@ class _Writer:
 
     def __init__(self, fleet: Fleet, order: tuple[str, ...]) -> None:
         self._fleet, self._order = fleet, order
-        self._rows: dict[tuple[int, int, int], _Row] = {}
         self._of_kind: dict[tuple[int, int], _Row] = {}
         self._kinds: dict[object, int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
@@ -101,7 +101,7 @@ class _Writer:
         """Yield the part of each pod on a node, its placements and their goals; `shared` devices are given to them."""
         site = stand.site
         where = id(site) if site.state is None else site.state.layout
-        left = {group: list(devices) for group, devices in devices_of(self._fleet, site, stand.node).items()}
+        left = devices_of(self._fleet, site, stand.node)
         every = self._fleet.survey.devices(stand.node, held_too=True) if self._looks_in and site.state else {}
         takes: dict[int, list[_Take]] = {}
         for number, ask, group, count in sorted(stand.takes):
@@ -112,10 +112,10 @@ class _Writer:
         for number, at in enumerate(parts):
             mine, part = takes.get(number, []), site.parts[at]
             key = (part.asks, *mine)
-            found = alike.get(key)
+            found = alike.get(key) if alike else None
             if found is None:
                 before = known.get(key)
-                rows = before[0] if before else [self._row(where, site, part, ask, group) for ask, group, _ in mine]
+                rows = before[0] if before else [self._row(site, part, ask, group) for ask, group, _ in mine]
                 given = self._given_to(number, rows, mine, left, every, shared)
                 placements = tuple(
                     [
@@ -137,7 +137,7 @@ class _Writer:
         number: int,
         rows: Sequence[_Row],
         takes: Sequence[_Take],
-        left: dict[int, list[DeviceID]],
+        left: Mapping[int, list[DeviceID]],
         every: Mapping[int, list[DeviceID]],
         shared: Given,
     ) -> list[list[DeviceID]]:
@@ -159,14 +159,7 @@ class _Writer:
                 del able[:count]
         return given
 
-    def _row(self, where: int, site: Site, part: Part, ask: int, group: int) -> _Row:
-        key = (where, group, ask)
-        found = self._rows.get(key)
-        if found is None:
-            found = self._rows[key] = self._find_row(site, part, ask, group)
-        return found
-
-    def _find_row(self, site: Site, part: Part, ask: int, at: int) -> _Row:
+    def _row(self, site: Site, part: Part, ask: int, at: int) -> _Row:
         """Return the row of a group of a site's problem, or of its layout if its state is known."""
         problem = site.problem if site.state is None else self._fleet.scan.layouts[site.state.layout].problem
         one = problem.groups[at]

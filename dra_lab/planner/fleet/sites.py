@@ -51,7 +51,7 @@ class Site:
     state: NodeState | None = None
     keep: Callable[[], tuple[int, ...]] | None = field(default=None, repr=False, compare=False)
     nodes: tuple[tuple[str, ...], ...] = ()
-    devices: Callable[[str], Mapping[int, Sequence[DeviceID]]] | None = field(default=None, repr=False, compare=False)
+    devices: Callable[[str], Mapping[int, list[DeviceID]]] | None = field(default=None, repr=False, compare=False)
     homes: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     caps: tuple[Cap, ...] = ()
     partly: bool = False
@@ -187,8 +187,8 @@ def _together(fleet: Fleet, nodes: tuple[str, ...]) -> Site:
         assert found is not None, "without a limit all nodes are looked at"
         return found
 
-    def devices(_: str) -> Mapping[int, Sequence[DeviceID]]:
-        return {at: group.devices for at, group in enumerate(site.problem.groups)}
+    def devices(_: str) -> Mapping[int, list[DeviceID]]:
+        return {at: list(group.devices) for at, group in enumerate(site.problem.groups)}
 
     site = Site((nodes[0],), parts, make, nodes=(nodes,), devices=devices)
     return site
@@ -198,8 +198,8 @@ def dealt_site(fleet: Fleet, node: str, dealt: Mapping[DeviceID, str]) -> Site:
     """Return a node that shares devices with others, having those that were dealt to it alone."""
     problem = taken_by(dealt, table(fleet, node))
 
-    def devices(_: str) -> Mapping[int, Sequence[DeviceID]]:
-        return {at: group.devices for at, group in enumerate(problem.groups)}
+    def devices(_: str) -> Mapping[int, list[DeviceID]]:
+        return {at: list(group.devices) for at, group in enumerate(problem.groups)}
 
     return Site((node,), parts_on(fleet, node), partial(_given, problem), devices=devices)
 
@@ -240,8 +240,8 @@ def _told_apart(problem: AllocationProblem) -> AllocationProblem:
     return replace(problem, groups=tuple(groups))
 
 
-def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, Sequence[DeviceID]]:
-    """Return the free devices of a member by group, as `Site.kept` names it."""
+def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, list[DeviceID]]:
+    """Return the free devices of a member by group, as `Site.kept` names it; the caller may take of the lists."""
     if site.devices is not None:
         return site.devices(node)
     if site.state is None:
@@ -250,4 +250,4 @@ def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, Sequence[Dev
     found = fleet.survey.devices(node)
     if state == site.state:
         return found
-    return {group: found.get(mine, ()) for group, mine in zip(site.kept, _ordered(fleet, state)[2], strict=True)}
+    return {group: found.get(mine, []) for group, mine in zip(site.kept, _ordered(fleet, state)[2], strict=True)}

@@ -117,6 +117,9 @@ class FleetTree:
                 for kind, groups in enumerate(numa.pools)
             )
             roots = [tuple([sum([free[at] for at in groups]) for groups in root]) for root in numa.roots]
+            if not numa.alone:
+                yield pool, roots, numa
+                continue
             alone = [one for one in numa.alone for _ in range(free[one[1]])]
             every = range(len(self.kinds.root))
             single = [tuple([int(at == kind) for at in every]) for kind, _ in alone]
@@ -125,7 +128,7 @@ class FleetTree:
                 for one, owner in zip(single, owners, strict=True):
                     yield pool, [one], replace(numa, roots=(owner,))
             else:
-                yield pool, roots + single, replace(numa, roots=numa.roots + owners) if alone else numa
+                yield pool, roots + single, replace(numa, roots=numa.roots + owners)
 
     def _amount(
         self, layout: int, group: int, kind: int, free: Vector, left: Mapping[int, tuple[tuple[str, Fraction], ...]]

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, islice
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
@@ -96,10 +97,13 @@ class TreeTable:
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in groups of the layout."""
         given = _Groups(self)
-        takes: list[tuple[int, int, int, int]] = []
-        for number, (pod, shape, where) in enumerate(self.numbers.recipe(counts)):
-            takes.extend((number, *row) for row in given.to(self.tree.shapes[pod][shape], where))
-        return tuple(takes)
+        return tuple(
+            [
+                (number, ask, group, count)
+                for number, (pod, shape, where) in enumerate(self.numbers.recipe(counts))
+                for (ask, group), count in given.to(self.tree.shapes[pod][shape], where).items()
+            ]
+        )
 
     @cached_property
     def groups(self) -> tuple[tuple[list[tuple[Vector, ...]], tuple[Vector, ...]], ...]:
@@ -186,31 +190,22 @@ class _Groups:
         self._left = list(state.free)
         self._problem = table.tree.problems[state.layout]
 
-    def to(self, shape: Shape, where: Where) -> list[tuple[int, int, int]]:
-        """Take the devices of one pod; return (ask, group of the layout, number of devices)."""
+    def to(self, shape: Shape, where: Where) -> dict[tuple[int, int], int]:
+        """Take the devices of one pod; return how many each ask takes of each group of the layout."""
         given: dict[tuple[int, int], int] = {}
+        left, groups = self._left, self._problem.groups
         units = [iter(unit.takes) for unit in shape.units]
         for numa, pool_units, roots in where:
             on_roots, in_pools = self._table.groups[numa]
             for source, taken in [(in_pools, pool_units), *[(on_roots[root], taken) for root, taken in roots]]:
                 for number, times in enumerate(taken):
-                    for _ in range(times):
-                        for ask, kind, count in next(units[number]):
-                            for group, part in self._from(source[kind], count):
+                    for ask, kind, wanted in chain.from_iterable(islice(units[number], times)):
+                        rest = wanted
+                        for group in source[kind]:
+                            shared = groups[group].shareable
+                            part = rest if shared else min(rest, left[group])
+                            if part:
                                 given[ask, group] = given.get((ask, group), 0) + part
-        return [(ask, group, count) for (ask, group), count in sorted(given.items())]
-
-    def _from(self, groups: Vector, count: int) -> list[tuple[int, int]]:
-        """Return how many devices are taken of which groups."""
-        found: list[tuple[int, int]] = []
-        for group in groups:
-            if self._problem.groups[group].shareable:
-                return [*found, (group, count)]
-            part = min(count, self._left[group])
-            if part:
-                found.append((group, part))
-                self._left[group] -= part
-                count -= part
-            if not count:
-                break
-        return found
+                                left[group] -= 0 if shared else part
+                                rest -= part
+        return given
