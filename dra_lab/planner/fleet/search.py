@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
-from dra_lab.planner.fleet.coupled_tables import DealtTable, tables_for
+from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable, tables_for
 from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.cuts import count_too, too_much
 from dra_lab.planner.fleet.fleet_work import FleetWork
@@ -23,7 +23,7 @@ from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.site_stock import stock_of_states
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import AnyTable, Table
-from dra_lab.planner.fleet.tree_table import list_all, tree_tables
+from dra_lab.planner.fleet.tree_table import TreeTable, list_all, tree_tables
 from dra_lab.planner.fleet.walk import walk
 from dra_lab.planner.fleet.wide import is_listed, wide_layout
 from dra_lab.planner.fleet.wide_table import WideTable
@@ -55,7 +55,6 @@ def _search(work: FleetWork) -> tuple[Answer, list[Stand], int]:
         work.clock.lap("patterns")
         found = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
         answer, stands = found or (Answer(), [])
-        answer.not_examined += sum(len(table.site.members) for table in trees if not table.numbers.examined)
         return answer, stands, len(trees)
     states = sites_of(work.fleet, work.budget)
     places = with_islands(work.fleet, states, work.budget.part(work.budget.shares.step))
@@ -115,13 +114,20 @@ def _over(
     if not closed and whole:
         answer, stands = _improved(work, tables, crowds, (answer, stands), states, time.monotonic() - began)
     answer.first = first
-    if not whole:
-        # Last: nodes that were not looked at may hold more than all others.
-        answer = _unproven(answer)
-        nodes = {node for table in tables for node in table.site.all_nodes}
-        nodes.update(node for crowd in crowds for node in crowd.nodes)
-        answer.not_examined = len(work.fleet.scan.rules.nodes) - len(nodes)
-    return answer, stands
+    tried = {node for table in tables if not _is_blank(work, table) for node in table.site.all_nodes}
+    tried.update(node for crowd in crowds for node in crowd.nodes)
+    every = {node for table in tables for node in table.site.all_nodes} if whole else work.fleet.scan.rules.nodes
+    answer.not_examined = len(set(every) - tried)
+    # Last: nodes that were not looked at may hold more than all others.
+    return answer if whole else _unproven(answer), stands
+
+
+def _is_blank(work: FleetWork, table: AnyTable) -> bool:
+    """Say whether time was over before any number of pods was tried on the nodes of a table."""
+    if isinstance(table, TreeTable):
+        return not table.numbers.examined
+    inner = table.inner if isinstance(table, CoupledTable) else table.dealt if isinstance(table, DealtTable) else table
+    return isinstance(inner, Table) and len(inner.packed) == 1 and any(inner.caps) and work.budget.reached
 
 
 def _is_poor(work: FleetWork, answer: Answer) -> bool:
@@ -278,7 +284,8 @@ def _fill(work: FleetWork, tables: Sequence[Table]) -> None:
     told, sizes = time.monotonic(), work.budget.sizes
     for orders in (range(sizes.orders), range(sizes.orders, sizes.more_orders)):
         for table in tables:
-            if table.stock is None or work.budget.reached:
+            # Without the first, a fleet whose nodes took all the time to examine would have no plan.
+            if table.stock is None or (work.budget.reached and (orders.start or table is not tables[0])):
                 continue
             if table.vectors is None:
                 fill_in_turn(

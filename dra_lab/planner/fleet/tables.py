@@ -189,9 +189,10 @@ def tables_of(
     sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ...], solver: str, budget: Budget
 ) -> list[Table]:
     """Return a table for every site with what counting says, until a limit; `order` names the goals of devices."""
-    tables, sizes = [], budget.sizes
+    tables: list[Table] = []
+    sizes = budget.sizes
     for site in sites:
-        if budget.reached:
+        if tables and budget.reached:
             break
         room = room_of(site, demand)
         vectors = room.vectors(sizes.numbers)

@@ -53,7 +53,7 @@ def walk(table: Table, budget: Budget) -> None:
         _Level([table.site.zero], stock.left[:1], np.zeros((1, goals), np.int64), nobody - 1, nobody, nobody),
     ]
     for size in range(1, max(sums, default=0) + 1):
-        if budget.reached:
+        if size > 1 and budget.reached:
             return
         level = _next(stock, levels[-1], sums.get(size, []))
         if level is None:

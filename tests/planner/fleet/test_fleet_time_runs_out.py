@@ -8,6 +8,7 @@ import time
 from itertools import count
 
 import pytest
+from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from budgets import use_sizes
 from exhaustive_fleets import a_coupled_fleet, a_fleet, random_workloads
@@ -116,3 +117,22 @@ def test_examined_nodes_give_a_plan(must):
     work = FleetWork(looked, fleet_order((), "replicas"), False, Budget(cancel=ended), "HiGHS", Clock())
     answer, _, _ = search(work)
     assert answer.goals[0].value < 30
+
+
+class CancelledAfter(threading.Event):
+    """A cancel that is seen at the look after so many others."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self.looks = looks
+
+    def is_set(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0
+
+
+@pytest.mark.parametrize("looks", [1, 5, 10, 15, 20, 25, 30, 40])
+def test_partitioned_nodes_are_used_or_counted_at_every_cancel(looks):
+    """Once a node was read a cancel gives a plan, whose nodes are none of those that were not examined."""
+    plan = plan_fleet(partitioned(6), profiles(6), release=RELEASE, cancel=CancelledAfter(looks), first_fit=False)
+    assert 0 < len(plan.nodes) <= 6 - plan.not_examined
