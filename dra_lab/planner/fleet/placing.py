@@ -95,6 +95,7 @@ class _Writer:
         self._kinds: dict[object, int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
         self._pods: dict[int, dict[object, tuple[list[_Row], tuple[GoalValue, ...]]]] = {}
+        self._nodes = Counter(state.layout for state in fleet.survey.states.values())
         self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
     def placed(self, stand: Stand, shared: Given) -> Iterator[tuple[int, tuple[Placement, ...], tuple[GoalValue, ...]]]:
@@ -125,7 +126,9 @@ class _Writer:
                     ]
                 )
                 if not before:
-                    before = known[key] = rows, self._valued(stand, part, rows, mine, placements)
+                    before = rows, self._valued(stand, part, rows, mine, placements)
+                    if site.state is None or self._nodes[where] > 1:
+                        known[key] = before
                 found = placements, before[1]
                 if not shared and not any(row.alone or row.admin for row in rows):
                     # Pods that share the same devices in the same way have the same placements.
