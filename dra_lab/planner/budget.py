@@ -44,8 +44,6 @@ class Sizes:
         kept_in_all: Numbers of pods of all orders that are kept for all node states.
         filled: Ways that are tried one after the other to fill a node; of more, those that are worth most.
         extended: Partial ways times ways that are compared in one step of an exhaustive search; with more, a solver.
-        coupled: Numbers of replicas listed for nodes that share devices; with more, one model has all these nodes.
-        coupled_pods: Kinds of pods times nodes that share devices for which numbers are listed; with more, one model.
         copies: Groups that all pods of such a model may take from; with more, devices are dealt to nodes beforehand.
         variables: Variables of such models that are solved to the end without a time limit.
         supplies: Largest sets of partitions that counters allow; with more, the model has the counters themselves.
@@ -85,8 +83,6 @@ class Sizes:
     kept_in_all: int = 100_000
     filled: int = 4_000
     extended: int = 20_000_000
-    coupled: int = 600
-    coupled_pods: int = 16
     copies: int = 20_000
     variables: int = 3_000
     supplies: int = 400

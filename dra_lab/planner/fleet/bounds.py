@@ -12,21 +12,20 @@ from dra_lab.model.fleet import NODES, UNPLACED, Replica
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable
 from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, homes_of
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.master_at_once import MasterAtOnce
 from dra_lab.planner.fleet.mastered import GoalBound, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.shared_tables import DealtTable
 from dra_lab.planner.fleet.sites import Cap
 from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.fleet.tree_table import TreeTable
 from dra_lab.planner.outcome import agreed
 
-_Patterns = tuple[tuple[tuple[Counts, Values], ...], tuple[tuple[Counts, int], ...], bool, tuple[Cap, ...]]
-"""Patterns with their values, the nodes that each uses where that is not one, whether they are those of islands, and
-what is kept together with others."""
+_Patterns = tuple[tuple[tuple[Counts, Values], ...], bool, tuple[Cap, ...]]
+"""Patterns with their values, whether they are those of islands, and what is kept together with others."""
 
 
 @dataclass
@@ -95,7 +94,7 @@ def found_racks(tables: Sequence[AnyTable]) -> Racked:
     """Return the patterns for which a way was found; sites with the same ones are one rack."""
     alike: dict[_Patterns, list[AnyTable]] = {}
     for table in tables:
-        alike.setdefault(_patterns(table, table.found(), least=False), []).append(table)
+        alike.setdefault(_patterns(table, table.found()), []).append(table)
     return _racked(alike)
 
 
@@ -114,23 +113,22 @@ def least_racks(tables: Sequence[AnyTable], budget: Budget) -> Racked | None:
         if least is None:
             _add_singles(singles, table)
         else:
-            alike.setdefault(_patterns(table, least, least=True), []).append(table)
+            alike.setdefault(_patterns(table, least), []).append(table)
     racked = _racked(alike)
     whole = Racked(racked.racks + singles.racks, racked.tables + singles.tables)
     whole.find_homes()
     return whole
 
 
-def _patterns(table: AnyTable, values: Mapping[Counts, Values], *, least: bool) -> _Patterns:
-    nodes = tuple(sorted(table.used(least=least).items())) if isinstance(table, CoupledTable) else ()
-    return tuple(sorted(values.items())), nodes, bool(table.site.homes), table.site.caps
+def _patterns(table: AnyTable, values: Mapping[Counts, Values]) -> _Patterns:
+    return tuple(sorted(values.items())), bool(table.site.homes), table.site.caps
 
 
 def _racked(alike: dict[_Patterns, list[AnyTable]]) -> Racked:
     racked = Racked()
-    for (patterns, nodes, islands, _), tables in alike.items():
+    for (patterns, islands, _), tables in alike.items():
         count = sum(table.site.count for table in tables)
-        racked.racks.append(Rack(count, dict(patterns), dict(nodes), 0 if islands else 1))
+        racked.racks.append(Rack(count, dict(patterns), 0 if islands else 1))
         racked.tables.append(tables)
     racked.find_homes()
     return racked
@@ -144,7 +142,7 @@ def _add_singles(racked: Racked, known: AnyTable) -> None:
     lower = {one: table.lower(one) for one, cap in zip(ones, caps, strict=True) if cap}
     patterns = {one: values for one, values in lower.items() if values is not None}
     if patterns:
-        racked.racks.append(Rack(table.site.count, patterns, {}, 0, table.rows))
+        racked.racks.append(Rack(table.site.count, patterns, 0, table.rows))
         racked.tables.append([known])
 
 
@@ -273,7 +271,7 @@ def _floors(tables: Sequence[AnyTable], racks: Sequence[Rack], demand: Sequence[
             cheapest[floors[0]] = np.minimum(cheapest[floors[0]], floors[1])
     able = [at for at in range(len(demand)) if np.isfinite(cheapest[at]).all()]
     most = max((sum(counts) for rack in racks for counts in rack.patterns), default=0)
-    several = any(rack.nodes or not rack.each for rack in racks) or not most
+    several = any(not rack.each for rack in racks) or not most
     found = []
     for goal in order:
         if goal == NODES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,20 +20,15 @@ Taken = Mapping[Counts, int]
 class Rack:
     """Sites that offer the same patterns: how many members there are, and each pattern's values.
 
-    `patterns` maps numbers of replicas, by workload, to the values of the goals of devices; `nodes` says how many nodes
-    a pattern uses where that is not `each`. A member takes one pattern at most. With `rows` it takes any, each so often
-    that every row (weights by workload, limit) holds for their sum.
+    `patterns` maps numbers of replicas, by workload, to the values of the goals of devices; a pattern uses `each`
+    nodes. A member takes one pattern at most. With `rows` it takes any, each so often that every row (weights by
+    workload, limit) holds for their sum.
     """
 
     count: int
     patterns: Mapping[Counts, Values]
-    nodes: Mapping[Counts, int] = field(default_factory=dict)
     each: int = 1
     rows: tuple[tuple[tuple[int, ...], int], ...] = ()
-
-    def used(self, counts: Counts) -> int:
-        """Return how many nodes a pattern uses."""
-        return self.nodes.get(counts, self.each)
 
     def most(self, counts: Counts) -> int:
         """Return how often all members together can take a pattern."""

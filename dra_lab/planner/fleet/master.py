@@ -66,8 +66,8 @@ class Master:
                 for factors, factor in zip((*placed, *device), (*counts, *values), strict=True):
                     if factor:
                         factors[variable] = factor
-                if used := rack.used(counts):
-                    sums[NODES][variable] = used
+                if rack.each:
+                    sums[NODES][variable] = rack.each
             self.takes.append(mine)
         for number, home in enumerate(self.homes):
             self.used.append(self.lp.add_variable(f"y_{number}", 0, home.count, pulp.LpInteger))
@@ -294,7 +294,7 @@ class Master:
         if goal == UNPLACED:
             return sum(self.demand) - sum(sum(counts) * times for _, counts, times in rows)
         if goal == NODES:
-            return sum(chosen.homes) + sum(rack.used(counts) * times for rack, counts, times in rows)
+            return sum(chosen.homes) + sum(rack.each * times for rack, _, times in rows)
         at = device_goals(self.order).index(goal)
         return sum(rack.patterns[counts][at] * times for rack, counts, times in rows)
 

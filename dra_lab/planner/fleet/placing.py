@@ -14,7 +14,6 @@ from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.coupled_tables import CoupledTable
 from dra_lab.planner.fleet.giving import Given, share_out
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
@@ -42,8 +41,7 @@ def stands_of(answer: Answer) -> list[Stand]:
         return []
     stands = []
     for table, node, counts in answer.racked.placed(answer.chosen):
-        spread = table.spread(counts) if isinstance(table, CoupledTable) else counts
-        stands.append(Stand(table.site, node, spread, table.takes(counts)))
+        stands.append(Stand(table.site, node, counts, table.takes(counts)))
     for crowd, taken in zip(answer.racked.crowds, answer.chosen.crowds, strict=False):
         site, counts, takes = crowd.standing(taken)
         stands.append(Stand(site, site.members[0], counts, takes))

@@ -117,7 +117,7 @@ class Relaxation:
         nobody = np.zeros(len(homes))
         self._costs: dict[str, Array] = {goal: np.append(values[:, at], nobody) for at, goal in enumerate(device)}
         self._costs[UNPLACED] = np.append(-self._counts.sum(axis=1), nobody)
-        used = _flat([[rack.used(c) for c, _ in m] if rack.nodes else [rack.each] * len(m) for rack, m in each])
+        used = _flat([rack.each] * len(mine) for rack, mine in each)
         self._costs[NODES] = np.append(used, np.ones(len(homes)))
         self._books = _Books.of(racks, homes, self._rack, self._counts)
         self.taken: Array = np.zeros(len(rows))

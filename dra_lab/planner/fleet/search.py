@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
-from dra_lab.planner.fleet.coupled_tables import CoupledTable, DealtTable, tables_for
 from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.cuts import count_too, too_much
 from dra_lab.planner.fleet.fleet_work import FleetWork
@@ -20,6 +19,7 @@ from dra_lab.planner.fleet.one_by_one import one_by_one
 from dra_lab.planner.fleet.pack import Packed, device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.shared_pools import apart
+from dra_lab.planner.fleet.shared_tables import DealtTable, tables_for
 from dra_lab.planner.fleet.site_stock import stock_of_states
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import AnyTable, Table
@@ -126,7 +126,7 @@ def _is_blank(work: FleetWork, table: AnyTable) -> bool:
     """Say whether time was over before any number of pods was tried on the nodes of a table."""
     if isinstance(table, TreeTable):
         return not table.numbers.examined
-    inner = table.inner if isinstance(table, CoupledTable) else table.dealt if isinstance(table, DealtTable) else table
+    inner = table.dealt if isinstance(table, DealtTable) else table
     return isinstance(inner, Table) and len(inner.packed) == 1 and any(inner.caps) and work.budget.reached
 
 

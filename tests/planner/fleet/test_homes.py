@@ -28,11 +28,11 @@ def some_nodes(seed: int) -> tuple[list[Rack], Members, tuple[int, int]]:
         if number == 0 and seed % 2:
             ones = {one: (1 + chance.randint(0, 1),) for one in ((1, 0), (0, 1))}
             weights = ((chance.randint(1, 2), chance.randint(1, 2)), chance.randint(1, 4))
-            racks.append(Rack(1, ones, {}, 0, (((1, 0), 2), ((0, 1), 2), weights)))
+            racks.append(Rack(1, ones, 0, (((1, 0), 2), ((0, 1), 2), weights)))
             continue
         mine = chance.sample(every, chance.randint(1, 3))
         patterns = {counts: (sum(counts) + chance.randint(0, 2),) for counts in mine}
-        racks.append(Rack(count, {(0, 0): (0,), **patterns}, {}, 0))
+        racks.append(Rack(count, {(0, 0): (0,), **patterns}, 0))
     nodes = [f"node-{at}" for at in range(chance.randint(1, 3))]
     members = [(chance.choice(nodes), number) for number, rack in enumerate(racks) for _ in range(rack.count)]
     return racks, members, (chance.randint(0, 5), chance.randint(0, 5))
@@ -83,7 +83,7 @@ def test_no_solution_on_islands_is_below_a_bound(seed: int) -> None:
 
 def test_no_node_is_used_for_nothing() -> None:
     """Of nodes of different kinds only those are used without which members would be missing."""
-    racks = [Rack(6, {(1,): ()}, {}, 0), Rack(2, {(1,): ()}, {}, 0)]
+    racks = [Rack(6, {(1,): ()}, 0), Rack(2, {(1,): ()}, 0)]
     homes = [Homes(("a", "b"), {0: 2, 1: 1}), Homes(("c", "d"), {0: 1})]
     assert few_homes(racks, homes, [{(1,): 5}, {}]) == [2, 1]
     assert few_homes(racks, homes, [{(1,): 1}, {(1,): 1}]) == [1, 0]

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from itertools import count, product
 
 import pytest
-from budgets import use_sizes
 from exhaustive_fleets import TooLarge as TooLargeRoom
 from exhaustive_fleets import a_coupled_fleet
 from exhaustive_mixed import TooLarge
@@ -33,7 +32,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import CounterSet
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.fleet import at_once, coupled_tables, how_many_more, most, plan_fleet, search
+from dra_lab.planner.fleet import at_once, how_many_more, most, plan_fleet, search, shared_tables
 from dra_lab.planner.fleet.partition_kinds import most_fed
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_AT_ONCE", "40"))
@@ -57,8 +56,7 @@ def crowds(request, monkeypatch):
         made.append(first(*given))
         return made[-1]
 
-    use_sizes(monkeypatch, coupled_pods=0)
-    monkeypatch.setattr(coupled_tables, "crowd_of", crowd_of)
+    monkeypatch.setattr(shared_tables, "crowd_of", crowd_of)
     monkeypatch.setattr(search, "apart", lambda fleet, sites, limits, **_: list(sites))
     if request.param == "copies":
         for room in (at_once, most):
