@@ -48,8 +48,7 @@ class Sizes:
         variables: Variables of such models that are solved to the end without a time limit.
         supplies: Largest sets of partitions that counters allow; with more, the model has the counters themselves.
         supply_states: Amounts left of counters that are compared to find such sets; with more, likewise.
-        sets: Sets of shared devices that are all counted; with more, only those that a plan breaks.
-        sharing: Nodes with devices of their own in such sets that are planned separately; with more, as one place.
+        sharing: Nodes that share devices that are planned at once; more are planned separately if numbers decide.
         rounds: Plans that are checked against such sets; after them, nodes that share devices are one place.
         racks: Racks that are decided exactly where the relaxation is not whole; of more, the others stay rounded.
         more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
@@ -87,7 +86,6 @@ class Sizes:
     variables: int = 3_000
     supplies: int = 400
     supply_states: int = 20_000
-    sets: int = 400
     sharing: int = 100
     rounds: int = 60
     racks: int = 40

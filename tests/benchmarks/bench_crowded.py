@@ -13,10 +13,12 @@ from dra_lab.planner.fleet import how_many_more, plan_fleet
 from tests.benchmarks.crowded_cluster import (
     before_chassis,
     beside_whole,
+    gpus_and_nic,
     partitioned,
     profiles,
     shared,
     shares,
+    sharing_nics,
     with_nic,
 )
 from tests.benchmarks.mixed_cluster import cpu_request, mixed_cluster, workloads
@@ -49,6 +51,9 @@ def main() -> None:
     fleet = [with_nic(workload) for workload in profiles(4)]
     _fleet("one MIG partition and a NIC a pod, 50 nodes before 4 chassis of 8 A100", before_chassis(50, 4), fleet)
     _more("MIG 1g.5gb and a NIC on 50 nodes before 4 chassis of 8 A100", before_chassis(50, 4), fleet[0])
+    for nodes, nics, rack in ((96, 20, 8), (1_000, 1_600, 1_000)):
+        words = f"GPUs and a NIC a pod, {nodes:,} nodes, {nics:,} NICs for every {rack:,} nodes"
+        _fleet(words, sharing_nics(nodes, nics, rack), gpus_and_nic(3 * nodes // 2))
     _fleet("a share of GPU memory a pod, 200 nodes with 8 GPUs", shared(200), shares(200))
     sizes = shares(200, {"9Gi": 20})
     _fleet("a share of GPU memory of four sizes a pod, 200 nodes with 8 GPUs", shared(200), sizes)

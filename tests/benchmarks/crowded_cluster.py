@@ -28,13 +28,15 @@ from dra_lab.model.claims import (
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
 from dra_lab.model.fleet import Workload
-from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from tests.benchmarks.mixed_cluster import cpu_request, request_of
+from tests.benchmarks.mixed_cluster import NIC, cpu_request, mixed_cluster, request_of
 
 GPUS, BUSY = 8, 0.3
 """GPUs of a node, and the share of them of which something is in use."""
+
+HOST = "kubernetes.io/hostname"
 
 SHARED, NETWORK = "gpu.example.com", "nic.example.com"
 _A_SLICE = 64
@@ -76,6 +78,33 @@ def before_chassis(nodes: int, chassis: int) -> Cluster:
     kind = DeviceClass(metadata=ObjectMeta(name="nic"), spec=DeviceClassSpec(selectors=(selector,)))
     name = f"{nodes} before {chassis}"
     return Cluster(name=name, slices=(*pools, *own), classes=(*far.classes, kind), claims=far.claims)
+
+
+def sharing_nics(nodes: int, nics: int, rack: int) -> Cluster:
+    """Return busy nodes with eight GPUs in racks of so many; the nodes of a rack share so many NICs."""
+    base = mixed_cluster(nodes, types=(1,))
+    names = base.node_names
+    pools = []
+    for at in range(0, nodes, rack):
+        mine = NodeSelectorRequirement(key=HOST, operator="In", values=tuple(names[at : at + rack]))
+        seen = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_expressions=(mine,)),))
+        devices = [Device(name=f"nic-{number}") for number in range(nics)]
+        chunks = [tuple(devices[first : first + _A_SLICE]) for first in range(0, nics, _A_SLICE)]
+        for number, chunk in enumerate(chunks):
+            one = _slice(f"rack-{at}", NIC, number, len(chunks), devices=chunk)
+            pools.append(replace(one, spec=replace(one.spec, node_name=None, node_selector=seen)))
+    own = [published for published in base.slices if published.spec.driver != NIC]
+    hosts = tuple(Node(metadata=ObjectMeta(name=name, labels={HOST: name})) for name in names)
+    return dataclasses.replace(base, slices=(*own, *pools), nodes=hosts, name=f"{nodes} share NICs")
+
+
+def gpus_and_nic(replicas: int) -> tuple[Workload, ...]:
+    """Return pods with two GPUs or one, and a NIC."""
+    found = []
+    for gpus in (2, 1):
+        claim = ClaimSketch("claim", (request_of("gpu", "gpu.nvidia.com", gpus), request_of("nic", "dranet", 1)))
+        found.append(Workload(f"{gpus}-gpu", (claim,), replicas))
+    return tuple(found)
 
 
 def with_nic(workload: Workload) -> Workload:

@@ -12,9 +12,9 @@ from dra_lab.model.fleet import NODES, UNPLACED, Replica
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
+from dra_lab.planner.fleet.assign_shared import Given, assign_shared
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.giving import Given, share_out
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.joined import MARK
@@ -53,7 +53,7 @@ def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> 
     writer = _Writer(fleet, tuple(order))
     found: list[list[Replica]] = [[] for _ in fleet.pods]
     names = [pod.workload.name for pod in fleet.pods]
-    shared = share_out([(stand.site, stand.takes) for stand in stands])
+    shared = assign_shared([(stand.site, stand.takes) for stand in stands])
     for stand, given in zip(stands, shared, strict=True):
         nodes = [stand.site.node(stand.node, part) for part in stand.site.parts]
         for at, placements, goals in writer.placed(stand, given):

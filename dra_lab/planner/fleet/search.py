@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dra_lab.planner.fleet.assign_shared import count_too, oversubscribed
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.crowds import Crowd
-from dra_lab.planner.fleet.cuts import count_too, too_much
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.in_turn import fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
@@ -156,7 +156,8 @@ def _answer(
             crowds=crowds,
         )
         stands = stands_of(answer)
-        unions = too_much(tables, stands)
+        partly = any(table.site.partly for table in tables)
+        unions = oversubscribed([(stand.site, stand.takes) for stand in stands]) if partly else []
         if not unions:
             return answer, stands
         if work.budget.reached:

@@ -42,7 +42,7 @@ class Site:
     the first, `nodes` holds these sets, and a part is a kind of pod on one node of the first set; `devices` finds the
     devices of a member where nothing else tells them. Where members are islands, `homes` says on which node. `caps`
     bound what pods here and on other sites with the same ones take together of devices that all of them see; `partly`
-    says that these are not all that hold, so that a plan has to be looked at (`cuts`).
+    says that these are not all that hold, so that a plan has to be looked at (`oversubscribed`).
     """
 
     members: tuple[str, ...]

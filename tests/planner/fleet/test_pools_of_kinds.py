@@ -90,6 +90,7 @@ def capped(monkeypatch):
         told["overlapping"] += any(set(one) & set(other) for one in rows for other in rows if one != other)
         return found
 
+    use_sizes(monkeypatch, sharing=0)
     monkeypatch.setattr(search, "apart", apart)
     return told
 
@@ -118,7 +119,6 @@ def test_fleets_on_pools_of_kinds_are_brute_force(capped):
 
 def test_sets_that_are_counted_on_demand_are_brute_force(capped, counted, monkeypatch):
     """With rows only for the sets that a plan broke, every goal has the value of trying everything, and is proven."""
-    monkeypatch.setattr(shared_pools, "_unions", lambda *_: None)
     monkeypatch.setattr(shared_pools, "joined", lambda sets: [])
     compared = drawn = 0
     while compared < FLEETS or counted["sets"] < FLEETS / 6:
@@ -193,7 +193,7 @@ def test_more_overlapping_racks_than_can_be_listed_are_planned_to_the_proof(capp
 
 def test_racks_of_which_too_many_sets_matter_still_get_a_plan(capped, monkeypatch):
     """After as many looks as are allowed the devices are dealt to the nodes: a plan is found, and every rule kept."""
-    use_sizes(monkeypatch, rounds=1)
+    use_sizes(monkeypatch, rounds=1, sharing=0)
     cluster, workloads = ten_racks()
     plan = plan_fleet(cluster, workloads, release=RELEASE, first_fit=False)
     assert capped["stayed together"] == 1

@@ -8,6 +8,7 @@ import random
 from collections import Counter
 
 import pytest
+from budgets import use_sizes
 from exhaustive_fleets import TooLarge, best_fleet, hold_to, random_workloads
 from exhaustive_plans import GPU, NIC, random_fleet
 from msgspec.structs import replace
@@ -53,6 +54,7 @@ def capped(monkeypatch):
         told[any(site.caps for site in found)] += 1
         return found
 
+    use_sizes(monkeypatch, sharing=0)
     monkeypatch.setattr(search, "apart", apart)
     return told
 

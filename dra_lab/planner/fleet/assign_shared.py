@@ -1,14 +1,15 @@
-"""Shared devices given out to pods on many nodes, so that all get theirs: who may take few is not left with none."""
+"""Assign shared devices to pods on many nodes by maximum flow, and find the sets of which pods take too many."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.overlaps import joined
-from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.sites import Cap, Site
+from dra_lab.planner.fleet.tables import AnyTable, Table
 
 Takes = Sequence[tuple[int, int, int, int]]
 """(replica, ask, position of the group, number of devices), as `pack.Takes`."""
@@ -57,7 +58,7 @@ class _Asked:
         return _flow(need, {kind: len(devices) for kind, devices in self.stock.items()})
 
 
-def share_out(nodes: Sequence[tuple[Site, Takes]]) -> list[Given]:
+def assign_shared(nodes: Sequence[tuple[Site, Takes]]) -> list[Given]:
     """Return for each node, with what its pods take, which shared devices they get; nothing for one that shares none.
 
     A request takes of all that it may take (`shared_pools`): those that few others may take, if there are any left.
@@ -75,7 +76,7 @@ def share_out(nodes: Sequence[tuple[Site, Takes]]) -> list[Given]:
     return found
 
 
-def short_of(nodes: Sequence[tuple[Site, Takes]]) -> list[frozenset[DeviceID]]:
+def oversubscribed(nodes: Sequence[tuple[Site, Takes]]) -> list[frozenset[DeviceID]]:
     """Return sets of shared devices of which pods take more than there are, while they may take no others; [] if none.
 
     There is none just where all can get theirs (Hall's theorem). They are those that a request does not get out of,
@@ -85,6 +86,27 @@ def short_of(nodes: Sequence[tuple[Site, Takes]]) -> list[frozenset[DeviceID]]:
     short = asked.flow()[1]
     unions = [frozenset[DeviceID]().union(*(asked.able[mine] for mine in types)) for types in short]
     return list(dict.fromkeys((*unions, *joined(unions))))
+
+
+def count_too(tables: Iterable[AnyTable], unions: Sequence[frozenset[DeviceID]]) -> None:
+    """Count from now on what is taken of some sets of devices, by requests that may take no others.
+
+    What was known of the tables stays true: no plan is ruled out that there are devices for.
+    """
+    for table in tables:
+        if isinstance(table, Table) and table.site.partly:
+            caps = [_cap(table.site, union) for union in unions]
+            table.site = table.site.counting([cap for cap in caps if any(cap.weights)])
+
+
+def _cap(site: Site, union: frozenset[DeviceID]) -> Cap:
+    weights = [0] * len(site.parts)
+    for part in site.parts:
+        for ask in range(*part.asks):
+            mine = devices_for(site, ask)
+            if mine and mine <= union:
+                weights[part.pod] += site.problem.need(ask)
+    return Cap(tuple(weights), tuple(sorted(union)))
 
 
 def devices_for(site: Site, ask: int) -> frozenset[DeviceID]:
