@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.fleet.overlaps import joined
 from dra_lab.planner.fleet.sites import Cap, Site
 from dra_lab.planner.fleet.tables import AnyTable, Table
+from dra_lab.planner.fleet.together import united
 
 Takes = Sequence[tuple[int, int, int, int]]
 """(replica, ask, position of the group, number of devices), as `pack.Takes`."""
@@ -85,7 +85,7 @@ def oversubscribed(nodes: Sequence[tuple[Site, Takes]]) -> list[frozenset[Device
     asked = _Asked.of(nodes)
     short = asked.flow()[1]
     unions = [frozenset[DeviceID]().union(*(asked.able[mine] for mine in types)) for types in short]
-    return list(dict.fromkeys((*unions, *joined(unions))))
+    return list(dict.fromkeys((*unions, *united(unions))))
 
 
 def count_too(tables: Iterable[AnyTable], unions: Sequence[frozenset[DeviceID]]) -> None:

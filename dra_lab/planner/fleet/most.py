@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.engine import minimise
-from dra_lab.planner.fleet.at_once import seen_together
 from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.crowd_copies import CopiesCrowd, copies_crowd
 from dra_lab.planner.fleet.crowd_ways import ways_crowd
 from dra_lab.planner.fleet.crowds import Crowd, CrowdModel, CrowdTaken
 from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.shared_tables import seen_together
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
 from dra_lab.planner.fleet.together import deal
 from dra_lab.planner.modelling import pulp

@@ -20,9 +20,8 @@ from dra_lab.planner.fleet.pack import Packed, device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.shared_tables import DealtTable, tables_for
-from dra_lab.planner.fleet.site_stock import stock_of_states
 from dra_lab.planner.fleet.sites import Site, sites_of
-from dra_lab.planner.fleet.tables import AnyTable, Table
+from dra_lab.planner.fleet.tables import AnyTable, Table, stock_of_states
 from dra_lab.planner.fleet.tree_table import TreeTable, list_all, tree_tables
 from dra_lab.planner.fleet.walk import walk
 from dra_lab.planner.fleet.wide import is_listed, wide_layout

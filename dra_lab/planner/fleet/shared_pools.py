@@ -10,9 +10,9 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
-from dra_lab.planner.fleet.overlaps import joined
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Cap, Site, alone_sites
+from dra_lab.planner.fleet.together import united
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.states.columns import number_of_ways
 
@@ -80,7 +80,7 @@ class _Look:
         for device, kind in self.kind_of.items():
             members.setdefault(kind, []).append(device)
         sets = sorted({kinds for wanted in self.wanted for kinds in wanted}, key=repr)
-        unions = list(dict.fromkeys((*sets, *joined(sets))))
+        unions = list(dict.fromkeys((*sets, *united(sets))))
         partly = not all(one <= other or other <= one or not one & other for one, other in combinations(sets, 2))
         if partly and not cuts:
             return None

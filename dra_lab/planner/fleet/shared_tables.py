@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.at_once import crowd_of, seen_together
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.crowd_copies import copies_crowd
+from dra_lab.planner.fleet.crowd_ways import ways_crowd
 from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
 from dra_lab.planner.fleet.tables import AnyTable, Table, tables_of
-from dra_lab.planner.fleet.together import deal
+from dra_lab.planner.fleet.together import deal, joint
 
 
 @dataclass
@@ -94,3 +95,19 @@ def _dealt(fleet: Fleet, site: Site, order: tuple[str, ...], solver: str, budget
             return
         both = (dealt_site(fleet, node, dealt), whole_site(fleet, node))
         yield DealtTable(*tables_of(both, fleet.demand, order, solver, Budget(sizes=budget.sizes)))
+
+
+def seen_together(fleet: Fleet, site: Site, budget: Budget) -> Site | None:
+    """Return nodes that share devices with their problem, None where time was up before all of them were looked at."""
+    problem = joint(fleet, site.nodes[0], budget)
+    return None if problem is None else replace(site, make=lambda: problem)
+
+
+def crowd_of(site: Site, demand: Sequence[int], order: Sequence[str], budget: Budget) -> Crowd | None:
+    """Return nodes that share devices as one model has them; None where that would be too large, or time is up.
+
+    With a variable for every way of a pod where all ways can be listed, else with as many pods as may stand there, each
+    of which may stay away. `demand` are the replicas of each workload, `order` names the goals of devices.
+    """
+    found = ways_crowd(site, order, budget)
+    return copies_crowd(site, demand, order, budget) if found is None else found

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
+from typing import TypeVar
 
 from msgspec.structs import replace as changed
 
@@ -19,10 +20,11 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.counters import CounterBooks, counter_books
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
-from dra_lab.planner.fleet.overlaps import joined
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.states.copies import JointProblem, Part, Where
+
+_Any = TypeVar("_Any")
 
 
 def shared_nodes(fleet: Fleet) -> tuple[tuple[str, ...], ...]:
@@ -254,10 +256,19 @@ def _drawing_together(
             if item.id[:2] == pool and item.device.consumes_counters:
                 drawn[item.id] = frozenset(use.counter_set for use in item.device.consumes_counters)
                 seen.setdefault(item.id, []).append(node)
-    for sets in joined(dict.fromkeys(drawn.values())):
+    for sets in united(dict.fromkeys(drawn.values())):
         found: dict[str, list[DeviceID]] = {}
         for device, mine in drawn.items():
             if mine <= sets:
                 for node in seen[device]:
                     found.setdefault(node, []).append(device)
         yield found
+
+
+def united(sets: Iterable[frozenset[_Any]]) -> list[frozenset[_Any]]:
+    """Return sets that overlap, directly or by way of others, as one."""
+    found: list[frozenset[_Any]] = []
+    for one in sets:
+        apart = [other for other in found if not one & other]
+        found = [*apart, one.union(*(other for other in found if one & other))]
+    return found

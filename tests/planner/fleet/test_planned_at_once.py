@@ -32,7 +32,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import CounterSet
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.fleet import at_once, how_many_more, most, plan_fleet, search, shared_tables
+from dra_lab.planner.fleet import how_many_more, most, plan_fleet, search, shared_tables
 from dra_lab.planner.fleet.partition_kinds import most_fed
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_AT_ONCE", "40"))
@@ -50,7 +50,7 @@ SHAPES = {"1g": [(at, 1) for at in range(7)], "2g": [(0, 2), (2, 2), (4, 2)], "3
 def crowds(request, monkeypatch):
     """Have all nodes that share devices planned at once, one way or the other; count how often they are."""
     made = []
-    first = at_once.crowd_of
+    first = shared_tables.crowd_of
 
     def crowd_of(*given):
         made.append(first(*given))
@@ -59,7 +59,7 @@ def crowds(request, monkeypatch):
     monkeypatch.setattr(shared_tables, "crowd_of", crowd_of)
     monkeypatch.setattr(search, "apart", lambda fleet, sites, limits, **_: list(sites))
     if request.param == "copies":
-        for room in (at_once, most):
+        for room in (shared_tables, most):
             monkeypatch.setattr(room, "ways_crowd", lambda *_: None)
     return made
 

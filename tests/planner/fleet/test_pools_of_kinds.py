@@ -119,7 +119,7 @@ def test_fleets_on_pools_of_kinds_are_brute_force(capped):
 
 def test_sets_that_are_counted_on_demand_are_brute_force(capped, counted, monkeypatch):
     """With rows only for the sets that a plan broke, every goal has the value of trying everything, and is proven."""
-    monkeypatch.setattr(shared_pools, "joined", lambda sets: [])
+    monkeypatch.setattr(shared_pools, "united", lambda sets: [])
     compared = drawn = 0
     while compared < FLEETS or counted["sets"] < FLEETS / 6:
         drawn += 1
