@@ -8,38 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
-from dra_lab.planner.states.columns import Array, Columns
+from dra_lab.planner.states.columns import Array
+from dra_lab.planner.states.stock import Stock
 from dra_lab.planner.states.words import first_column, fitting
 
 _BASE = 1_000
 _AT_ONCE = 1_000_000
 """Pairs of a partial way and a column that are looked at in one array."""
-
-
-class Shelf(Protocol):
-    """What a search takes from: the columns of each pod, best first, what they want as words, and their guards.
-
-    In the words of what is left every resource has its own bits and a guard above them: a column fits where no guard is
-    lost when its words are subtracted.
-    """
-
-    @property
-    def columns(self) -> Sequence[Columns]:
-        """Return the columns of each pod."""
-
-    @property
-    def wanted(self) -> Sequence[Array]:
-        """Return their words."""
-
-    @property
-    def guards(self) -> Array:
-        """Return the guards of each word."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +57,7 @@ def rank(values: Array) -> Array:
 
 
 def exhaust(
-    shelf: Shelf,
+    stock: Stock,
     free: Array,
     counts: Counts,
     best: Values | None,
@@ -90,9 +70,9 @@ def exhaust(
     Every way is looked at that these do not rule out, so that none is left when the answer is none. None where a step
     would compare more than `most` partial ways with a way.
     """
-    if not _ranks_hold(shelf, counts):
+    if not _ranks_hold(stock, counts):
         return None
-    able = {pod: _able(shelf, free, pod) for pod, count in enumerate(counts) if count}
+    able = {pod: _able(stock, free, pod) for pod, count in enumerate(counts) if count}
     pods = [pod for pod in sorted(able, key=lambda pod: -len(able[pod].number)) for _ in range(counts[pod])]
     limit = np.iinfo(np.int64).max if best is None else _ranked(best)
     whole = np.array([0])
@@ -104,7 +84,7 @@ def exhaust(
         if least is None:
             return Exhausted(None)
         again = depth > 0 and pods[depth - 1] == pod
-        following = _extended(steps[-1], able[pod], shelf.guards, limit - _ranked(least), most, again=again)
+        following = _extended(steps[-1], able[pod], stock.guards, limit - _ranked(least), most, again=again)
         if following is None:
             return None
         if not len(following.worth):
@@ -112,22 +92,22 @@ def exhaust(
         steps.append(following)
     if len(steps[-1].worth) * len(able[pods[-1]].number) > most:
         return None
-    return _last(steps, [able[pod] for pod in pods], pods, shelf.guards, limit)
+    return _last(steps, [able[pod] for pod in pods], pods, stock.guards, limit)
 
 
-def _ranks_hold(shelf: Shelf, counts: Counts) -> bool:
+def _ranks_hold(stock: Stock, counts: Counts) -> bool:
     """Say whether no goal of so many replicas is so large that it would count as one of the goal before it."""
     most = [
-        count * shelf.columns[pod].values.max(axis=0)
+        count * stock.columns[pod].values.max(axis=0)
         for pod, count in enumerate(counts)
-        if count and len(shelf.columns[pod].values)
+        if count and len(stock.columns[pod].values)
     ]
     return not most or bool((sum(most) < _BASE).all())
 
 
-def _able(shelf: Shelf, free: Array, pod: int) -> _Able:
-    number = np.flatnonzero(fitting(free.reshape(1, -1), shelf.wanted[pod], shelf.guards)[0])
-    return _Able(number, shelf.wanted[pod][number], rank(shelf.columns[pod].values[number]))
+def _able(stock: Stock, free: Array, pod: int) -> _Able:
+    number = np.flatnonzero(fitting(free.reshape(1, -1), stock.wanted[pod], stock.guards)[0])
+    return _Able(number, stock.wanted[pod][number], rank(stock.columns[pod].values[number]))
 
 
 def _ranked(values: Values) -> int:

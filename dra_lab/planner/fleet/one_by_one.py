@@ -1,4 +1,8 @@
-"""A first plan for any fleet: pod by pod and node by node, each with the devices that kube-scheduler would take."""
+"""A first plan for any fleet: pod by pod and node by node, each with the devices that kube-scheduler would take.
+
+Benchmark row that needs it: MIG and a NIC on 50 nodes before 4 chassis (`bench_limits`) place 14 pods in 1 s, and none
+without it.
+"""
 
 from __future__ import annotations
 

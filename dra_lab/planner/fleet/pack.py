@@ -68,12 +68,11 @@ def pack(
     *,
     solver: str,
     lower: Values | None = None,
-    decide_only: bool = False,
 ) -> Packed:
     """Put `counts[p]` replicas of each part on a site with the least values of the goals in `order`.
 
-    `lower` are values known to be unbeatable. With `decide_only` any way will do. At a limit, what was found and the
-    bound that was reached come back. Raises SolverError when the solver fails.
+    `lower` are values known to be unbeatable. At a limit, what was found and the bound that was reached
+    come back. Raises SolverError when the solver fails.
     """
     nothing = lower if lower is not None else (0,) * len(order)
     copies = replicated(problem, parts, counts)
@@ -81,13 +80,11 @@ def pack(
         return Packed(None)
     stage = _model(copies, order, budget, solver)
     weighted = total(SEARCH_WEIGHT ** (len(order) - at) * goal for at, goal in enumerate(stage.goals))
-    outcome = minimise_exactly(stage.model, 0 if decide_only else weighted, stage.solver, stage.budget)
+    outcome = minimise_exactly(stage.model, weighted, stage.solver, stage.budget)
     if outcome.infeasible:
         return Packed(None)
     if outcome.value is None:
         return Packed(nothing)
-    if decide_only:
-        return Packed(nothing, _values(stage), takes_of(stage.model, copies))
     return _by_stages(stage, copies, nothing)
 
 

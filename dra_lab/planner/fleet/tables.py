@@ -8,7 +8,6 @@ from typing import Protocol
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts, Room, room_of
-from dra_lab.planner.fleet.exhaust import exhaust
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.problem import AllocationProblem
@@ -49,8 +48,8 @@ class Table:
     """What is known of one site.
 
     `packed` holds each combination of numbers that was looked at; one that is not there, and that counting allows, is
-    not known to be impossible. `vectors` are all that counting allows (None: too many to list). With a `stock` every
-    way is looked at before a solver is asked.
+    not known to be impossible. `vectors` are all that counting allows (None: too many to list). With a `stock` ways are
+    found for many numbers before a solver is asked.
     """
 
     site: Site
@@ -111,18 +110,16 @@ class Table:
         if found.lower is None:
             self._barred.append(counts)
 
-    def decide(self, counts: Counts, budget: Budget, *, decide_only: bool = False) -> Packed:
+    def decide(self, counts: Counts, budget: Budget) -> Packed:
         """Find the best way for some numbers of replicas, or what a limit leaves of it."""
         known = self.packed.get(counts)
-        if known is not None and (known.exact or (decide_only and known.upper is not None)):
+        if known is not None and known.exact:
             return known
         lower = self.lower(counts)
         if lower is None:
             found = Packed(None)
         elif not any(counts):
             found = Packed(lower, lower)
-        elif (every := self._every(counts, budget.sizes.extended)) is not None:
-            found = every
         else:
             found = pack(
                 self.site.problem,
@@ -132,24 +129,11 @@ class Table:
                 budget,
                 solver=self.solver,
                 lower=lower,
-                decide_only=decide_only,
             )
             if known is not None and known.upper is not None and (found.upper is None or known.upper < found.upper):
                 found = Packed(found.lower, known.upper, known.takes)
         self.learn(counts, found)
         return found
-
-    def _every(self, counts: Counts, most: int) -> Packed | None:
-        """Return the best of all ways, None where they are not listed or too many."""
-        if self.stock is None:
-            return None
-        every = exhaust(self.stock, self.stock.left[0], counts, None, self.lower, most)
-        if every is None:
-            return None
-        if every.rows is None:
-            return Packed(None)
-        values, takes = way(self.stock, every.rows)
-        return Packed(values, values, takes)
 
     def found(self) -> dict[Counts, Values]:
         """Return the numbers of replicas for which a way was found, with its values."""
