@@ -29,9 +29,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
 from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from tests.benchmarks.mixed_cluster import NIC, cpu_request, mixed_cluster, request_of
+from tests.benchmarks.mixed_cluster import GPU, NIC, class_of, cpu_request, mixed_cluster, request_of, workloads
 
 GPUS, BUSY = 8, 0.3
 """GPUs of a node, and the share of them of which something is in use."""
@@ -40,6 +40,7 @@ HOST = "kubernetes.io/hostname"
 
 SHARED, NETWORK = "gpu.example.com", "nic.example.com"
 _A_SLICE = 64
+_NICS = tuple(Device(name=f"nic-{number}") for number in range(2))
 
 
 def partitioned(nodes: int) -> Cluster:
@@ -105,6 +106,30 @@ def gpus_and_nic(replicas: int) -> tuple[Workload, ...]:
         claim = ClaimSketch("claim", (request_of("gpu", "gpu.nvidia.com", gpus), request_of("nic", "dranet", 1)))
         found.append(Workload(f"{gpus}-gpu", (claim,), replicas))
     return tuple(found)
+
+
+def beside_admin(nodes: int) -> tuple[Workload, ...]:
+    """Return pods of three kinds, five for every node, and pods with admin access to a GPU."""
+    gpu = ExactDeviceRequest(device_class_name="gpu.nvidia.com", admin_access=True)
+    claim = ClaimSketch("claim", (DeviceRequest(name="gpu", exactly=gpu),))
+    third = 5 * nodes // 3
+    kinds = workloads((5 * nodes - 2 * third, third, third), must=False)
+    return (*kinds, Workload("admin", (claim,), 2 * nodes // 5))
+
+
+def before_islands(nodes: int, islands: int) -> tuple[Cluster, tuple[Workload, ...]]:
+    """Return nodes that share islands of eight GPUs, and pods that prefer GPUs of one island."""
+    devices = [Device(name=f"gpu-{n}", attributes={"island": DeviceAttribute(int_=n // 8)}) for n in range(8 * islands)]
+    pool = _slice("islands", GPU, 0, 1, devices=tuple(devices))
+    pool = replace(pool, spec=replace(pool.spec, node_name=None, all_nodes=True))
+    own = [_slice(f"host-{number:03d}", NIC, 0, 1, devices=_NICS) for number in range(nodes)]
+    classes = (class_of("gpu.nvidia.com", GPU), class_of("dranet", NIC))
+    near = Link(name="island", requests=("gpu",), where=f"{GPU}/island", must=False)
+    found = []
+    for gpus, replicas in ((8, nodes // 2), (3, nodes)):
+        requests = (request_of("gpu", "gpu.nvidia.com", gpus), request_of("nic", "dranet", 1))
+        found.append(Workload(f"{gpus}-gpu", (ClaimSketch("claim", requests, (near,)),), replicas))
+    return Cluster(name=f"{nodes} before islands", slices=(pool, *own), classes=classes), tuple(found)
 
 
 def with_nic(workload: Workload) -> Workload:

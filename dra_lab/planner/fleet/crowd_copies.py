@@ -1,4 +1,8 @@
-"""Nodes that share devices, planned at once: every pod that may stand there, under all rules, and free to stay away."""
+"""Nodes that share devices, planned at once: every pod that may stand there, under all rules, and free to stay away.
+
+Benchmark row that needs it: 8 or 3 GPUs of an island a pod, 16 nodes before 16 islands (`bench_crowded`) keep all
+preferences, all goals proven, and 24 preferences are lost without it.
+"""
 
 from __future__ import annotations
 

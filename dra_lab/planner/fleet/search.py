@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.assign_shared import count_too, oversubscribed
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
@@ -13,7 +14,6 @@ from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.in_turn import fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
-from dra_lab.planner.fleet.lookers import lookers_of
 from dra_lab.planner.fleet.mastered import GoalBound
 from dra_lab.planner.fleet.one_by_one import one_by_one
 from dra_lab.planner.fleet.pack import Packed, device_goals
@@ -35,11 +35,11 @@ _TELL_EVERY = 10
 
 def search(work: FleetWork) -> tuple[Answer, list[Stand], int]:
     """Return the best answer, who stands where in it, and the number of distinct node states."""
-    lookers = lookers_of(work.fleet, work.order)
-    if lookers is None:
+    admin = admin_pods(work.fleet, work.order)
+    if admin is None:
         return _search(work)
-    answer, stands, states = _search(replace(work, fleet=lookers.rest))
-    return *lookers.added(answer, stands), states
+    answer, stands, states = _search(replace(work, fleet=admin.rest))
+    return *admin.added(answer, stands), states
 
 
 def _search(work: FleetWork) -> tuple[Answer, list[Stand], int]:
