@@ -13,6 +13,7 @@ from dra_lab.planner.fleet import how_many_more, plan_fleet
 from tests.benchmarks.crowded_cluster import (
     before_chassis,
     before_islands,
+    before_storage,
     beside_admin,
     beside_whole,
     gpus_and_nic,
@@ -57,6 +58,7 @@ def main() -> None:
         words = f"GPUs and a NIC a pod, {nodes:,} nodes, {nics:,} NICs for every {rack:,} nodes"
         _fleet(words, sharing_nics(nodes, nics, rack), gpus_and_nic(3 * nodes // 2))
     _fleet("8 or 3 GPUs of an island a pod, 16 nodes before 16 islands", *before_islands(16, 16), limit=SHORT)
+    _fleet("a share of storage and a NIC a pod, 100 nodes before 20 devices", *before_storage(100, 20), limit=SHORT)
     words = "200 pods with admin access, beside three kinds of pods, 500 mixed nodes"
     _fleet(words, mixed_cluster(500), beside_admin(500), limit=SHORT)
     _fleet("a share of GPU memory a pod, 200 nodes with 8 GPUs", shared(200), shares(200))

@@ -132,6 +132,23 @@ def before_islands(nodes: int, islands: int) -> tuple[Cluster, tuple[Workload, .
     return Cluster(name=f"{nodes} before islands", slices=(pool, *own), classes=classes), tuple(found)
 
 
+def before_storage(nodes: int, devices: int) -> tuple[Cluster, tuple[Workload, ...]]:
+    """Return nodes that share devices of 97 Gi each, and pods of three sizes of shares with a NIC."""
+    one = Device(name="", capacity={"memory": DeviceCapacity(value="97Gi")}, allow_multiple_allocations=True)
+    every = tuple(replace(one, name=f"store-{number}") for number in range(devices))
+    pool = _slice("stores", SHARED, 0, 1, devices=every)
+    pool = replace(pool, spec=replace(pool.spec, node_name=None, all_nodes=True))
+    own = [_slice(f"host-{number:03d}", NIC, 0, 1, devices=_NICS) for number in range(nodes)]
+    found = []
+    for size, replicas in (("13Gi", nodes), ("31Gi", 2 * nodes // 5), ("17Gi", 3 * nodes // 5)):
+        capacity = CapacityRequirements(requests={"memory": size})
+        share = DeviceRequest(name="share", exactly=ExactDeviceRequest(device_class_name="gpu", capacity=capacity))
+        claim = ClaimSketch("claim", (share, request_of("nic", "dranet", 1)))
+        found.append(Workload(size.lower(), (claim,), replicas))
+    classes = (class_of("gpu", SHARED), class_of("dranet", NIC))
+    return Cluster(name=f"{nodes} before storage", slices=(pool, *own), classes=classes), tuple(found)
+
+
 def with_nic(workload: Workload) -> Workload:
     """Return a workload whose pods take a NIC too."""
     claim = workload.claims[0]

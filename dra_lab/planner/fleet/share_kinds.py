@@ -1,4 +1,8 @@
-"""Shares of equal devices, told apart only by how much they are: how many of each size one device holds at once."""
+"""Shares of equal devices, told apart only by how much they are: how many of each size one device holds at once.
+
+Benchmark row that needs it: a share of storage and a NIC a pod, 100 nodes before 20 devices (`bench_crowded`) place
+all 135 pods that fit in 0.3 s, proven, and 127 in 10 s without it.
+"""
 
 from __future__ import annotations
 
