@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dra_lab.authoring.device_use import is_free, is_tainted
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR, Matching
@@ -41,8 +43,7 @@ _MOST_REMEMBERED = 64
 _IN_CLASS = (MATCH, SELECTOR, ERROR)
 
 
-@dataclass(frozen=True)
-class Candidates:
+class Candidates(Struct, frozen=True, dict=True):
     """The devices of a cluster that an ask or a link's end means, whether or not they are free.
 
     `devices` passed class and selectors; `in_class` passed the class; `failed` maps a device to the message with which

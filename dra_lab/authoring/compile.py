@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.authoring.classes import class_findings
@@ -36,8 +36,7 @@ MOST_ENTRIES = 32
 """Most requests, and most constraints, of a claim (docs/semantics.md 2.2)."""
 
 
-@dataclass(frozen=True)
-class CompiledClaim:
+class CompiledClaim(Struct, frozen=True):
     """A drawing as DRA says it.
 
     `origin` maps every reference of the claim (`gpu-0`, `gpu-0/aligned`) to the drawing's (`gpu`, or `gpu/a100` for a

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import candidates, common_kind
@@ -28,8 +28,7 @@ from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, asks
 _FIRST_NODES = 20
 
 
-@dataclass(frozen=True)
-class Expansion:
+class Expansion(Struct, frozen=True):
     """A drawing after expansion; `origin` maps every request of it to the request of the drawing that it came from."""
 
     sketch: ClaimSketch

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.authoring.names import Names
@@ -17,8 +17,7 @@ MOST_ALTERNATIVES = 8
 """Most alternatives of a request (docs/semantics.md 2.2)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Soft:
+class Soft(Struct, frozen=True):
     """A preference as the head of one group sees it.
 
     `sub` is the head's alternative that the link ties ("" for all); `partners` are references to requests of count 1;
@@ -32,8 +31,7 @@ class Soft:
     distinct: bool = False
 
 
-@dataclass(frozen=True)
-class Rung:
+class Rung(Struct, frozen=True):
     """One written alternative: the drawn alternative `of` ("" for an exact request) while it keeps the links `kept`."""
 
     name: str
@@ -41,8 +39,7 @@ class Rung:
     kept: frozenset[str]
 
 
-@dataclass(frozen=True)
-class Ladder:
+class Ladder(Struct, frozen=True):
     """A request written as alternatives (`rungs`), the preferences that they keep, and those that had to go."""
 
     request: DeviceRequest

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dra_lab.authoring.candidates import Candidates, reference_candidates
 from dra_lab.drivers import level_attributes
@@ -25,8 +26,7 @@ LEVEL_WORDS: Mapping[str, str] = {
 Ends = Mapping[str, Candidates]
 
 
-@dataclass(frozen=True)
-class AttributeChoice:
+class AttributeChoice(Struct, frozen=True):
     """The attribute with which a link is written: its full name, or "" and the reason why there is none.
 
     `sides` maps every end to the attributes that its devices publish for the place; `lacking` counts, per end, the
@@ -39,8 +39,7 @@ class AttributeChoice:
     lacking: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkOption:
+class LinkOption(Struct, frozen=True):
     """A place that a link could name.
 
     `where` is a level or a full attribute name; `enabled` is False where an end does not know it, and `reason` says

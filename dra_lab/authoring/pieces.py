@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
+
+from msgspec import Struct
 
 from dra_lab.authoring.names import Names
 from dra_lab.model.claims import DeviceRequest
@@ -14,8 +15,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, asks
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """A link that is written, with its attribute; `groups` is 1 except for pairwise links.
 
     `everywhere` is False where some of the devices that it ties lack the attribute.
@@ -32,8 +32,7 @@ class Written:
         return not self.link.must
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A request that is written: `count` devices of the drawn request `of`, from its device number `start` on.
 
     `count` is 0 for a request that is not cut (its own counts stay).
@@ -45,8 +44,7 @@ class Piece:
     count: int = 0
 
 
-@dataclass(frozen=True)
-class Pieces:
+class Pieces(Struct, frozen=True):
     """All written requests in order, and which of them are meant by a link's end."""
 
     order: tuple[Piece, ...]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import Candidates, candidates, common_kind, count_free, joined, kind_of_most
 from dra_lab.cel.selector import admit_selector, compile_selector
@@ -24,8 +26,7 @@ PLURALS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory device
 """The kinds of devices in sentences."""
 
 
-@dataclass(frozen=True)
-class RequestStatus:
+class RequestStatus(Struct, frozen=True):
     """The devices that one request finds, over all nodes and whether or not the devices are free.
 
     `matching` are the devices that class and selectors let through (of any alternative); `total` counts those of the

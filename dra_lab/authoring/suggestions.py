@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import reference_candidates
@@ -26,8 +26,7 @@ MOST_SELECTOR_SUGGESTIONS = 2
 """Most NUMA nodes for which selectors are proposed; the others would read the same."""
 
 
-@dataclass(frozen=True)
-class _Ends:
+class _Ends(Struct, frozen=True):
     """The ends of one link: their devices in the whole cluster, and how many each takes."""
 
     items: Mapping[str, Mapping[DeviceID, PoolDevice]]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
+
+from msgspec import Struct
 
 from dra_lab.authoring.cel_text import is_one_of, literal, read_of
 from dra_lab.drivers import level_attributes
@@ -27,8 +28,7 @@ _OF_ONE_DEVICE = re.compile(
 """Identifiers, in lower case, of attributes that name one device and say nothing about its sort."""
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """One condition on a device: its CEL text, never failing, and the attribute or capacity it looks at.
 
     `refuses` are the indices of the other devices that do not pass; `of_one` says that the attribute names a device

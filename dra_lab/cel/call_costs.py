@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from dra_lab.cel.functions.limits import INCLUDES_LIMIT
 from dra_lab.cel.sizes import MOST, UNKNOWN, Size, add, multiply, scaled
@@ -22,8 +23,7 @@ _LIST = 11
 """A call and the list that it makes."""
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An argument of a call, the target first: its size, its type and its node."""
 
     size: Size

@@ -8,9 +8,10 @@ are kept. Arithmetic saturates at 2^64 - 1, as there: a size that nobody knows m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
+
+from msgspec import Struct
 
 from dra_lab.cel.call_costs import Argument, call_cost
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DRIVER, SHAREABLE
@@ -33,8 +34,7 @@ _ACCUMULATORS = ("@result", "__result__")
 _SCALARS = frozenset(("bool", "int", "uint", "double", "duration", "timestamp"))
 
 
-@dataclass(frozen=True)
-class _Bound:
+class _Bound(Struct, frozen=True):
     """What a loop variable stands for."""
 
     path: tuple[str, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
+
+from msgspec import Struct
 
 from dra_lab.cel.selector import Selector, admit_selector, compile_selector
 from dra_lab.errors import CelCompileError, CelError, CelRuntimeError
@@ -21,8 +22,7 @@ ERROR = "error"
 NO_CLASS = "no-class"
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """How far a device came.
 
     `stage` is "match", "class" (a class selector says no), "selector" (one of the request's own says no), "error" (a
@@ -44,8 +44,7 @@ _Chain = tuple[tuple[Selector | str, Match], ...]
 _Key = tuple[str, str, tuple[str, ...], str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Driver:
+class _Driver(Struct, frozen=True):
     """A request's answer for the devices of one driver: `alike` for all of them, or None and `match` for each."""
 
     alike: Match | None

@@ -6,9 +6,11 @@ estimate of the cost and all that looks at the tree see the parts in their place
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dra_lab.cel.tokens import PAIRS, Token, tokens
 from dra_lab.cel.tree import Tree, children
@@ -30,8 +32,7 @@ _NO_SIGNS = ("text", "mark")
 """Kinds of tokens that are no operators: a mark is the `?` of `.?field`, `[?key]` and optional elements."""
 
 
-@dataclass
-class _Group:
+class _Group(Struct):
     opening: str
     items: list[_Item] = field(default_factory=list)
 
@@ -39,8 +40,7 @@ class _Group:
 _Item = Token | _Group
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """A part of the new text: how deep it is there, and how deep it is as written."""
 
     text: str

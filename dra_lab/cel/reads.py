@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DRIVER, SHAREABLE
 from dra_lab.cel.tree import Tree, children, literal
@@ -11,8 +12,7 @@ from dra_lab.cel.tree import Tree, children, literal
 _INDEXES = ("_[_]", "_[?_]", "_?._")
 
 
-@dataclass
-class Reads:
+class Reads(Struct):
     """What an expression reads of a device.
 
     `attributes` and `capacity` are full names (`domain/identifier`), as far as the text names them by literals; `whole`

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 MOST = 2**64 - 1
 
@@ -25,8 +26,7 @@ def scaled(value: int, factor: float) -> int:
     return min(product, MOST)
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(Struct, frozen=True):
     """A number of characters, bytes or elements between `min` and `max`."""
 
     min: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _TOKEN = re.compile(
     r"""
@@ -19,8 +20,7 @@ _TOKEN = re.compile(
 PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A token: `kind` is text, name, number or sign; `start` and `end` are offsets."""
 
     kind: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dra_lab.cli.options import cluster_of, refuse_pod, release_of, setting_of
 from dra_lab.errors import InputError
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 _SECONDS = 60.0
 
 
-@dataclass(frozen=True)
-class PodAnswer:
+class PodAnswer(Struct, frozen=True):
     """The plan of a pod's claims, the cluster that it is for, and everything that is to be told."""
 
     pod: AskedPod

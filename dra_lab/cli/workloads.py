@@ -8,9 +8,11 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, count
 from typing import Any
+
+from msgspec import Struct
 
 from dra_lab.cli.options import (
     CLAIM_HELP,
@@ -35,8 +37,7 @@ _AFTER_SECONDS = 30.0
 MOST_REPLICAS = 1_000_000
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The workloads of a command, the cluster to plan them on, and what is to be told.
 
     `written` are the workloads whose claims are manifests, not drawings.

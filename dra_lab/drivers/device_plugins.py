@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.drivers.profiles import convert, read_data
 
 _VALUE = "{value}"
 
 
-@dataclass(frozen=True, slots=True)
-class PluginResource:
+class PluginResource(Struct, frozen=True, forbid_unknown_fields=True):
     """A resource name of a device plugin and the devices that take its place.
 
     `resource` may hold `{value}`, which then stands in `selectors` as well; `request` is a name for the request.
@@ -35,7 +36,7 @@ class PluginResource:
     part_of: tuple[str, ...] = ()
     capacity: str = ""
     unit: str = ""
-    capacity_requests: Mapping[str, str] = field(default_factory=dict)
+    capacity_requests: Mapping[str, str] = {}
     resources: frozenset[str] = frozenset()
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from dra_lab.drivers.kinds import published
 from dra_lab.drivers.profiles import Lookup, convert, read_data
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True, forbid_unknown_fields=True):
     """Devices of `driver` whose `attribute` contains one of `contains`: the NUMA node follows from the PCI domain.
 
     `source` starts with the word "derived" and names where the fact stands; `{machine}` in it becomes the word found.

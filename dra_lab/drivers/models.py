@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
+
+from msgspec import Struct, field
 
 from dra_lab.drivers.profiles import convert, read_data
 
 
-@dataclass(frozen=True, slots=True)
-class PciModel:
+class PciModel(Struct, frozen=True, forbid_unknown_fields=True):
     """A model: `ids` are `vendor:device` in hex, `product` is the name that drivers publish, `maker` the vendor's.
 
     `rdma` is None for what is no NIC; `facts` are further words for the templates of made devices.

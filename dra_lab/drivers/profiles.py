@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import yaml
+from msgspec import Struct, field
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.decoding import from_builtins
@@ -54,24 +54,21 @@ def holds(when: Mapping[str, Scalar], lookup: Lookup) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class KindRule:
+class KindRule(Struct, frozen=True, forbid_unknown_fields=True):
     """Devices that publish `when` are of this kind; the first rule that holds decides."""
 
     kind: str
     when: Mapping[str, Scalar] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelRule:
+class LabelRule(Struct, frozen=True, forbid_unknown_fields=True):
     """The model name for people: `text` with `{full/attribute}` filled in; holds when all of them are published."""
 
     text: str
     when: Mapping[str, Scalar] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True, forbid_unknown_fields=True):
     """An entry of the palette: how to ask for one sort of a driver's devices.
 
     `selectors` go into manifests and never fail at run time on a device of this driver, because one failure makes
@@ -104,8 +101,7 @@ class Offer:
         return holds(self.when, lookup) and (not self.capacity_key or self.capacity_key in capacities)
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentedClass:
+class DocumentedClass(Struct, frozen=True, forbid_unknown_fields=True):
     """A DeviceClass that the driver's documentation gives, for clusters that lack it.
 
     `aliases` are other names under which the documentation or its examples create the same class: a cluster that has
@@ -119,8 +115,7 @@ class DocumentedClass:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MadeDevice:
+class MadeDevice(Struct, frozen=True, forbid_unknown_fields=True):
     """What the driver would publish for a piece of hardware that a topology file describes.
 
     `of` is "gpu", "nic", "numaNode" (its CPUs as one device) or "cpu"; `mode` is "" or the driver's mode that publishes
@@ -139,8 +134,7 @@ class MadeDevice:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DriverProfile:
+class DriverProfile(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of one driver.
 
     `short` are rules for the few letters that tell devices of one model apart on a picture. `topology` maps a level of
@@ -213,30 +207,9 @@ def convert(raw: Any, kind: type[T], where: str) -> T:
     Raises DraLabError: a broken data file is a fault of this package, not of the person's input.
     """
     try:
-        _refuse_unknown_fields(raw, kind)
         return from_builtins(raw, kind)
     except (msgspec.ValidationError, TypeError) as error:
         raise DraLabError(f"{where}: {error}; correct the data file (see drivers/data/README.md)") from error
-
-
-_PARTS: Mapping[str, type] = {
-    "kinds": KindRule,
-    "labels": LabelRule,
-    "short": LabelRule,
-    "offers": Offer,
-    "classes": DocumentedClass,
-    "made": MadeDevice,
-}
-
-
-def _refuse_unknown_fields(raw: Any, kind: Any) -> None:
-    """Raise TypeError for a misspelt field, which msgspec ignores in dataclasses."""
-    unknown = set(raw) - {item.name for item in fields(kind)}
-    if unknown:
-        raise TypeError(f"unknown field {', '.join(sorted(unknown))}")
-    for name, part in _PARTS.items():
-        for item in raw.get(name) or ():
-            _refuse_unknown_fields(item, part)
 
 
 def _data() -> Traversable:

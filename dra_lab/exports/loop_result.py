@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import GoalValue
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """A replica: its workload, its number there (from 0), and the goals' values that it was planned with.
 
     A replica without a place in the plan (`planned` is False) has no goals. It arrives too, and may be placed.
@@ -22,8 +22,7 @@ class Expected:
     planned: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(Struct, frozen=True):
     """A replica that was not served as well as planned in the worst run: where, and what is worse."""
 
     workload: str
@@ -32,8 +31,7 @@ class Miss:
     why: str
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """What running the manifests gave.
 
     `kept` of `wanted` replicas were served as well as planned in the worst of the runs; `misses` are the others of that

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from dra_lab.authoring.classes import needed_classes
 from dra_lab.authoring.compile import CompiledClaim, compile_claim
@@ -22,11 +23,10 @@ from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.pictures.letters import letters
 
 _UNTOLD = ("link-not-writable", "pairwise-counts")
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e\u00a1-\ufffd]")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\xa0\ufffe-\U0010ffff]")
 
 
-@dataclass(frozen=True)
-class ManifestText:
+class ManifestText(Struct, frozen=True):
     """YAML documents as one text.
 
     `lines` maps the name of a drawn request to the lines (from 1) of everything that was written for it; `marks` maps
@@ -39,8 +39,7 @@ class ManifestText:
     marks: Mapping[int, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class ManifestFiles:
+class ManifestFiles(Struct, frozen=True):
     """The documents by file name, the claim or template among them, and what could not be written.
 
     `claim_file` is the file of `claim`; `spans` are (drawn request, first line, last line) in it.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.authoring.read_back import spec_of
@@ -39,8 +41,7 @@ MOST_STEPS = 10**12
 """No limit of its own: the time that kube-scheduler needs is the limit."""
 
 
-@dataclass(frozen=True)
-class Searched:
+class Searched(Struct, frozen=True):
     """What searching the node states gave: (equal nodes, verdict) each, of `count` states in `time_limit` seconds.
 
     The verdicts hold no allocations: they may be those of an equal state of an earlier snapshot.

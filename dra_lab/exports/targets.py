@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dra_lab.checks.names import check_label
 from dra_lab.errors import InputError
@@ -29,8 +30,7 @@ MOST_CONSUMERS = 256
 """Most entries of `status.reservedFor`: pods that share a claim (docs/semantics.md 1.14)."""
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """What is written for.
 
     `kind` is `template` (a ResourceClaimTemplate: each pod its own devices) or `claim` (a ResourceClaim that pods

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
@@ -26,8 +27,7 @@ UNREADABLE = ("file-broken", TEMPLATE_RULE)
 NOT_RENDERED = f"{NO_MANIFEST}; it is not checked"
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """One object as written: `value` its fields, `origin` its file and place, `line(path)` the line of a path in it.
 
     `inside` leads to the object in its document, where that is a list of objects (`items[0]`).
@@ -66,8 +66,7 @@ class Document:
         return metadata.get(key) if isinstance(metadata, Mapping) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Manifests:
+class Manifests(Struct, frozen=True):
     """What paths held: documents in the order of their files, the text of every file, what could not be read."""
 
     documents: tuple[Document, ...] = ()

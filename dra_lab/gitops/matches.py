@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from msgspec.structs import replace as changed
+
 from dra_lab.authoring.candidates import candidates
 from dra_lab.authoring.classes import class_findings
 from dra_lab.cel.releases import unknown_in
@@ -91,7 +93,7 @@ def _dead_selector(
     """Name the first selector after which nothing is left."""
     left = total
     for index in range(len(ask.selectors)):
-        some = candidates(cluster, replace(ask, selectors=ask.selectors[: index + 1]), release)
+        some = candidates(cluster, changed(ask, selectors=ask.selectors[: index + 1]), release)
         if not some.devices:
             message = f"the selector leaves none of {left} devices of {cluster.name}"
             place = claim.document.at(f"{path}.selectors[{index}].cel.expression")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dra_lab.authoring.names import Names, object_name
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource

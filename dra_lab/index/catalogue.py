@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
+
+from msgspec import Struct
 
 from dra_lab.drivers import Lookup, attributes_of_labels, device_kind, profile
 from dra_lab.index.device_kinds import RDMA, DeviceKind, device_kinds, type_of
@@ -16,8 +17,7 @@ from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID, full_name
 
 
-@dataclass(frozen=True, eq=False)
-class Shape:
+class Shape(Struct, eq=False, frozen=True):
     """The published facts that drawing looks at; there is one object for all devices that are equal in it.
 
     `attributes` has, per full name, the type and whether the value says something. The type is a member of
@@ -32,8 +32,7 @@ class Shape:
     example: Device
 
 
-@dataclass(frozen=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True, dict=True):
     """The devices of a cluster: by node name and then in kube-scheduler's order, each once."""
 
     devices: tuple[PoolDevice, ...]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.drivers import DocumentedClass, known_drivers, profile
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
@@ -38,8 +40,7 @@ def _documented(cluster: Cluster) -> Cluster | None:
     return found
 
 
-@dataclasses.dataclass(frozen=True)
-class _Missing:
+class _Missing(Struct, frozen=True):
     """The documented classes that a cluster lacks, by name and as API objects, and the hardware cache with them."""
 
     by_name: Mapping[str, DocumentedClass]
@@ -102,7 +103,7 @@ def _stand_ins(cluster: Cluster) -> dict[str, DocumentedClass]:
         found[documented.name] = documented
         for alias in documented.aliases:
             # two classes that serve one extended resource would leave the choice to their age
-            found[alias] = dataclasses.replace(documented, name=alias, extended_resource_name="")
+            found[alias] = replace(documented, name=alias, extended_resource_name="")
     for driver in cluster.drivers:
         if not profile(driver).known:
             # JSON's escapes are a part of CEL's

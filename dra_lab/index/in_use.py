@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from dra_lab.index.device_health import device_health
 from dra_lab.model.claims import ResourceClaim
@@ -18,8 +19,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.slices import ResourceSlice
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Struct, frozen=True):
     """How much there is of a capacity or counter, and how much of it claims hold; in the unit of its quantity."""
 
     total: Fraction
@@ -31,8 +31,7 @@ class Amount:
         return self.total - self.used
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceInUse:
+class DeviceInUse(Struct, frozen=True):
     """A device that claims hold.
 
     `node` is "" for a device that no single node has. `claims` hold it (`namespace/name`), alone or, where `shared`, a
@@ -54,8 +53,7 @@ class DeviceInUse:
     published: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class CounterInUse:
+class CounterInUse(Struct, frozen=True):
     """A shared counter of a pool: how much there is, and how much the devices that claims hold draw from it."""
 
     driver: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from itertools import count, groupby, repeat
+
+from msgspec import Struct, field
 
 from dra_lab.cel.matching import Match, Matching
 from dra_lab.drivers import LEVELS, level_attributes, machines, profile
@@ -33,8 +34,7 @@ Failure = tuple[DeviceID, str, str]
 """A device on which a selector fails, the selector, the message."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedNode:
+class IndexedNode(Struct, frozen=True):
     """A node's devices in kube-scheduler's order; `hardware` is equal for nodes that differ in names alone.
 
     `kinds` are the numbers of the devices' kinds; `numbers` stand for what the planner reads of each device; `counted`
@@ -49,8 +49,7 @@ class IndexedNode:
     counted: tuple[Pool, ...] = ()
 
 
-@dataclass
-class Answers:
+class Answers(Struct):
     """How far the devices of the nodes looked at come with one class and selectors.
 
     `by_node` holds for each node the number that stands for its `stages`, `by_kinds` the same by the kinds of its
@@ -66,8 +65,7 @@ class Answers:
     shared: dict[int, Match] = field(default_factory=dict)
 
 
-@dataclass
-class Numbers:
+class Numbers(Struct):
     """Numbers that stand for values: equal ones have the same, and no number ever stands for two."""
 
     known: dict[Hashable, int] = field(default_factory=dict)

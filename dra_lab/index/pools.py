@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from dra_lab.index.device_kinds import DeviceKind, DeviceKinds, device_kinds
 from dra_lab.model.cluster import Cluster
@@ -39,8 +38,7 @@ class PoolDevice(Struct, frozen=True, gc=False):
         return self.id.driver
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """A pool as one node sees it.
 
     An incomplete pool (`complete` False) or an invalid one (`invalid` says why) has no devices here: the allocator
@@ -85,8 +83,7 @@ def pools_of(cluster: Cluster, node_name: str, gates: Gates) -> tuple[Pool, ...]
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Published:
+class _Published(Struct, frozen=True):
     """The parts of the pools of all nodes: slices by node and by pool, and kinds of devices.
 
     `counters` are the slices with shared counters by pool, `everywhere` the pools with counters of which every node

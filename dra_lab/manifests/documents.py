@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
@@ -41,8 +42,7 @@ KINDS: dict[str, tuple[str, type[Any]]] = {
 """The kinds that are read, with the version in which their objects are understood."""
 
 
-@dataclass(frozen=True)
-class Documents:
+class Documents(Struct, frozen=True):
     """What a text held: objects with their origins, in order, and what could not be used."""
 
     objects: tuple[tuple[Object, Origin], ...] = ()
@@ -53,8 +53,7 @@ class Documents:
         return tuple(item for item, _ in self.objects if isinstance(item, kind))
 
 
-@dataclass
-class _Reader:
+class _Reader(Struct):
     """Collects objects and findings while one text is read."""
 
     source: str

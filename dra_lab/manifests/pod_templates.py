@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 MAX_DEPTH = 24
 RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
@@ -18,8 +20,7 @@ _COUNTS = ("replicas", "parallelism", "numNodes")
 _STEP = re.compile(r"\[(?:\d+|\*)\]|[^.\[\]]+")
 
 
-@dataclass(frozen=True, slots=True)
-class PodField:
+class PodField(Struct, frozen=True):
     """A field of an object that holds a pod's spec.
 
     `path` leads to the spec as written; `pods` is how many of these pods run at a time, and `counts` are the fields
@@ -45,8 +46,7 @@ Bound = Sequence[str]
 """The steps of a path that stand for the wildcards of a row, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """Where a kind has a pod's spec. `*` stands for any key and `[*]` for any item of a list.
 
     The pods are the product of `counts`, unless `pods` computes them.

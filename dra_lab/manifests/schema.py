@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from dra_lab.model.release import DEFAULT_RELEASE, RELEASES
 
@@ -102,8 +103,7 @@ _FIELD = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One field: `container` is "", "list" or "map", `type` a scalar or the name of a struct."""
 
     name: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from msgspec import Struct
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
@@ -63,8 +63,7 @@ _TidyDumper.add_representer(str, _text)
 _TidyDumper.add_representer(tuple, lambda dumper, value: dumper.represent_list(list(value)))
 
 
-@dataclass(frozen=True, slots=True)
-class YamlDocument:
+class YamlDocument(Struct, frozen=True):
     """One document: its value, its number (from 1), and the composed node, which knows the lines.
 
     The lines of the node count from `above`, the number of lines over the text that it was read from.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 
 
-@dataclass(frozen=True)
-class AllocatedDevices:
+class AllocatedDevices(Struct, frozen=True):
     """The devices that claims hold (docs/semantics.md 3.14): what the scheduler subtracts before it looks.
 
     `exclusive` maps a device to the claim (`namespace/name`) that holds it alone; `shares` maps a shareable device to

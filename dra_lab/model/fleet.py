@@ -173,8 +173,7 @@ MOST_COUNTED = 10_000
 """Where counting replicas on one node stops: a number this high is a cap, and more may fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoomOnNodes:
+class RoomOnNodes(Struct, frozen=True):
     """How many more replicas each of some equal nodes holds; `bound` is the most it could, equal where it is proven."""
 
     nodes: tuple[str, ...]
@@ -192,8 +191,7 @@ class RoomOnNodes:
         return self.each >= MOST_COUNTED
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """How many more replicas of a workload fit, now or after a plan.
 
     `count` replicas surely fit together, more than `bound` cannot. `classes` covers every node once: nodes with equal
@@ -219,8 +217,7 @@ class Room:
         return any(node_class.capped for node_class in self.classes)
 
 
-@dataclass(frozen=True, slots=True)
-class LargestJob:
+class LargestJob(Struct, frozen=True):
     """The largest job of a claim that still fits.
 
     `scale` is the largest whole multiple of the claim's requests (counts and capacities times `scale`) that one pod can
@@ -245,8 +242,7 @@ class LargestJob:
         return self.scale >= self.scale_bound and self.replicas >= self.replicas_bound and not self.capped
 
 
-@dataclass(frozen=True, slots=True)
-class StrandedKind:
+class StrandedKind(Struct, frozen=True):
     """Free capacity of one kind: `free` of it, `usable` by aligned claims, and surely no more of it than `bound`.
 
     Devices are counted by kind (`gpu`, `nic`, `other`), CPUs in whole CPUs. `stranded` is what no aligned claim can use
@@ -277,8 +273,7 @@ class StrandedKind:
         return self.usable >= self.bound and self.stranded == self.least
 
 
-@dataclass(frozen=True, slots=True)
-class StrandedNodes:
+class StrandedNodes(Struct, frozen=True):
     """What is stranded on each of some equal nodes; on nodes that share devices it is on all of them `together`."""
 
     nodes: tuple[str, ...]
@@ -286,8 +281,7 @@ class StrandedNodes:
     together: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stranded:
+class Stranded(Struct, frozen=True):
     """Fragmentation: aligned capacity that no claim can use, on each node and in all.
 
     For every kind by itself: `free` less the most that replicas of the given claims, any number of each and every link

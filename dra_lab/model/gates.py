@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dra_lab.model.release import RELEASES, KubernetesRelease
 
@@ -10,8 +10,7 @@ RECORDED_RELEASE = "1.36"
 """The release whose allocator was recorded; verdicts of all others come from documentation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gates:
+class Gates(Struct, frozen=True):
     """The feature gates that the structured allocator is handed, by subject.
 
     `list_attributes` says whether constraints compare lists, `list_selectors` whether selectors see them.

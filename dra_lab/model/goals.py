@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class GoalWords:
+class GoalWords(Struct, frozen=True):
     """The names of one goal.
 
     `meaning` says what its value counts, `of_fleet` what the sum over the replicas of a fleet counts ("": a fleet does

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 LEVELS = ("switch", "pcieRoot", "numaNode", "socket")
 """The levels of which an overlay may give values, nearest first."""
@@ -12,16 +13,14 @@ DeviceKey = tuple[str, str]
 """(driver, device name): devices of equal nodes differ in their pool only."""
 
 
-@dataclass(frozen=True, slots=True)
-class OverlayPlace:
+class OverlayPlace(Struct, frozen=True):
     """The value of a level and where it comes from: `overlay: dgx.xml:36, Bridge 0000:[2b-3b]`."""
 
     value: str | int
     source: str
 
 
-@dataclass(frozen=True, eq=False)
-class Overlay:
+class Overlay(Struct, frozen=True, eq=False):
     """What files say of a node's devices.
 
     `source` names the files; `places` gives places by level, used where the driver publishes none; `made` says, for

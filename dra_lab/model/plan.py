@@ -128,8 +128,7 @@ class Start(StrEnum):
     OPEN = "open"
 
 
-@dataclass(frozen=True, slots=True)
-class FirstFit:
+class FirstFit(Struct, frozen=True):
     """What kube-scheduler's first fit takes on the plan's node.
 
     `status` is `error` when the whole attempt of the pod would be given up (`message` says why), `stopped` when the
@@ -170,8 +169,7 @@ class Shortfall:
         object.__setattr__(self, "advice", shortened(self.advice))
 
 
-@dataclass(frozen=True, slots=True)
-class NodeClass:
+class NodeClass(Struct, frozen=True):
     """Nodes that are equal for this claim: same hardware, same free state; sorted, the first stands for all."""
 
     nodes: tuple[str, ...]
@@ -181,8 +179,7 @@ class NodeClass:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """A change to the drawing that would help, with what it would bring.
 
     `selectors` maps a request to CEL texts that are added to it; `sketch` is the drawing with the change made, where
@@ -192,7 +189,7 @@ class Suggestion:
     title: str
     detail: str
     source: str = ""
-    selectors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    selectors: Mapping[str, tuple[str, ...]] = {}
     sketch: ClaimSketch | None = None
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dra_lab.findings import shortened
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import ClaimSketch
 
 
-@dataclass(frozen=True, slots=True)
-class FunnelStep:
+class FunnelStep(Struct, frozen=True):
     """One test and how many devices are left after it.
 
     `test` is `published`, `class`, `class-selector`, `selector`, `gate`, `taint`, `in-use`, `capacity` or `link`;
@@ -22,8 +21,7 @@ class FunnelStep:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Funnel:
+class Funnel(Struct, frozen=True):
     """The devices of a node that are left for one request after each test, in the order of the tests.
 
     `request` is the request or alternative, `needed` the devices that it takes (all that match, where it asks for all);
@@ -39,8 +37,7 @@ class Funnel:
     failing: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(Struct, frozen=True):
     """A part of a drawing: a `request`, a `selector` of it (`text` is the expression) or a must-`link`."""
 
     kind: str
@@ -56,8 +53,7 @@ class Element:
         return shortened(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """Parts of a drawing that cannot hold together: without any one of them, the others can.
 
     `node` is where, "" for every node of the cluster; `minimal` is False where it was not found out whether every part
@@ -71,8 +67,7 @@ class Conflict:
     smallest: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Relaxation:
+class Relaxation(Struct, frozen=True):
     """One change to the drawing, tried over the cluster.
 
     `kind` is `link`, `level`, `count`, `capacity`, `selector`, `taint`, `idle` or `suggestion`; `fitting` counts the
@@ -102,8 +97,7 @@ class Relaxation:
         return f"the rule {self.unknown} is not known here" if self.unknown else "the time was up"
 
 
-@dataclass(frozen=True, slots=True)
-class Scarcity:
+class Scarcity(Struct, frozen=True):
     """Whether the devices for one request are too few, or enough but scattered.
 
     `kind` is `shortage` (fewer free in the cluster than one node needs), `fragmentation` (enough are free, but no node
@@ -119,8 +113,7 @@ class Scarcity:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class SelectorFailure:
+class SelectorFailure(Struct, frozen=True):
     """A selector that fails on devices when it is evaluated: kube-scheduler then gives up the whole pod.
 
     `guarded` is the same selector in a form that fails on none of these devices, "" where none was found.
@@ -133,8 +126,7 @@ class SelectorFailure:
     guarded: str = ""
 
 
-@dataclass(frozen=True)
-class Reasons:
+class Reasons(Struct, frozen=True):
     """Everything that was found out about a claim that fits nowhere; the sentences are the plan's `shortfalls`.
 
     `nearest` is the node that lacks least; `failures` come first because they stop the pod wherever it would fit.

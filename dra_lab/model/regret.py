@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class GoalRegret:
+class GoalRegret(Struct, frozen=True):
     """One goal that differs: the plan's value, kube-scheduler's, and how much worse that is (negative: better)."""
 
     goal: str
@@ -19,8 +18,7 @@ class GoalRegret:
         return self.theirs - self.best
 
 
-@dataclass(frozen=True, slots=True)
-class PathShare:
+class PathShare(Struct, frozen=True):
     """GPUs of an allocation that have their NIC on the same kind of path, and what that leaves of the bandwidth.
 
     `path` is a key of `topology.bandwidth.PATHS`, `words` says it; `low` and `high` are ratios to the bandwidth that
@@ -40,8 +38,7 @@ class PathShare:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Regret:
+class Regret(Struct, frozen=True):
     """What the first fit costs on the plan's own node.
 
     `against` is `manifest` (kube-scheduler with the compiled manifest) or `plain` (counts and selectors only); `goals`

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from dra_lab.errors import SketchError
@@ -41,8 +41,7 @@ class How(StrEnum):
     APART = "apart"
 
 
-@dataclass(frozen=True, slots=True)
-class LinkKind:
+class LinkKind(Struct, frozen=True):
     """What one way to tie means, whoever reads it.
 
     `meaning` says it to a person; `constraint` is the member of a claim's `constraints[]` that demands it of
@@ -153,8 +152,7 @@ class Drawing(Value, frozen=True):
     kind: str = "Drawing"
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """One way to serve a request, with the API server's defaults filled in.
 
     `reference` is `request`, or `request/subrequest` for an alternative; `rank` is the alternative's index (0 for an

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dra_lab.model.sketch import ClaimSketch
 
 
-@dataclass(frozen=True, slots=True)
-class Colour:
+class Colour(Struct, frozen=True):
     """A fill and the colour of text on it (contrast of at least 4.5:1), both as `#rrggbb`."""
 
     name: str

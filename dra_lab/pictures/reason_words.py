@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dra_lab.findings import shortened
 from dra_lab.model.plan import Plan
@@ -21,8 +22,7 @@ _HEADS = {
 }
 
 
-@dataclass(frozen=True)
-class FunnelTable:
+class FunnelTable(Struct, frozen=True):
     """The counts of one request: a column for each test, a row for each kind of node; `legend` explains columns."""
 
     request: str

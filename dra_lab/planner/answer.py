@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dra_lab.authoring.expand import Expansion
 from dra_lab.authoring.suggestions import suggest
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from dra_lab.planner.choose import Choice
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Struct, frozen=True):
     """What is known once every node is decided; `cluster` is as it was given, `plan` what holds for every answer.
 
     `exact` says that the claim was given as a ResourceClaim: no request of it is split, also where a change is tried.

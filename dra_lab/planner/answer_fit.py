@@ -173,10 +173,10 @@ def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | No
         return found
     lost = _damage(work, found.placements)
     goals = {goal.goal: goal for goal in (*found.goals, *([lost] if lost else []))}
-    return replace(found, goals=tuple(goals[goal] for goal in work.order if goal in goals))
+    return changed(found, goals=tuple(goals[goal] for goal in work.order if goal in goals))
 
 
 def _renamed(work: Work, found: FirstFit | None) -> FirstFit | None:
     if found is None:
         return None
-    return replace(found, placements=tuple(_drawn(work, placement) for placement in found.placements))
+    return changed(found, placements=tuple(_drawn(work, placement) for placement in found.placements))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from msgspec.structs import replace as changed
+
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.planner.answer import Work, once
 from dra_lab.planner.misfit import explain_misfit
@@ -36,7 +38,7 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     question = Question(work.cluster, drawn, work.scan, work.budget, work.solver, pinned, idle, unknown, expanded=whole)
     suggestions = work.suggestions()
     reasons = find_reasons(question, shortfalls, suggestions)
-    reasons = replace(reasons, complete=reasons.complete and misfit.complete)
+    reasons = changed(reasons, complete=reasons.complete and misfit.complete)
     return replace(
         plan,
         shortfalls=(*failure_shortfalls(reasons.failures), *shortfalls),

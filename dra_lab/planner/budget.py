@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dra_lab.planner.progress import Progress
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """Sizes up to which an exact way to answer is tried; above, a coarser one answers, with a bound.
 
     Attributes:
@@ -92,8 +93,7 @@ class Sizes:
     more_nodes: int = 8
 
 
-@dataclass(frozen=True)
-class Shares:
+class Shares(Struct, frozen=True):
     """Shares of the time that is left, and seconds of the steps that have a limit of their own.
 
     Attributes:
@@ -138,13 +138,12 @@ def default_shares() -> Shares:
     return _SHARES
 
 
-@dataclass
-class Budget:
+class Budget(Struct):
     """When to stop: `deadline` is a moment of `time.monotonic()`, `cancel` an event that another thread may set."""
 
     deadline: float | None = None
     cancel: threading.Event | None = None
-    report: Callable[[Progress], None] | None = field(default=None, repr=False)
+    report: Callable[[Progress], None] | None = None
     sizes: Sizes = field(default_factory=default_sizes)
     shares: Shares = field(default_factory=default_shares)
 

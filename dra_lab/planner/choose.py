@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace as changed
 
 from dra_lab.model.plan import DAMAGE, NodeClass, NodeFit
 from dra_lab.planner.budget import Budget
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
 _TELL_EVERY = 20
 
 
-@dataclass
-class Choice:
+class Choice(Struct):
     """The decision: `node` is "" where nothing fits; `decided` says that no undecided node could be better.
 
     Nodes are told apart by the goals that stand before `damage`: with those `decided` is about. `ended` says the same
@@ -38,8 +39,7 @@ class Choice:
     counts: dict[str, Count] = field(default_factory=dict)
 
 
-@dataclass
-class _Search:
+class _Search(Struct):
     scan: Scan
     order: tuple[str, ...]
     whole: tuple[str, ...]
@@ -87,7 +87,7 @@ def choose_node(scan: Scan, order: tuple[str, ...], budget: Budget, *, solver: s
         if found is None:
             least = patterns.rank(equal)
             # Progress is reported for the first node; the others only have to show that they are as good.
-            told = budget if best is None or name == pinned else replace(budget, report=None)
+            told = budget if best is None or name == pinned else changed(budget, report=None)
             key = (name, scan.exact.get(name), order, solver, bar, least)
             found = scan.solutions.get(key) if name in scan.exact else None
             if found is None:
@@ -143,7 +143,7 @@ def _shown(search: _Search, name: str, found: Solution) -> Solution:
         return found
     equal = next(equal for equal, other, _ in search.solutions if other == name)
     taken = search.patterns.placed(equal, name, found.values) if search.ways is None else search.ways.placed(name)
-    return found if taken is None else replace(found, taken=taken, copied=False)
+    return found if taken is None else changed(found, taken=taken, copied=False)
 
 
 def _to_the_end(search: _Search, winners: list[tuple[str, Solution]]) -> tuple[str, Solution, bool]:
@@ -177,7 +177,7 @@ def _solve_whole(search: _Search, name: str, known: Solution, best: Solution | N
     solved = solve_problem(
         search.scan.problem(name),
         search.whole,
-        _telling_the_rest(search) if best is None else replace(search.budget, report=None),
+        _telling_the_rest(search) if best is None else changed(search.budget, report=None),
         solver=search.solver,
         best=None if best is None else best.values,
         least=known.values,
@@ -191,7 +191,7 @@ def _telling_the_rest(search: _Search) -> Budget:
     report = search.budget.report
     if report is None:
         return search.budget
-    return replace(search.budget, report=lambda step: None if step.stage in search.order else report(step))
+    return changed(search.budget, report=lambda step: None if step.stage in search.order else report(step))
 
 
 def _least(solution: Solution) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from math import gcd
+
+from msgspec import Struct, field
 
 from dra_lab.index.counter_draws import Counter, Draws, consumption, counted_pools
 from dra_lab.index.pools import Pool
@@ -18,8 +19,7 @@ COARSE = 10_000
 """Amounts up to here are exact in the solver; where a device draws more, devices are told apart one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class CounterBooks:
+class CounterBooks(Struct, frozen=True):
     """The counters of a node: `left` in whole numbers of one unit a counter, below zero when over-committed.
 
     `draws` holds what each device that has still to pay takes; `barred` maps the devices that counters keep away to

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dra_lab.cel.matching import Matching
 from dra_lab.index.counter_draws import Draws
@@ -23,8 +25,7 @@ from dra_lab.planner.device_rules import Amounts, device_use, is_hidden, is_tole
 from dra_lab.planner.stages import Stage, why_not_all
 
 
-@dataclass(frozen=True, slots=True)
-class AskEligibility:
+class AskEligibility(Struct, frozen=True):
     """One ask on one node.
 
     `stages` maps every device that was looked at to the first test that it fails (FREE: none); `uses` holds what the
@@ -50,8 +51,7 @@ class AskEligibility:
         return sum(1 for reached in self.stages.values() if reached >= stage)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeEligibility:
+class NodeEligibility(Struct, frozen=True):
     """All asks on one node; `seen` are the devices that passed class and selectors of some ask.
 
     `remaining` is what is left of capacity, `books` what is left of shared counters; `lists` says whether list-typed
@@ -68,8 +68,7 @@ class NodeEligibility:
     ties: Mapping[DeviceID, Tie] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(Struct, frozen=True, dict=True):
     """The inputs of eligibility besides the node: the claim, the release's gates, and what is in use.
 
     `idle` looks at the cluster as if no claim held a device; `held` replaces what was read as held; `replicas` is how
@@ -174,8 +173,7 @@ def _all_or_none(found: tuple[AskEligibility, ...], pools: Sequence[Pool]) -> tu
     return tuple(replace(part, blocked=why) for part, why in zip(found, blocked, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(Struct, frozen=True):
     """What a node offers now."""
 
     devices: tuple[PoolDevice, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
+
+from msgspec.structs import replace
 
 from dra_lab.index.counter_draws import Counter, counted_pools
 from dra_lab.index.node_binding import Tie

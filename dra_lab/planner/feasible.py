@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget

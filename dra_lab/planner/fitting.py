@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import replace as changed
+
+from msgspec.structs import replace as changed
 
 from dra_lab.authoring.expand import expand
 from dra_lab.index.node_index import node_index

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from dra_lab.model.plan import DAMAGE
 from dra_lab.planner.device_counts import (
@@ -22,8 +22,7 @@ from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, AllocationProblem, D
 from dra_lab.planner.variables import Expression, Model
 
 
-@dataclass(frozen=True, slots=True)
-class Objective:
+class Objective(Struct, frozen=True):
     """A goal to be minimised in a model; `floor` is a value that no allocation can undercut."""
 
     goal: str
@@ -31,8 +30,7 @@ class Objective:
     floor: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class GoalRule:
+class GoalRule(Struct, frozen=True):
     """One goal: `value` counts it in numbers of any sort, `floor` is the least that any allocation of a model has.
 
     `unknown` counts the devices taken whose place is not known well enough to say what the goal asks.

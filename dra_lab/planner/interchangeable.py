@@ -7,11 +7,11 @@ are one unit, four times.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
+class Units(Struct, frozen=True):
     """Copies of one unit: no rule can tell them apart.
 
     `copies` has the requests of each copy, by index; those at one position mean the same. `links` has the links of each

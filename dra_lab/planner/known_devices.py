@@ -8,8 +8,10 @@ the first node that has it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import astuple, replace
 
 from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import NodeIndex
@@ -93,7 +95,7 @@ class KnownDevices:
             self._groups[key] = self._numbers.setdefault(template, len(self._templates))
             if self._groups[key] == len(self._templates):
                 self._templates.append(template)
-                self._fields.append(tuple(getattr(template, one.name) for one in fields(template))[1:])
+                self._fields.append(astuple(template)[1:])
         self._first = layout.problem
 
     def _is_simple(self, name: str) -> bool:

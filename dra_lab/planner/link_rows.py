@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
+
+from msgspec import Struct
 
 from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.errors import UnsupportedFeature
@@ -25,8 +26,7 @@ Groups = tuple[int, tuple[int, ...]]
 NO_GROUPS: Groups = (0, ())
 
 
-@dataclass(frozen=True, slots=True)
-class LinkReason:
+class LinkReason(Struct, frozen=True):
     """Why a link cannot hold: how much it needs and how much there is, in words and numbers.
 
     `drawn` says that the drawing itself decides it, whatever the hardware.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as changed
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.index.node_binding import Tie
@@ -27,8 +26,7 @@ _Copy = dict[int, list[int]]
 """The groups of which one copy of a unit takes its devices, by position in the unit."""
 
 
-@dataclass(frozen=True)
-class MergedRequests:
+class MergedRequests(Struct, frozen=True):
     """A problem in which a request stands for all that mean the same, `written` the problem as it was.
 
     `units` are those of `written` that were merged; `asks`, `requests` and `links` are the positions in `written` of
@@ -121,7 +119,7 @@ def merge_requests(problem: AllocationProblem, some: range | None = None) -> Mer
     now = {ask: at for at, ask in enumerate(asks)}
     left_out = {problem.asks[problem.requests[request][0]].reference for request in gone}
     groups = tuple(
-        changed(
+        replace(
             group,
             asks=tuple(now[ask] for ask in group.asks if ask in now),
             places=tuple(group.places[link] for link in links),
@@ -129,9 +127,9 @@ def merge_requests(problem: AllocationProblem, some: range | None = None) -> Mer
         )
         for group in problem.groups
     )
-    merged = changed(
+    merged = replace(
         problem,
-        asks=tuple(changed(problem.asks[ask], count=problem.asks[ask].count * times.get(ask, 1)) for ask in asks),
+        asks=tuple(replace(problem.asks[ask], count=problem.asks[ask].count * times.get(ask, 1)) for ask in asks),
         requests=tuple(
             tuple(now[ask] for ask in indices) for at, indices in enumerate(problem.requests) if at not in gone
         ),

@@ -7,6 +7,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from msgspec.structs import replace as changed
+
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.model.names import split_request
 from dra_lab.model.plan import Shortfall
@@ -95,7 +97,7 @@ def _lacking_alike(scan: Scan, classes: Sequence[EqualNodes], budget: Budget) ->
         apart: dict[Hashable, list[str]] = {}
         for node in equal.nodes:
             apart.setdefault(kinds[node], []).append(node)
-        found += [replace(equal, nodes=tuple(nodes)) for nodes in apart.values()]
+        found += [changed(equal, nodes=tuple(nodes)) for nodes in apart.values()]
     return found
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from zlib import crc32
+
+from msgspec import Struct
 
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
@@ -18,8 +19,7 @@ _MIXED, _UNKNOWN = 0x6D69786564, 0x756E6B6E6F776E
 _ROUNDS = 2
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True, dict=True):
     """The problem of one node with no device held alone, for all nodes with the same hardware and shares.
 
     `group_of` is the index of the group of each device of the node, in kube-scheduler's order, -1 for one that no ask
@@ -77,8 +77,7 @@ class _Kind:
         return self is other or (isinstance(other, _Kind) and self.known == other.known and self.value == other.value)
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """What every fingerprint of one problem has in common, whatever is free.
 
     `kinds` says what each group is; `places` numbers its place in each dimension (None: not known), `count` of them.

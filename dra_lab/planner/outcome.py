@@ -12,11 +12,11 @@ answer at the time limit "Optimal", and a solution may keep a row only within a 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dra_lab.planner.modelling import pulp
 
@@ -28,8 +28,7 @@ ROUNDING = 1e-6
 """How far a row may be off, relative to its terms. Amounts that large are recounted exactly by `recount.overbooked`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The result of a solve whose objective is integer and minimised.
 
     `value` is the objective of the best solution (None: none was found). `bound` is the smallest integer that a
@@ -49,8 +48,7 @@ class Outcome:
         return self.value is not None and self.bound is not None and self.bound >= self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """What a solver says about a model: values, a bound of the objective, and how the solve ended.
 
     `presolved` says that the solver changed the model before it looked at it.
@@ -63,8 +61,7 @@ class Claim:
     presolved: bool = True
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(Struct, frozen=True, dict=True):
     """A PuLP model as arrays: `factor` of `column` for each entry, by rows that begin at `begin`.
 
     `start` are the values that the variables have before the solve, None if some variable has none.

@@ -6,7 +6,9 @@ Only for claims without a request for all devices: then a node on which less is 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
@@ -18,8 +20,7 @@ Pattern = tuple[tuple[int, int], ...]
 """How many devices an allocation takes of which groups of a layout."""
 
 
-@dataclass
-class Patterns:
+class Patterns(Struct):
     """Bounds and allocations found so far, by layout; `shown` says which ask takes which device of which group.
 
     A layout is a node's hardware with what is shared there, nothing being held alone: what fits on no such node fits on

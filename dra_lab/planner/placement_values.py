@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
@@ -18,8 +19,7 @@ from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.topology.locality import Locality
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """The claim and the devices by which values are measured.
 
     `paired` says whether the claim asks for both GPUs and NICs, `lists` whether lists count in links.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator
-from dataclasses import dataclass, field
 from itertools import count
+
+from msgspec import Struct, field
 
 from dra_lab.index.node_index import NodeIndex
 from dra_lab.model.allocated import AllocatedDevices
@@ -41,8 +42,7 @@ class Print:
         return self is other or (isinstance(other, Print) and self.known == other.known and self.value == other.value)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeState:
+class NodeState(Struct, frozen=True):
     """What is in use on a node, and what that makes of it.
 
     `exact` is equal only where the same devices are held, by position; `now`, `idle`, `layout` and `free` are as in
@@ -57,8 +57,7 @@ class NodeState:
     free: tuple[int, ...]
 
 
-@dataclass(eq=False)
-class PlanCache:
+class PlanCache(Struct, eq=False):
     """Layouts, fingerprints, states of nodes and proven solutions of one claim on one hardware; holds no cluster.
 
     `question` is what all of it depends on besides hardware and release. `held` is what was in use at

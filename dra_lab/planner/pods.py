@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from pathlib import Path
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.authoring.compile import CompiledClaim, compile_claim
@@ -27,8 +27,7 @@ from dra_lab.planner.joined import join_sketches
 OneClaim = ClaimSketch | ResourceClaim
 
 
-@dataclass(frozen=True)
-class PodClaims:
+class PodClaims(Struct, frozen=True):
     """What is planned together: the claims of one pod, in the pod's order.
 
     `claims` are those to be placed, by name; `exact` names the ones that were given as a ResourceClaim: they are served
@@ -166,8 +165,7 @@ def expand_pod(pod: PodClaims, cluster: Cluster, release: KubernetesRelease) -> 
     return Expansion(joined, origin)
 
 
-@dataclass(frozen=True)
-class CompiledPod:
+class CompiledPod(Struct, frozen=True):
     """The manifest of every claim of a pod, by the claim's name; of the only claim under ""."""
 
     claims: Mapping[str, CompiledClaim] = field(default_factory=dict)

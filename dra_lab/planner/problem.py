@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dra_lab.index.counter_draws import Counter, Draws
 from dra_lab.index.node_binding import Tie
@@ -18,8 +19,7 @@ NUMA_KINDS = ("gpu", "nic", "cpu")
 ROOT_KINDS = ("gpu", "nic")
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceGroup:
+class DeviceGroup(Struct, frozen=True):
     """Devices that nothing in the problem can tell apart, in kube-scheduler's order.
 
     `asks` are indices into the problem's asks that may take them; `places` holds the values at each link's place (():
@@ -45,8 +45,7 @@ class DeviceGroup:
         return len(self.devices)
 
 
-@dataclass(frozen=True, slots=True)
-class AllocationProblem:
+class AllocationProblem(Struct, frozen=True):
     """One claim on one node, or the claims of one pod.
 
     `requests` lists the indices of each request's asks, of which one is to be served; `impossible` are asks that cannot

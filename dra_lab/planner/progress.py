@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """One step of a solve: `stage` is "nodes", a goal or "first fit"; `text` says it to a person.
 
     `best` is the best value found, `bound` the best that could still exist; None while unknown.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace as with_fields
 from fractions import Fraction
 from typing import Any
 
@@ -140,14 +139,14 @@ def _tried(trial: Trial, change: Relaxation) -> Relaxation:
     try:
         fit = trial.fitting(change.sketch)
     except UnsupportedFeature as error:
-        return with_fields(change, unknown=error.feature)
+        return replace(change, unknown=error.feature)
     return changed_to(change, fit.nodes, fit.total, fit.undecided, fit.example)
 
 
 def changed_to(change: Relaxation, nodes: int, total: int, undecided: int, example: str) -> Relaxation:
     """Return a change with what it brings; nothing is said where no node was decided."""
     known = None if undecided == total else nodes
-    return with_fields(change, fitting=known, total=total, undecided=undecided, example=example if known else "")
+    return replace(change, fitting=known, total=total, undecided=undecided, example=example if known else "")
 
 
 def gain_words(change: Relaxation) -> str:

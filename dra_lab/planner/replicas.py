@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from dataclasses import replace as changed
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.index.node_binding import Tie
@@ -40,8 +39,7 @@ def has_damage(sketch: ClaimSketch) -> bool:
     return not any(ask.admin_access for request in sketch.requests for ask in asks(request))
 
 
-@dataclass
-class Others:
+class Others(Struct, dict=True):
     """The further replicas of a scan's claim on one node, every preferred link of theirs being kept.
 
     `memo` is shared by the nodes of one scan. A replica that asks for all devices needs each of them, as in 1.37.
@@ -64,7 +62,7 @@ class Others:
             self._begun = time.thread_time()
         until = time.monotonic() + max(0.0, self.budget.shares.damage - (time.thread_time() - self._begun))
         own = self.budget.deadline
-        return changed(self.budget, deadline=until if own is None else min(own, until))
+        return replace(self.budget, deadline=until if own is None else min(own, until))
 
     @property
     def before(self) -> Count:
@@ -117,10 +115,10 @@ class Others:
 
     def _build(self, sketches: Sequence[ClaimSketch], held: AllocatedDevices | None) -> AllocationProblem:
         joined = _numbered(sketches)
-        rules = changed(self.scan.rules, sketch=joined)
+        rules = replace(self.scan.rules, sketch=joined)
         found = eligibility(rules, self.node)
         if held is not None:
-            found = _meaning_all_of(found, eligibility(changed(rules, held=held), self.node))
+            found = _meaning_all_of(found, eligibility(replace(rules, held=held), self.node))
         whole = build_problem(joined, found, localities(self.scan.cluster, self.node), paired=self.scan.paired)
         return with_merged_requests(whole)
 
@@ -166,9 +164,9 @@ def _meaning_all_of(before: NodeEligibility, after: NodeEligibility) -> NodeElig
         if late.ask.all_devices and early.listed != late.listed:
             lost = next((device for device in early.listed if late.stages[device] is not Stage.FREE), None)
             why = late.blocked or (f"{lost} is taken" if lost is not None else "")
-            part = changed(late, listed=early.listed, blocked=why)
+            part = replace(late, listed=early.listed, blocked=why)
         parts.append(part)
-    return changed(after, asks=tuple(parts))
+    return replace(after, asks=tuple(parts))
 
 
 def count_replicas(feasible: Callable[[int], bool | None], most: int, beside: int) -> Count:
@@ -298,7 +296,7 @@ def _first(problem: AllocationProblem) -> AllocationProblem:
     own = max(index for indices in requests for index in indices) + 1
     links = tuple(link for link in problem.links if _is_first(link.name))
     groups = tuple(
-        changed(
+        replace(
             group,
             asks=tuple(ask for ask in group.asks if ask < own),
             places=group.places[: len(links)],
@@ -306,7 +304,7 @@ def _first(problem: AllocationProblem) -> AllocationProblem:
         )
         for group in problem.groups
     )
-    return changed(
+    return replace(
         problem,
         asks=problem.asks[:own],
         requests=requests,

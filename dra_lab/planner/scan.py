@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dra_lab.index.node_index import Failure, NodeIndex, node_index, shape_key
 from dra_lab.model.allocated import AllocatedDevices
@@ -30,8 +32,7 @@ _KEPT = 500
 """Problems of nodes with counters that are kept at most: of one with 200 partitions it takes some hundred kilobytes."""
 
 
-@dataclass(frozen=True)
-class EqualNodes:
+class EqualNodes(Struct, frozen=True):
     """Nodes that are equal for the claim, sorted; the first one stands for all.
 
     `now` and `idle` are the fingerprints of its problem as it is and as if nothing were in use; `layout` numbers the
@@ -45,8 +46,7 @@ class EqualNodes:
     free: tuple[int, ...] = ()
 
 
-@dataclass
-class Scan:
+class Scan(Struct):
     """What looking at the nodes found.
 
     `classes` are in the order of their first nodes; `idle_nodes` maps an idle fingerprint to a node that has it;

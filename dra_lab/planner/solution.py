@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue
@@ -12,8 +13,7 @@ Taken = tuple[tuple[int, DeviceID], ...]
 """(index of the ask, device) in the claim's order."""
 
 
-@dataclass(frozen=True, slots=True)
-class StageResult:
+class StageResult(Struct, frozen=True):
     """One goal: its value in the allocation found, the best value still possible (None: unknown), proven or not."""
 
     goal: str
@@ -22,8 +22,7 @@ class StageResult:
     proven: bool
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(Struct, frozen=True, dict=True):
     """What is known of one problem.
 
     `taken` lists (index of the ask, device) in the claim's order, None where no allocation was found; `infeasible` is a

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.planner.budget import Budget
@@ -22,8 +24,7 @@ from dra_lab.planner.variables import Expression, Model, total
 SEARCH_WEIGHT = 5
 
 
-@dataclass
-class _Run:
+class _Run(Struct):
     """One staged solve of `problem` while it goes on.
 
     `others` knows of further replicas on the node (goal `damage`); once they are in the model, the claim's own asks are

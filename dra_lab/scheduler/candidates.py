@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
@@ -18,8 +18,7 @@ _BLOCKING = ("NoSchedule", "NoExecute")
 _NOTHING: Amounts = {}
 
 
-@dataclass(slots=True, eq=False)
-class Candidate:
+class Candidate(Struct, eq=False):
     """One device at its place in the search order.
 
     `blocked` names the claim that holds it alone ("" when none does), `consumed` is what shares took of it, `shared`
@@ -46,8 +45,7 @@ class Candidate:
         return self.id.driver
 
 
-@dataclass(frozen=True)
-class NodeView:
+class NodeView(Struct, frozen=True):
     """The offer of one node: its pools, its devices in search order, and what is held."""
 
     node_name: str

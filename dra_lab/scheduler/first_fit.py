@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dra_lab.errors import CelCompileError
 from dra_lab.index.pools import pools_of
@@ -28,8 +29,7 @@ from dra_lab.scheduler.trace import Rejection, Trace
 from dra_lab.scheduler.unsupported import check_supported
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What first fit ends with on one node.
 
     `allocations` holds one result a claim, in the order of the claims, when `status` is ALLOCATED, else None. `message`

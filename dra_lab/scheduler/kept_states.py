@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct, field
 
 from dra_lab.index.pools import pools_of
 from dra_lab.model.allocated import AllocatedDevices
@@ -21,8 +22,7 @@ _MORE, _FEW = 2, 1000
 """How many times as many states of devices are kept as the first look found, and how many besides."""
 
 
-@dataclass(slots=True)
-class KnownSearches:
+class KnownSearches(Struct):
     """What searches ended with: a state of a node tells all that a search reads, so it holds on other hardware too.
 
     `numbers` stand for states of devices; `verdicts` are by question and claims, then by state. Beyond `most` numbers
@@ -40,8 +40,7 @@ class KnownSearches:
         return self.numbers.setdefault(state, next(self.next_number)) if known is None else known
 
 
-@dataclass(frozen=True, slots=True)
-class Kept(Generic[Q]):
+class Kept(Struct, Generic[Q], frozen=True):
     """The states of the nodes by question while `held` was in use, and the nodes that see a pool of a name."""
 
     held: AllocatedDevices = field(default_factory=AllocatedDevices)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dra_lab.scheduler.constraints import Constraint
 from dra_lab.scheduler.judging import SIMPLE, Judge
@@ -23,8 +24,7 @@ _TRIAL, _WORTH = 20_000, 0.05
 """After so many questions at least this share must have been answered, else asking costs more than it saves."""
 
 
-@dataclass(frozen=True)
-class _Rest:
+class _Rest(Struct, frozen=True):
     """What the search from one request on looks at.
 
     `mask` has a bit for each device that matters when it is taken; `by_claim` says that it matters by which claim.

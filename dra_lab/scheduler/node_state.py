@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, MutableMapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from dra_lab.cel.selector import Selector, compile_selector
 from dra_lab.errors import Cancelled, CelError
@@ -24,8 +24,7 @@ from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.scheduler.kept_states import Kept, shorten, take_over
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(Struct, frozen=True):
     """What claims look at: their selectors, class before request, and the attributes of their constraints."""
 
     chains: tuple[tuple[Selector, ...], ...]

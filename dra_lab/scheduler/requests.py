@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache
+
+from msgspec import Struct, field
 
 from dra_lab.cel.selector import Selector, compile_selector
 from dra_lab.model.claims import (
@@ -27,8 +28,7 @@ from dra_lab.scheduler.constraints import Constraint, attribute_keys, build_cons
 from dra_lab.scheduler.limits import AttemptAborted
 
 
-@dataclass(slots=True, eq=False)
-class Need:
+class Need(Struct, eq=False):
     """One way to serve a request of a claim: an exact request or one alternative.
 
     `reference` is the name in the result (`request` or `request/subrequest`). `count` is the number of devices, once
@@ -59,8 +59,7 @@ class Need:
         return f"{self.request}/{self.subrequest}" if self.subrequest else self.request
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimNeeds:
+class ClaimNeeds(Struct, frozen=True):
     """A claim with its requests; each has one way to be served, or its alternatives in order."""
 
     claim: ResourceClaim

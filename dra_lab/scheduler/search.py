@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.scheduler.judging import COMPLEX, SIMPLE, Judge
@@ -20,16 +21,14 @@ REMEMBER_AFTER = 2_000
 """Steps after which the search remembers its parts: most searches are over before, and pay nothing for it."""
 
 
-@dataclass(slots=True, eq=False)
-class _ClaimFrame:
+class _ClaimFrame(Struct, eq=False):
     """Begins a claim after the first; an overflow inside counts as "no" for the claim before it.
 
     Rule: docs/semantics.md 3.7.6.
     """
 
 
-@dataclass(slots=True, eq=False)
-class _ChoiceFrame:
+class _ChoiceFrame(Struct, eq=False):
     """Stands at an alternative of a request; `failed` once one failed for another reason than the limit of 32."""
 
     claim: int
@@ -38,8 +37,7 @@ class _ChoiceFrame:
     failed: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class _DeviceFrame:
+class _DeviceFrame(Struct, eq=False):
     """Looks for the k-th device of a request from `position` on; `placed` is the one taken, or -1."""
 
     need: Need
@@ -49,8 +47,7 @@ class _DeviceFrame:
     placed: int = -1
 
 
-@dataclass(slots=True, eq=False)
-class _PartFrame:
+class _PartFrame(Struct, eq=False):
     """Begins the search from a request on; when it failed, how it began and its steps are remembered."""
 
     claim: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from dra_lab.model.names import DeviceID
 
@@ -23,8 +24,7 @@ class Check(StrEnum):
     LIMIT = "limit"
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """One candidate that was turned down: for which claim and request (`request` or `request/subrequest`), and why."""
 
     claim: str

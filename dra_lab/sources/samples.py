@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from dra_lab.errors import SourceError
 from dra_lab.shipped import samples_dir
@@ -14,8 +15,7 @@ _TEACHES = re.compile(r"^Teaches:\s*(.+)$", re.MULTILINE)
 _TITLE = re.compile(r"^#\s+(.+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """A shipped cluster: `name` for `sample:NAME`, its title, what it teaches in one line, and its folder."""
 
     name: str

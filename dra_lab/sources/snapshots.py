@@ -7,11 +7,11 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from dra_lab.errors import DraLabError, ExportError
 from dra_lab.manifests.documents import KINDS
@@ -36,8 +36,7 @@ _LIST_HEAD = b'{"apiVersion":"v1","kind":"List","items":[\n'
 _LIST_TAIL = b"\n]}\n"
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """A snapshot before it is written: what it says of itself, and the bytes of its files by name, sorted."""
 
     info: SnapshotInfo

@@ -8,16 +8,17 @@ path is not known, so is the bandwidth.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.model.names import DeviceID
 from dra_lab.topology.distance import distance
 from dra_lab.topology.locality import Locality
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(Struct, frozen=True):
     """One published measurement: what was measured, the ratio far / near (low and high), and where it stands."""
 
     what: str
@@ -26,8 +27,7 @@ class Measurement:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class PathCost:
+class PathCost(Struct, frozen=True):
     """What is left of the bandwidth on one kind of path, for large transfers between a GPU and a NIC.
 
     `low` and `high` bound the published ratios, None where nothing is known; `kind` is `reference` (what the others are
@@ -115,8 +115,7 @@ PATHS: Mapping[str, PathCost] = MappingProxyType(
 _OF_DISTANCE = {"switch": "root", "pcieRoot": "root", "numaNode": "numa", "socket": "socket", "node": "far"}
 
 
-@dataclass(frozen=True, slots=True)
-class PairPath:
+class PairPath(Struct, frozen=True):
     """One GPU, the NIC that it is best paired with (None: none is left for it), and the path between them."""
 
     gpu: DeviceID

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
@@ -24,8 +25,7 @@ _NVLINK = ("nvlinkDomain", "nvlinkPartition")
 _NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class FabricBranch:
+class FabricBranch(Struct, frozen=True):
     """A place in the fabric: its level (a label, "" for the whole cluster), its value, what is below.
 
     `nodes` are the names of the nodes that sit here and in no deeper branch, in natural order.
@@ -43,8 +43,7 @@ class FabricBranch:
         yield from self.nodes
 
 
-@dataclass(frozen=True)
-class FabricTree:
+class FabricTree(Struct, frozen=True):
     """The levels from wide to near, the tree of the nodes, and what contradicts or is missing.
 
     `same` names labels that say the same as one of the levels and are left out. The node itself is the last level and
@@ -64,8 +63,7 @@ class FabricTree:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class FabricRow:
+class FabricRow(Struct, frozen=True):
     """One level in words: `level` for people, the label and who writes it, how many places, nodes with and without it.
 
     `smallest` and `largest` count the nodes of the places.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 LEVEL_WORDS: Mapping[str, str] = MappingProxyType(
     {
@@ -23,8 +24,7 @@ LEVEL_WORDS: Mapping[str, str] = MappingProxyType(
 """The levels from wide to near, and what people call each; the node itself comes last and is none of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class FabricLabel:
+class FabricLabel(Struct, frozen=True):
     """A label (or, with `attribute`, a device attribute) of one level; `order` puts labels of one level, wider first.
 
     `word` is what its writer calls such a place, "" for the level's own word.

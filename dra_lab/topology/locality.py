@@ -6,12 +6,13 @@ node, other devices at the same PCIe root, documented machines), marked `derived
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dra_lab.drivers import (
     Lookup,
@@ -50,8 +51,7 @@ __all__ = [
 _KIND_WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", "other": "other devices"}
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedDevice:
+class SkippedDevice(Struct, frozen=True):
     """A published device that kube-scheduler does not look at on this node, and why (`pool incomplete: ...`)."""
 
     id: DeviceID
@@ -134,8 +134,7 @@ def _skipped(cluster: Cluster, node_name: str, pools: Iterable[Pool]) -> tuple[S
     return tuple(found.values())
 
 
-@dataclass(slots=True)
-class _Memo:
+class _Memo(Struct):
     """Places without names: equal devices share what they publish, equal nodes what is derived from it."""
 
     names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
@@ -214,7 +213,7 @@ def _overlaid(device_id: DeviceID, locality: Locality, overlay: Overlay) -> Loca
             changes[member] = Place(published.value, f"{published.source}, made from {made[published.source]}")
         elif published is None and level in places:
             changes[member] = Place(places[level].value, places[level].source, derived=True)
-    return dataclasses.replace(locality, **changes) if changes else locality
+    return replace(locality, **changes) if changes else locality
 
 
 def _derive(known: Sequence[Locality], devices: Sequence[Device]) -> tuple[Locality, ...]:
@@ -308,7 +307,7 @@ def _fill(found: Sequence[Locality], member: str, shared: str, words: str) -> li
         common = getattr(locality, shared)
         place = derived.get(common.value) if common is not None and getattr(locality, member) is None else None
         changes: dict[str, Any] = {} if place is None else {member: place}
-        filled.append(dataclasses.replace(locality, **changes) if changes else locality)
+        filled.append(replace(locality, **changes) if changes else locality)
     return filled
 
 
@@ -325,4 +324,4 @@ def _documented(locality: Locality, device: Device) -> Locality:
     known = derived_numa(locality.device.driver, _lookup(locality.device.driver, device))
     if known is None:
         return locality
-    return dataclasses.replace(locality, numa_node=Place(known[0], known[1], derived=True))
+    return replace(locality, numa_node=Place(known[0], known[1], derived=True))

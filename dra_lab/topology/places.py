@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
@@ -18,8 +19,7 @@ LEVEL_FIELDS: Mapping[str, str] = MappingProxyType(
 _LEVEL_WORDS = {"numaNode": "NUMA node", "pcieRoot": "PCIe root", "switch": "PCIe switch"}
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A value of a level, and where it comes from.
 
     `source` is the full name of the attribute that publishes it (with ", made from FILE:LINE" in slices that nobody
@@ -32,8 +32,7 @@ class Place:
     derived: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Locality:
+class Locality(Struct, frozen=True):
     """Where one device sits; a level is None where it is not known.
 
     `kind` is "gpu", "nic", "cpu", "memory" or "other"; `label` the model for people, `short` the few

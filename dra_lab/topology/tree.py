@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
@@ -24,8 +25,7 @@ _KIND_ORDER = ("gpu", "nic", "cpu", "memory", "other")
 _DIGITS = re.compile(r"(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A place in the tree: `level` is "node", one of TREE_LEVELS or "unknown"; `path` are the values down to it.
 
     `devices` sit here and in no deeper branch: GPUs, NICs, CPUs, memory, others, each by PCI address, then by name.

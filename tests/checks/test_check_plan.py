@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as changed
 
 from dra_lab import load_cluster, make_plan, read_sketch
 from dra_lab.checks import plan_damage
@@ -30,7 +31,7 @@ def valued(plan: Plan, name: str, **changes) -> Plan:
 
 def at_first_fit(plan: Plan, **changes) -> Plan:
     """The plan with something else told of kube-scheduler's first fit."""
-    return replace(plan, first_fit=replace(plan.first_fit, **changes))
+    return replace(plan, first_fit=changed(plan.first_fit, **changes))
 
 
 MUTATIONS = {
@@ -42,7 +43,7 @@ MUTATIONS = {
     "a node that is not told of": ("plan-nodes", lambda p: replace(p, node_classes=p.node_classes[1:])),
     "a node that is no best one": (
         "plan-nodes",
-        lambda p: replace(p, node_classes=tuple(replace(c, fit=NodeFit.WORSE) for c in p.node_classes)),
+        lambda p: replace(p, node_classes=tuple(changed(c, fit=NodeFit.WORSE) for c in p.node_classes)),
     ),
     "another damage": ("plan-goal", lambda p: valued(p, "damage", value=0, bound=0)),
     "a most below the damage": ("plan-goal", lambda p: valued(p, "damage", value=0, bound=0, at_most=True)),

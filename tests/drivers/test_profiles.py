@@ -114,7 +114,7 @@ def test_misspelt_field_is_refused() -> None:
     """A misspelt field in a data file is told, not passed over."""
     raw = {"driver": "a.example", "title": "A", "offers": [{"key": "a", "lable": "A"}]}
 
-    with pytest.raises(DraLabError, match=r"a\.yaml: unknown field lable"):
+    with pytest.raises(DraLabError, match=r"a\.yaml: .*unknown field `lable`"):
         convert(raw, drivers.DriverProfile, "a.yaml")
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as changed
 from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, hostile_plan, taken
 
 from dra_lab.exports.tables import devices_frame, findings_frame, goals_frame, nodes_frame, shortfalls_frame
@@ -66,7 +67,7 @@ def test_without_the_cluster_the_sentence_counts_what_is_not_paired():
 
 
 def test_an_answer_that_is_as_good_says_so():
-    same = replace(PLAIN, goals=goals(0, 0, 2, 0, 2))
+    same = changed(PLAIN, goals=goals(0, 0, 2, 0, 2))
     sentence = answer_sentence(a_plan(first_fit=same, first_fit_plain=same))
     assert sentence.endswith("kube-scheduler without links: as good.")
 

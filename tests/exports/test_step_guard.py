@@ -6,6 +6,7 @@ import dataclasses
 import math
 import random
 
+import msgspec
 import pytest
 from exhaustive_plans import random_fleet, random_sketch
 from msgspec.structs import replace
@@ -86,7 +87,7 @@ def test_what_is_not_known_to_be_short_is_not_admitted(monkeypatch):
 
     def in_time(*arguments, **options):
         whole = search_pod(*arguments, **options)
-        return dataclasses.replace(whole, states=tuple(state for state in whole.states if "later" not in state[0]))
+        return msgspec.structs.replace(whole, states=tuple(state for state in whole.states if "later" not in state[0]))
 
     monkeypatch.setattr(step_guard, "search_pod", in_time)
     found = guard_steps([pairs(4)], on, R136)

@@ -149,6 +149,6 @@ def test_only_the_nodes_asked_about_are_looked_at():
     """`only` leaves the other nodes out of the scan and tells which they are."""
     on = on_nodes(*(a_slice(GPU, gpu(0), node=node.name) for node in NODES))
     rules = Rules(on, ClaimSketch(requests=(request("r", GPU),)), RELEASE, Matching(on, RELEASE))
-    scan = scan_nodes(replace(rules, only=frozenset({"n2"})), Budget())
+    scan = scan_nodes(msgspec.structs.replace(rules, only=frozenset({"n2"})), Budget())
     assert [c.nodes for c in scan.classes] == [("n2",)]
     assert scan.excluded == ("n1", "n3")

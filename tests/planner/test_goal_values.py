@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
-from dataclasses import replace
 from itertools import islice
 
 import pytest
 from exhaustive_fleets import a_fleet, random_workloads
 from exhaustive_plans import COUNTED, Exhaustive, random_cluster, random_sketch
+from msgspec.structs import replace
 
 from dra_lab.index.node_index import node_index
 from dra_lab.model.release import KubernetesRelease

@@ -6,10 +6,10 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from msgspec.structs import fields
 
 from dra_lab.planner.budget import Shares, Sizes
 

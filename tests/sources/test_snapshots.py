@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace as changed
 from random_documents import documents
 from random_inventories import SKETCH, inventory
 
@@ -278,7 +279,7 @@ def test_a_capture_that_breaks_leaves_what_was_there(tmp_path):
     write_snapshot(make_snapshot(secretive()), tmp_path / "out")
     before = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
     snapshot = make_snapshot(load_cluster("sample:mig"))
-    broken = replace(snapshot, files={**snapshot.files, "no/such/folder.json": b""})
+    broken = changed(snapshot, files={**snapshot.files, "no/such/folder.json": b""})
     with pytest.raises(ExportError):
         write_snapshot(broken, tmp_path / "out")
     assert {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before

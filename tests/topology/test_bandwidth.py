@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dra_lab.model.names import DeviceID
 from dra_lab.topology.bandwidth import PATHS, pair_paths

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import floor, lcm
 from operator import le, mul
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.model.sketch import How
 from dra_lab.planner.fleet.sites import Site
@@ -194,8 +196,7 @@ def _least_use(problem: AllocationProblem, part: Part, shared: frozenset[int], k
     return total
 
 
-@dataclass(frozen=True)
-class _Bundles:
+class _Bundles(Struct, frozen=True):
     """Must-links of a part: sets of devices that share a place, and the groups and devices of each end, by place."""
 
     where: str

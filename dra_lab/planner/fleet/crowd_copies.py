@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec.structs import replace as changed
+
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.constraints import build_model
 from dra_lab.planner.feasible import is_enough
@@ -65,7 +67,7 @@ def copies_crowd(site: Site, demand: Sequence[int], order: Sequence[str], budget
     problem = site.problem
     # A pod that may stay away takes nothing then; one that is there takes something for each request.
     never = {ask for ask in range(len(problem.asks)) if not is_enough(problem, ask)}
-    problem = replace(problem, impossible=problem.impossible | never)
+    problem = changed(problem, impossible=problem.impossible | never)
     site = replace(site, make=lambda: problem)
     caps = room_of(site, demand).caps
     if _takes_of(site, caps) > budget.sizes.copies:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from msgspec.structs import replace as changed
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
@@ -276,7 +277,7 @@ def _columns(
     first = part.asks[0]
     # The asks of a pod are the same on every node, up to their names.
     asks = len(alone.asks)
-    groups = tuple(replace(group, devices=()) for group in alone.groups)
+    groups = tuple(changed(group, devices=()) for group in alone.groups)
     sizes = tuple(group.size for group in alone.groups)
     links = tuple((link.where, link.how, link.must, alone.covered(at)) for at, link in enumerate(alone.links))
     key = (alone.requests, links, groups, sizes, alone.impossible, alone.claims, part.pod)
@@ -294,7 +295,7 @@ def _alone(problem: AllocationProblem, part: Part) -> tuple[AllocationProblem, t
     seen = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
     mine = range(*part.asks)
     groups = {
-        number: replace(
+        number: changed(
             group,
             asks=tuple(ask - mine.start for ask in group.asks if ask in mine),
             places=group.places[slice(*part.links)],
@@ -304,7 +305,7 @@ def _alone(problem: AllocationProblem, part: Part) -> tuple[AllocationProblem, t
         if any(ask in mine for ask in group.asks)
     }
     # On equal nodes they are in one order, whoever saw the shared ones first.
-    numbers = tuple(sorted(groups, key=lambda number: (repr(replace(groups[number], devices=())), groups[number].size)))
+    numbers = tuple(sorted(groups, key=lambda number: (repr(changed(groups[number], devices=())), groups[number].size)))
     alone = AllocationProblem(
         problem.node,
         problem.asks[mine.start : mine.stop],

@@ -7,10 +7,11 @@ without it, with the number of nodes open.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+from msgspec.structs import replace as changed
 
 from dra_lab.index.counter_draws import Counter as SharedCounter
 from dra_lab.model.names import DeviceID
@@ -195,6 +196,6 @@ def _narrowed(problem: AllocationProblem, groups: Positions) -> AllocationProble
     used = sorted({counter for group in mine for counter, _ in group.draws})
     sets = {owner: number for number, owner in enumerate(dict.fromkeys(counter[:2] for counter in used))}
     named = {counter: (sets[counter[:2]], "", counter[2]) for counter in used}
-    drawn = tuple(replace(g, draws=tuple(sorted((named[c], amount) for c, amount in g.draws))) for g in mine)
+    drawn = tuple(changed(g, draws=tuple(sorted((named[c], amount) for c, amount in g.draws))) for g in mine)
     left = tuple(sorted((named[counter], amount) for counter, amount in problem.counters if counter in named))
-    return replace(problem, groups=drawn, counters=left)
+    return changed(problem, groups=drawn, counters=left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar
 
@@ -73,9 +73,9 @@ def largest_job(
     for times in range(top, search.best, -1):
         if search.fits(times):
             break
-    found = replace(found, scale=search.best, node=search.node, sketch=search.sketch)
+    found = changed(found, scale=search.best, node=search.node, sketch=search.sketch)
     bound = max(found.scale, search.open_at)
-    return replace(found, scale_bound=bound, seconds=time.monotonic() - began)
+    return changed(found, scale_bound=bound, seconds=time.monotonic() - began)
 
 
 @dataclass

@@ -7,7 +7,9 @@ of processor time to the proof, and 5.7 s without it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from dra_lab.index.counter_draws import Counter
 from dra_lab.index.node_binding import Tie

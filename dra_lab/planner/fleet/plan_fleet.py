@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from msgspec.structs import replace as changed
+
 from dra_lab.checks.taint_rules import ignored_taint_rules
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
@@ -108,7 +110,7 @@ def _before_placing(work: FleetWork) -> Budget:
     if left is None or work.budget.deadline is None:
         return work.budget
     reserve = min(shares.last * left, shares.placing * (sum(fleet.demand) + len(fleet.survey.states)))
-    return replace(work.budget, deadline=work.budget.deadline - reserve)
+    return changed(work.budget, deadline=work.budget.deadline - reserve)
 
 
 def _not_examined(number: int, nodes: int) -> Iterator[Finding]:

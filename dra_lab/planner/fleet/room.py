@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace as changed
+
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Room, RoomOnNodes, Workload
@@ -56,7 +58,7 @@ def how_many_more(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     room = room_of_claim(cluster, workload, release, held_after(cluster, after, release), budget, solver)
-    return replace(room, seconds=time.monotonic() - began)
+    return changed(room, seconds=time.monotonic() - began)
 
 
 def room_of_claim(

@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec.structs import replace as changed
+
 from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.assign_shared import count_too, oversubscribed
 from dra_lab.planner.fleet.bounds import Answer, best_answer
@@ -101,7 +103,7 @@ def _over(
     `whole` says that the tables are those of all nodes, of `states` node states.
     """
     if work.budget.deadline is None and sum(crowd.variables for crowd in crowds) > work.budget.sizes.variables:
-        work = replace(work, budget=replace(work.budget, deadline=time.monotonic() + work.budget.shares.improve))
+        work = replace(work, budget=changed(work.budget, deadline=time.monotonic() + work.budget.shares.improve))
     began = time.monotonic()
     early = replace(work, budget=work.budget.part(work.budget.shares.first)) if crowds else work
     known = _answer(early, tables, crowds, closed=closed)
@@ -181,8 +183,8 @@ def _improved(
     deadline = work.budget.deadline
     if deadline is None and states > work.budget.sizes.states:
         deadline = time.monotonic() + work.budget.shares.improve
-    budget = replace(work.budget, deadline=deadline)
-    looking = budget if deadline is None else replace(budget, deadline=deadline - seconds)
+    budget = changed(work.budget, deadline=deadline)
+    looking = budget if deadline is None else changed(budget, deadline=deadline - seconds)
     while not (answer.proven or answer.infeasible or looking.reached):
         doubtful = _doubtful(answer)
         if not doubtful:

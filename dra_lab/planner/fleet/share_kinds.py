@@ -10,6 +10,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from msgspec.structs import replace as changed
+
 from dra_lab.index.node_binding import Tie
 from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet.partition_kinds import Supply, Vector, most_fed
@@ -33,7 +35,7 @@ def shares_by_kind(
     for number, group in enumerate(problem.groups):
         if _is_plain(problem, group, parts):
             where = problem.wheres[number] if isinstance(problem, JointProblem) else ()
-            alike.setdefault((replace(group, devices=()), where), []).append(number)
+            alike.setdefault((changed(group, devices=()), where), []).append(number)
     held = {mine[0]: (mine, _held(problem.groups[mine[0]], limits)) for mine in alike.values() if len(mine) > 1}
     gone = {number for mine, found in held.values() if found is not None for number in mine}
     groups: list[DeviceGroup] = []
@@ -54,14 +56,14 @@ def shares_by_kind(
                 own = tuple(row for row in group.uses if row[1] == uses)
                 asks = tuple(ask for ask, _ in own)
                 groups.append(
-                    replace(group, devices=tuple(devices * most), asks=asks, uses=own, shareable=False, remaining=())
+                    changed(group, devices=tuple(devices * most), asks=asks, uses=own, shareable=False, remaining=())
                 )
                 behind.append(number)
             sets = tuple(tuple(tuple((one,) * count for count in vector) for vector in vectors) for one in devices)
             supplies.append(Supply(kinds, vectors, sets))
-    whole = replace(problem, groups=tuple(groups))
+    whole = changed(problem, groups=tuple(groups))
     if isinstance(whole, JointProblem):
-        whole = replace(whole, wheres=tuple(whole.wheres[number] for number in behind))
+        whole = changed(whole, wheres=tuple(whole.wheres[number] for number in behind))
     return whole, tuple(supplies), now_at
 
 

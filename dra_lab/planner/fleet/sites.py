@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
+from msgspec.structs import replace as changed
+
 from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import shape_key
 from dra_lab.model.names import DeviceID
@@ -227,7 +229,7 @@ def table(fleet: Fleet, node: str) -> AllocationProblem:
     if any(group.tie is Tie.TERMS for group in problem.groups):
         # The order of devices counts there, and stands in the fingerprint.
         order = tuple(sorted(order))
-    return replace(problem, groups=tuple(problem.groups[at] for at in order))
+    return changed(problem, groups=tuple(problem.groups[at] for at in order))
 
 
 def _told_apart(problem: AllocationProblem) -> AllocationProblem:
@@ -235,10 +237,10 @@ def _told_apart(problem: AllocationProblem) -> AllocationProblem:
     groups: list[DeviceGroup] = []
     for group in problem.groups:
         if any(problem.asks[ask].admin_access for ask in group.asks):
-            groups.extend(replace(group, devices=(device,)) for device in group.devices)
+            groups.extend(changed(group, devices=(device,)) for device in group.devices)
         else:
             groups.append(group)
-    return replace(problem, groups=tuple(groups))
+    return changed(problem, groups=tuple(groups))
 
 
 def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, list[DeviceID]]:

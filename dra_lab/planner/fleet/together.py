@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import TypeVar
@@ -90,7 +90,7 @@ def joint(fleet: Fleet, nodes: Sequence[str], budget: Budget | None = None) -> A
 
 
 def _on(position: int, ask: Ask) -> Ask:
-    return replace(ask, reference=f"{position}~{ask.reference}")
+    return changed(ask, reference=f"{position}~{ask.reference}")
 
 
 def joint_parts(fleet: Fleet, position: int, node: str) -> tuple[Part, ...]:
@@ -138,7 +138,7 @@ def _merged(one: Pool, other: Pool) -> Pool:
         if item.on_node and not known.on_node:
             devices[item.id] = item
     sets = {found.name: found for found in (*other.counter_sets, *one.counter_sets)}
-    return replace(one, devices=tuple(devices.values()), counter_sets=tuple(sets.values()))
+    return changed(one, devices=tuple(devices.values()), counter_sets=tuple(sets.values()))
 
 
 def _groups(problems: Sequence[AllocationProblem], books: CounterBooks) -> tuple[tuple[DeviceGroup, Where], ...]:
@@ -149,10 +149,10 @@ def _groups(problems: Sequence[AllocationProblem], books: CounterBooks) -> tuple
         inspected = any(problems[k].asks[ask].admin_access for k, own in seen.groups for ask in own.asks)
         alone = tied or inspected or group.shareable or seen.device in books.coarse
         where = tuple((k, own.kind, own.numa, own.root) for k, own in seen.groups)
-        key = (replace(group, devices=()), where, seen.device if alone else None)
+        key = (changed(group, devices=()), where, seen.device if alone else None)
         known = alike.get(key)
         if known is not None:
-            group = replace(known[0], devices=(*known[0].devices, seen.device))
+            group = changed(known[0], devices=(*known[0].devices, seen.device))
         alike[key] = (group, where)
     return tuple(alike.values())
 
@@ -219,8 +219,8 @@ def taken_by(devices: Mapping[DeviceID, str], problem: AllocationProblem) -> All
         if len(mine) < group.size:
             lost.update(ask for ask in group.asks if problem.asks[ask].all_devices)
         if mine:
-            groups.append(replace(group, devices=mine))
-    return replace(problem, groups=tuple(groups), impossible=frozenset(lost))
+            groups.append(changed(group, devices=mine))
+    return changed(problem, groups=tuple(groups), impossible=frozenset(lost))
 
 
 def deal(fleet: Fleet, nodes: Sequence[str]) -> Mapping[DeviceID, str]:

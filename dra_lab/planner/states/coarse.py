@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec.structs import replace as changed
+
 from dra_lab.index.node_binding import Tie
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.states.node_state import NodeState
@@ -28,9 +30,9 @@ def coarse(problem: AllocationProblem) -> tuple[AllocationProblem, tuple[int, ..
             groups.append(group)
         else:
             mine = groups[first[key]]
-            groups[first[key]] = replace(mine, devices=mine.devices + group.devices)
+            groups[first[key]] = changed(mine, devices=mine.devices + group.devices)
         now_in.append(first[key])
-    return replace(problem, groups=tuple(groups)), tuple(now_in)
+    return changed(problem, groups=tuple(groups)), tuple(now_in)
 
 
 def coarse_state(state: NodeState, now_in: Sequence[int]) -> NodeState:

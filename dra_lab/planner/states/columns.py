@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.device_counts import TableCounts

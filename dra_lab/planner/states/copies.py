@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace as changed
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.sketch import Ask, Link
@@ -29,8 +28,7 @@ class Part(NamedTuple):
     paired: bool
 
 
-@dataclass(frozen=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """One replica in a problem of copies: `part` is its position, `first` the index of its first ask."""
 
     part: int
@@ -39,8 +37,7 @@ class Copy:
     requests: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Copies:
+class Copies(Struct, frozen=True):
     """A problem with as many pods of each part as were asked for.
 
     `origin` is the group of the problem of one behind each of its groups.
@@ -80,7 +77,7 @@ def replicated(problem: AllocationProblem, parts: Sequence[Part], counts: Sequen
             claimed = max(claims, default=-1) + 1
             for old in range(*part.asks):
                 moved.setdefault(old, []).append(len(asks))
-                asks.append(changed(problem.asks[old], reference=mark + problem.asks[old].reference))
+                asks.append(replace(problem.asks[old], reference=mark + problem.asks[old].reference))
                 claims.append(claimed + problem.claim_of(old) - claim)
                 pods.append(len(copies) - 1)
             moved_by = first - part.asks[0]
@@ -94,7 +91,7 @@ def replicated(problem: AllocationProblem, parts: Sequence[Part], counts: Sequen
     groups = tuple(_group(group, moved, places_from) for _, group in apart)
     impossible = frozenset(new for old in problem.impossible for new in moved.get(old, ()))
     several = tuple(claims) if max(claims, default=0) else ()
-    whole = changed(
+    whole = replace(
         problem,
         asks=tuple(asks),
         requests=tuple(requests),
@@ -110,11 +107,11 @@ def replicated(problem: AllocationProblem, parts: Sequence[Part], counts: Sequen
 def _told_apart(problem: AllocationProblem, group: DeviceGroup) -> tuple[DeviceGroup, ...]:
     if group.size < 2 or not any(problem.asks[ask].admin_access for ask in group.asks):
         return (group,)
-    return tuple(changed(group, devices=(device,)) for device in group.devices)
+    return tuple(replace(group, devices=(device,)) for device in group.devices)
 
 
 def _group(group: DeviceGroup, moved: dict[int, list[int]], places_from: Sequence[tuple[int, int]]) -> DeviceGroup:
-    return changed(
+    return replace(
         group,
         asks=tuple(sorted(new for ask in group.asks for new in moved.get(ask, ()))),
         places=tuple(value for links in places_from for value in group.places[slice(*links)]),
@@ -126,8 +123,7 @@ Where = tuple[tuple[int, str, PlaceValue | None, PlaceValue | None], ...]
 """How nodes see a group: (position of the node, kind, NUMA node, PCIe root)."""
 
 
-@dataclass(frozen=True, slots=True)
-class JointProblem(AllocationProblem):
+class JointProblem(AllocationProblem, frozen=True):
     """One problem for several `nodes`; `wheres` says of each group how they see it, as its own fields hold for one."""
 
     nodes: tuple[str, ...] = ()
@@ -139,7 +135,7 @@ class JointProblem(AllocationProblem):
         found = []
         for group, where in zip(self.groups, self.wheres, strict=True):
             mine = next((row for row in where if row[0] == position), None)
-            found.append(group if mine is None else changed(group, kind=mine[1], numa=mine[2], root=mine[3]))
+            found.append(group if mine is None else replace(group, kind=mine[1], numa=mine[2], root=mine[3]))
         return tuple(found)
 
 
@@ -153,9 +149,9 @@ class OneOf(Model):
         mine = range(copy.first, copy.first + part.asks[1] - part.asks[0])
         problem = copies.problem
         groups = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
-        self.problem = changed(
+        self.problem = replace(
             problem,
-            groups=tuple(changed(g, asks=tuple(a for a in g.asks if a in mine)) for g in groups),
+            groups=tuple(replace(g, asks=tuple(a for a in g.asks if a in mine)) for g in groups),
             requests=problem.requests[slice(*copy.requests)],
             paired=part.paired,
         )

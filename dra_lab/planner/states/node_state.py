@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
+
+from msgspec.structs import replace
 
 from dra_lab.index.counter_draws import Counter
 from dra_lab.planner.node_classes import Layout, canonical

@@ -80,8 +80,7 @@ class Reading:
         return (_named(self.inventory, taken), *_cut(contradictions)) if taken else ()
 
 
-@dataclass(frozen=True, eq=False)
-class LaidOver(Overlay):
+class LaidOver(Overlay, frozen=True, eq=False):
     """An overlay that knows of which files it is, in their order: a cluster that is followed asks them again."""
 
     fits: tuple[tuple[Reading, _Fitted], ...] = ()
