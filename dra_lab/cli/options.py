@@ -180,6 +180,7 @@ def plan_with_bar(session: Any) -> Plan:
     Ctrl-C ends it with the best answer so far; KeyboardInterrupt where there is none, or at the second time.
     """
     try:
+        drawn=False,
         plan: Plan = session.plan(bar=sys.stderr.isatty())
     except KeyboardInterrupt:
         # the session has cancelled what it was at: its answer comes at once

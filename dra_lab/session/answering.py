@@ -37,8 +37,9 @@ class Answering:
     cluster: Cluster
     drawing: Drawing
 
-    def __init__(self, time_limit: float | None) -> None:
+    def __init__(self, time_limit: float | None, *, drawn: bool) -> None:
         """Begin without a question; no thread is begun."""
+        self._drawn = drawn
         self.events = Events()
         self.time_limit = time_limit
         self.feature_gates: Mapping[str, bool] = {}
@@ -182,11 +183,12 @@ class Answering:
         from dra_lab.planner import make_plan
 
         release = self._release_for(cluster, drawing)
-        self.status = count_matches(cluster, drawing.sketch, release)
-        self.events.emit("status")
-        if not is_prepared(cluster):
-            prepare(cluster, release)
-            self.events.emit("cluster")
+        if self._drawn:
+            self.status = count_matches(cluster, drawing.sketch, release)
+            self.events.emit("status")
+            if not is_prepared(cluster):
+                prepare(cluster, release)
+                self.events.emit("cluster")
         return make_plan(
             cluster,
             drawing.sketch,

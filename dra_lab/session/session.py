@@ -40,8 +40,9 @@ class Session(Answering):
     `cluster` is a Cluster or what `load_cluster` takes; without one, the drawing's file names it, else the shipped
     example is shown (`example` is True until something changes). Every change is planned in a worker thread; `wait()`
     waits for the answer and `plan()` returns it. `release` and `feature_gates` (`{"DRADerivedAttributes": True}`) are
-    the target; what is given comes before what the drawing's file says. The thread ends with `close`, or when nobody
-    holds the session any more. Raises SourceError or SketchError for what cannot be read.
+    the target; what is given comes before what the drawing's file says. Without `drawn`, the worker leaves out what
+    only the canvas shows. The thread ends with `close`, or when nobody holds the session any more. Raises SourceError
+    or SketchError for what cannot be read.
     """
 
     def __init__(
@@ -55,9 +56,10 @@ class Session(Answering):
         node: str = "",
         goals: Sequence[str] = (),
         time_limit: float | None = 30.0,
+        drawn: bool = True,
     ) -> None:
         """Read what is given, restore the drawing's file if there is one, and begin to plan."""
-        super().__init__(time_limit)
+        super().__init__(time_limit, drawn=drawn)
         self.file = DrawingFile(Path(file)) if file else None
         self.ask: Mapping[str, Any] = {}
         self.highlight = ""

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -145,3 +146,11 @@ def test_a_claim_that_no_api_server_takes_is_refused_where_it_stands(tmp_path):
     )
     with pytest.raises(ManifestError, match=r"claim\.yaml:8, .*constraints\[0\]\.requests\[0\]: 'nic'"):
         read_sketch(path)
+
+
+def test_what_only_the_canvas_shows_is_left_out_where_nothing_is_drawn():
+    """The command line needs a plan, and no counts of the devices that each request may mean."""
+    with closing(
+        Session("sample:two-sockets", sketch=read_sketch("sample:two-sockets/lesson"), drawn=False)
+    ) as session:
+        assert (session.plan().fits, session.status) == (True, {})
