@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dra_lab.errors import InputError, SketchError
@@ -13,6 +14,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.numbers import whole_number
 from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan
 from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
+from dra_lab.model.sketch import Drawing
 from dra_lab.planner.interrupt import SAID
 
 CLUSTER_HELP = (
@@ -106,18 +108,25 @@ def setting_of(options: argparse.Namespace, name: str) -> Any:
 
     Raises InputError where the plan files differ.
     """
-    from dra_lab.session import read_plan_file
-
     given = getattr(options, name)
     if given:
         return tuple(filter(None, (goal.strip() for goal in given.split(",")))) if name == "goals" else given
-    files = [asked.claim for asked in options.asked] if "asked" in options else [options.claim]
-    drawings = {file: drawing for file in files if (drawing := read_plan_file(file)) is not None}
-    said = {file: value for file, drawing in drawings.items() if (value := getattr(drawing, name))}
+    said = {file: value for file, drawing in _plan_files(options).items() if (value := getattr(drawing, name))}
     if len(set(said.values())) > 1:
         differing = "; ".join(f"{file}: {value}" for file, value in said.items())
         raise InputError(f"the plan files differ in {name} ({differing}); give --{name}")
     return next(iter(said.values()), () if name == "goals" else "")
+
+
+def _plan_files(options: argparse.Namespace) -> Mapping[str, Drawing]:
+    """Return the drawings of a command's plan files, read once."""
+    from dra_lab.session import read_plan_file
+
+    if "drawings" not in options:
+        files = [asked.claim for asked in options.asked] if "asked" in options else [options.claim]
+        options.drawings = {file: drawing for file in files if (drawing := read_plan_file(file)) is not None}
+    drawings: Mapping[str, Drawing] = options.drawings
+    return drawings
 
 
 def release_of(options: argparse.Namespace) -> KubernetesRelease:
@@ -171,6 +180,7 @@ def session_of(options: argparse.Namespace) -> Any:
         time_limit=getattr(options, "time_limit", None) or 60.0,
         node=node_of(options),
         goals=setting_of(options, "goals"),
+        drawn=False,
     )
 
 
@@ -180,7 +190,6 @@ def plan_with_bar(session: Any) -> Plan:
     Ctrl-C ends it with the best answer so far; KeyboardInterrupt where there is none, or at the second time.
     """
     try:
-        drawn=False,
         plan: Plan = session.plan(bar=sys.stderr.isatty())
     except KeyboardInterrupt:
         # the session has cancelled what it was at: its answer comes at once
@@ -201,11 +210,10 @@ def findings_of(options: argparse.Namespace, session: Any) -> tuple[Finding, ...
     from dra_lab.authoring.read_back import spec_of
     from dra_lab.exports.replay import start_findings
     from dra_lab.findings import sort_findings
-    from dra_lab.session import read_plan_file
 
     findings: tuple[Finding, ...] = session.findings
     sketch, cluster, release = session.sketch, session.cluster, session.release
-    if not session.answer.fits or read_plan_file(options.claim) is not None:
+    if not session.answer.fits or options.claim in _plan_files(options):
         return findings
     ours, written = (spec.devices for spec in (compile_claim(sketch, cluster, release).spec, spec_of(sketch, release)))
     if (len(ours.requests), ours.constraints) == (len(written.requests), written.constraints):
