@@ -155,7 +155,8 @@ def _documents(
         while loader.check_node():
             counted.append(number := number + 1)
             node = loader.get_node()
-            _check_size(node, source, before + number, above)
+            if "*" in text or len(text) > MAX_EXPANDED_NODES:
+                _check_size(node, source, before + number, above)
             value = loader.construct_document(node)
             if isinstance(value, str | list) and not looked:
                 looked = True
