@@ -21,7 +21,6 @@ DraLabError
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, Self
 
 from dra_lab.findings import Origin, shortened
@@ -73,6 +72,8 @@ class NodeError(InputError, KeyError):
     @classmethod
     def unknown(cls, name: str, names: Sequence[str], where: str) -> Self:
         """Return the error for a name that is not among the nodes of `where`, with the most similar or the first."""
+        from difflib import get_close_matches
+
         similar = get_close_matches(name, names, 1, 0.75) if len(name) <= 253 else []
         start = f"there is no node {name[:253]!r} in {where}"
         if similar:

@@ -12,7 +12,6 @@ from google.protobuf.message import Error as ProtobufError
 from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRIVER, SHAREABLE, checker, runner
 from dra_lab.cel.literals import bad_literal
-from dra_lab.cel.nesting import restore, shallow
 from dra_lab.cel.reads import Reads, reads, told_by_driver
 from dra_lab.cel.rewrite import hidden, prepare
 from dra_lab.cel.tree import Tree, type_name
@@ -222,6 +221,8 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
         inline(tree, expression)
         prepared = prepare(Tree(tree.serialized()))
         if name:
+            from dra_lab.cel.nesting import restore
+
             restore(tree, name)
         _refuse(expression, tree, ("any", "dyn") if list_type_attributes else ("any",))
         found = reads(tree)
@@ -236,6 +237,9 @@ def _checked(environment: Any, expression: str) -> tuple[Tree, str]:
     try:
         tree = Tree(environment.compile(expression).serialize())
     except RuntimeError as error:
+        # Only selectors that are too deep for the engine need it.
+        from dra_lab.cel.nesting import shallow
+
         text = shallow(expression, _PART) if "recursion" in str(error) else ""
         if not text:
             raise

@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read the cluster, write the snapshot, print where it is and what went into it."""
-    from dra_lab.sources import make_snapshot, write_snapshot
+    from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 
     _check(options)
     cluster = cluster_of(options)
@@ -48,10 +48,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _anonymous(cluster: Cluster, options: argparse.Namespace) -> int:
-    from dra_lab.sources import make_snapshot, write_snapshot
     from dra_lab.sources.anonymise import anonymise, mapping_text
     from dra_lab.sources.anonymise_check import changed_selectors
     from dra_lab.sources.drawings import write_whole
+    from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 
     hidden = anonymise(cluster)
     changed = changed_selectors(cluster, hidden.cluster)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 import yaml
@@ -14,9 +14,6 @@ from msgspec import Struct, field
 from dra_lab.errors import DraLabError
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.device import AttributeValue
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
 
 STANDARD_TOPOLOGY: Mapping[str, tuple[str, ...]] = {
     "pcieRoot": ("resource.kubernetes.io/pcieRoot",),
@@ -156,13 +153,14 @@ class DriverProfile(Struct, frozen=True, forbid_unknown_fields=True):
     known: bool = True
 
 
+_DATA = Path(__file__).parent / "data"
 _OTHER_FILES = ("device_plugins", "machines", "pci_models")
 
 
 @cache
 def known_drivers() -> tuple[str, ...]:
     """Return the names of the drivers with a data file, sorted."""
-    names = (entry.name.removesuffix(".yaml") for entry in _data().iterdir() if entry.name.endswith(".yaml"))
+    names = (entry.name.removesuffix(".yaml") for entry in _DATA.iterdir() if entry.name.endswith(".yaml"))
     return tuple(sorted(name for name in names if name not in _OTHER_FILES))
 
 
@@ -197,7 +195,7 @@ def _read_profile(driver: str) -> DriverProfile:
 
 def read_data(name: str) -> Any:
     """Return the parsed YAML of a shipped data file."""
-    text = _data().joinpath(name).read_text(encoding="utf-8")
+    text = _DATA.joinpath(name).read_text(encoding="utf-8")
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  libyaml is 10 times faster
 
 
@@ -210,7 +208,3 @@ def convert(raw: Any, kind: type[T], where: str) -> T:
         return from_builtins(raw, kind)
     except (msgspec.ValidationError, TypeError) as error:
         raise DraLabError(f"{where}: {error}; correct the data file (see drivers/data/README.md)") from error
-
-
-def _data() -> Traversable:
-    return files("dra_lab.drivers").joinpath("data")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dra_lab.errors import DraLabError
-from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.index.documented_classes import with_given_classes
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import has_lists
 from dra_lab.model.slices import ResourceSlice
+
+if TYPE_CHECKING:
+    from dra_lab.gitops.folder import Manifests
 
 K = TypeVar("K", DeviceClass, ResourceSlice)
 
@@ -41,4 +43,8 @@ def _given(manifests: Manifests, kind: type[K]) -> Iterator[K]:
 
 def classes_beside(source: str | Path, cluster: Cluster) -> Cluster:
     """Return the cluster with the DeviceClasses that stand beside a claim in its file or folder."""
-    return with_classes(cluster, read_manifests([source])) if Path(source).exists() else cluster
+    if not Path(source).exists():
+        return cluster
+    from dra_lab.gitops.folder import read_manifests
+
+    return with_classes(cluster, read_manifests([source]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from dra_lab.errors import InputError
 from dra_lab.model.numbers import whole_number
@@ -76,6 +75,8 @@ class KubernetesRelease:
             raise InputError(f"Kubernetes release {self.version!r} is not known; use one of {', '.join(RELEASES)}")
         for gate in self.gates:
             if gate not in GATES:
+                from difflib import get_close_matches
+
                 near = get_close_matches(gate, GATES, 1)
                 advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(GATES))}"
                 raise InputError(f"feature gate {gate!r} is not one of DRA's; {advice}")

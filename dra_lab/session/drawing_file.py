@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from dra_lab.manifests.drawings import encode_drawing
@@ -16,18 +15,18 @@ class DrawingFile:
     def __init__(self, path: Path) -> None:
         """Name the file; nothing is read yet."""
         self.path = path
-        self._seen = self._digest()
+        self._seen = self._content()
 
     def read(self) -> Drawing | None:
         """Return the file's drawing, None when there is no file. Raises SourceError or SketchError."""
-        self._seen = self._digest()
-        return read_drawing(self.path) if self._seen else None
+        self._seen = self._content()
+        return read_drawing(self.path) if self._seen is not None else None
 
     def write(self, drawing: Drawing) -> bool:
         """Write the drawing; returns False, and writes nothing, when the file changed since. Raises ExportError."""
         text = encode_drawing(drawing).encode()
-        if hashlib.sha256(text).hexdigest() == self._digest():
-            self._seen = hashlib.sha256(text).hexdigest()
+        if text == self._content():
+            self._seen = text
             return True
         if self.changed_on_disk():
             return False
@@ -37,14 +36,14 @@ class DrawingFile:
     def overwrite(self, drawing: Drawing) -> None:
         """Write the drawing whatever the file holds. Raises ExportError."""
         write_drawing(self.path, drawing)
-        self._seen = self._digest()
+        self._seen = self._content()
 
     def changed_on_disk(self) -> bool:
         """Say whether the file holds something else than when we last read or wrote it."""
-        return self._digest() != self._seen
+        return self._content() != self._seen
 
-    def _digest(self) -> str:
+    def _content(self) -> bytes | None:
         try:
-            return hashlib.sha256(self.path.read_bytes()).hexdigest()
+            return self.path.read_bytes()
         except OSError:
-            return ""
+            return None

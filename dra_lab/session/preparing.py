@@ -13,7 +13,6 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
-from dra_lab.session.summary import summary
 
 SMALL = 300
 """ResourceSlices up to which a view works out itself what it asks for: some hundredths of a second."""
@@ -63,6 +62,7 @@ def checked_findings(cluster: Cluster, before: tuple[Finding, ...]) -> tuple[Fin
 def prepare(cluster: Cluster, release: KubernetesRelease) -> None:
     """Work out what every view asks of a new cluster; seconds for the first of 90,000 devices, else tenths of them."""
     from dra_lab.authoring.palette import palette
+    from dra_lab.session.summary import summary
 
     with suppress(DraLabError):  # a view that asks again tells it in its own place
         palette(cluster)

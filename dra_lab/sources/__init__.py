@@ -10,7 +10,6 @@ from dra_lab.errors import SourceError
 from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.manifests.files import expanded
 from dra_lab.model.cluster import Cluster
-from dra_lab.sources.archives import is_archive
 from dra_lab.sources.assemble import KUBECTL, assemble
 from dra_lab.sources.drawings import read_claim, read_drawing, write_drawing, write_whole
 from dra_lab.sources.files import (
@@ -18,6 +17,7 @@ from dra_lab.sources.files import (
     CONTEXT,
     OVER,
     folder_info,
+    is_archive,
     is_pipe,
     merge,
     modified_at,
@@ -27,7 +27,6 @@ from dra_lab.sources.files import (
     read_standard_input,
 )
 from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, samples
-from dra_lab.sources.snapshots import Snapshot, make_snapshot, write_snapshot
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
 
@@ -35,17 +34,14 @@ __all__ = [
     "KUBECTL",
     "PREFIX",
     "Sample",
-    "Snapshot",
     "example_path",
     "load_cluster",
     "load_texts",
-    "make_snapshot",
     "read_claim",
     "read_drawing",
     "sample_path",
     "samples",
     "write_drawing",
-    "write_snapshot",
     "write_whole",
 ]
 

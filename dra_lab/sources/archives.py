@@ -8,24 +8,18 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import IO, cast
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Origin
 
-ENDINGS = (".tar.gz", ".tgz")
 MAX_UNPACKED_BYTES = 2**30
 """Bytes that an archive may unpack to, its headers included."""
 MAX_MEMBERS = 10_000
 _CHUNK = 2**20
 _TOP = "cluster"
 _ADVICE = "pack it anew with: tar czf cluster.tar.gz FOLDER"
-
-
-def is_archive(name: str | Path) -> bool:
-    """Say whether a file is an archive, by its name."""
-    return str(name).lower().endswith(ENDINGS)
 
 
 def read_archive(data: IO[bytes], source: str) -> Iterator[tuple[str, bytes]]:

@@ -13,11 +13,11 @@ from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.manifests.files import STANDARD_INPUT, read_bytes, up_to
-from dra_lab.sources.archives import read_archive
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
 
 SUFFIXES = (".json", ".yaml", ".yml")
+ARCHIVES = (".tar.gz", ".tgz")
 MAX_FILE_BYTES = 2**30
 MAX_FILES = 10_000
 CHOICES = "a file, a folder, context:NAME, or sample:NAME (see dra-lab samples)"
@@ -56,12 +56,20 @@ def read_documents(path: Path) -> Documents:
     return merge(_read_each(files))
 
 
+def is_archive(name: str | Path) -> bool:
+    """Say whether a file is an archive, by its name."""
+    return str(name).lower().endswith(ARCHIVES)
+
+
 def read_archive_documents(name: str, archive: Path | bytes) -> tuple[Documents, SnapshotInfo | None]:
     """Return the documents of a `.tar.gz`, and what it says of itself where it is a snapshot.
 
     A file in it that cannot be used becomes a Finding and the others are read. Raises SourceError like `read_archive`,
     and where it holds no JSON or YAML file.
     """
+    # Folders need no reader of archives, and importing it takes a while.
+    from dra_lab.sources.archives import read_archive
+
     parts: list[Documents] = []
     info: SnapshotInfo | None = None
     with _opened(archive) as data:

@@ -16,7 +16,8 @@ from msgspec import Struct
 from dra_lab.errors import DraLabError, ExportError
 from dra_lab.manifests.documents import KINDS
 from dra_lab.model.cluster import Cluster
-from dra_lab.sources.archives import ENDINGS, archive_bytes, is_archive, read_archive
+from dra_lab.sources.archives import archive_bytes, read_archive
+from dra_lab.sources.files import ARCHIVES, is_archive
 from dra_lab.sources.snapshots_format import FILE, SnapshotInfo, decode_info, encode_info, noted
 from dra_lab.sources.snapshots_kept import portable
 from dra_lab.sources.snapshots_overlays import kept_overlays
@@ -124,7 +125,7 @@ def _check_place(out: Path) -> None:
         what = "is no snapshot" if not out.is_dir() else "holds something else than a snapshot"
         raise ExportError(
             f"{str(out)!r} is there already and {what}; nothing is written. Move it away, or give another name"
-            f" (a folder, or a file ending in {' or '.join(ENDINGS)})"
+            f" (a folder, or a file ending in {' or '.join(ARCHIVES)})"
         )
 
 

@@ -16,8 +16,9 @@ from typing import Any
 from dra_lab.checks.cluster import check_cluster
 from dra_lab.checks.in_use_audit import audit_claims
 from dra_lab.model.cluster import Cluster
-from dra_lab.sources import load_cluster, make_snapshot, write_snapshot
+from dra_lab.sources import load_cluster
 from dra_lab.sources.anonymise import anonymise
+from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 from tests.benchmarks.big_cluster import big_cluster
 
 NODES = 5000

@@ -25,11 +25,12 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.session import read_sketch
-from dra_lab.sources import load_cluster, make_snapshot, samples
+from dra_lab.sources import load_cluster, samples
 from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.anonymise_check import changed_selectors
 from dra_lab.sources.anonymise_known import is_plain
 from dra_lab.sources.anonymise_names import Names
+from dra_lab.sources.snapshots import make_snapshot
 
 RELEASE = KubernetesRelease("1.36")
 EXAMPLES = [f"{sample.name}/{example}" for sample in samples() for example in sample.examples[:1]]

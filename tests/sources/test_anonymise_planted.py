@@ -7,8 +7,9 @@ import json
 import re
 from typing import Any
 
-from dra_lab.sources import load_texts, make_snapshot
+from dra_lab.sources import load_texts
 from dra_lab.sources.anonymise import anonymise
+from dra_lab.sources.snapshots import make_snapshot
 
 META = {
     "name": "?",

@@ -22,7 +22,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
-from dra_lab.sources import load_cluster, load_texts, make_snapshot, samples, write_snapshot
+from dra_lab.sources import load_cluster, load_texts, samples
+from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 from dra_lab.sources.snapshots_format import OLD_DAYS
 
 SAMPLES = [sample.name for sample in samples()]

@@ -11,9 +11,10 @@ from widget_messages import say
 
 from dra_lab.errors import SourceError
 from dra_lab.session import Session
-from dra_lab.sources import load_cluster, make_snapshot
+from dra_lab.sources import load_cluster
 from dra_lab.sources.archives import archive_bytes
 from dra_lab.sources.live import Read
+from dra_lab.sources.snapshots import make_snapshot
 from dra_lab.widgets.cluster_bar import ClusterBar
 from dra_lab.widgets.cluster_rows import detail_rows
 from dra_lab.widgets.loading import Loading, progress_words
