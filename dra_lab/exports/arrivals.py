@@ -19,11 +19,10 @@ from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gates import RECORDED_RELEASE, gates_of
-from dra_lab.model.names import DeviceID
+from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import FirstFitStatus, GoalValue, Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.joined import MARK
 from dra_lab.planner.placement_values import Scale, broken_links, value_placements
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node

@@ -16,7 +16,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
-from dra_lab.planner.joined import join_sketches
+from dra_lab.planner.pod_claims import join_sketches
 
 COUNTED = tuple(name for name, words in GOAL_WORDS.items() if words.worse)
 """The goals of the devices that are taken; `damage` is about other replicas."""

@@ -34,7 +34,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.pods import PodClaims
+from dra_lab.planner.pod_claims import PodClaims
 
 _SOME = 6
 

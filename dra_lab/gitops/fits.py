@@ -25,7 +25,7 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.words import counted
 from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import how_many_more, plan_fleet
-from dra_lab.planner.pods import PodClaims
+from dra_lab.planner.pod_claims import PodClaims
 
 
 @dataclass(frozen=True)

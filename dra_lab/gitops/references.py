@@ -18,7 +18,7 @@ from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.model.allocation import ResourceClaimStatus
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
-from dra_lab.planner.pods import repeated_claim
+from dra_lab.planner.pod_claims import repeated_claim
 
 TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
 DEFAULT_NAMESPACE = "default"

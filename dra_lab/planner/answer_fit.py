@@ -22,7 +22,7 @@ from dra_lab.planner.plan_findings import (
     placement_findings,
     unknown_root_findings,
 )
-from dra_lab.planner.pods import CompiledPod, compile_pod, in_claim
+from dra_lab.planner.pod_claims import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.regret import regret_of
 from dra_lab.topology.locality import Locality, localities
 

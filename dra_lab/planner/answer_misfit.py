@@ -11,7 +11,7 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.planner.answer import Work, once
 from dra_lab.planner.misfit import explain_misfit
 from dra_lab.planner.plan_findings import failure_shortfalls
-from dra_lab.planner.pods import compile_pod
+from dra_lab.planner.pod_claims import compile_pod
 from dra_lab.planner.reasons import Question, find_reasons
 from dra_lab.planner.relaxations import as_suggestions
 

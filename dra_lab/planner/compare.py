@@ -12,7 +12,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.placement_values import Scale, value_placements
-from dra_lab.planner.pods import CompiledPod
+from dra_lab.planner.pod_claims import CompiledPod
 from dra_lab.scheduler.first_fit import first_fit
 
 

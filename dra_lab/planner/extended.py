@@ -21,7 +21,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workloads import Container, Pod
-from dra_lab.planner.pods import PodClaims, read_claims
+from dra_lab.planner.pod_claims import PodClaims, read_claims
 
 EXTENDED = "extended-resources"
 """The claim's name here; kube-scheduler calls it `<extended-resources>` until the API server has named it."""

@@ -17,7 +17,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.answer import Work
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules
-from dra_lab.planner.pods import Planned, expand_pod, held_cluster, pod_findings, read_claims
+from dra_lab.planner.pod_claims import Planned, expand_pod, held_cluster, pod_findings, read_claims
 from dra_lab.planner.progress import Progress
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import scan_nodes

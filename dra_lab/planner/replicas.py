@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.names import MARK, part_of
 from dra_lab.model.plan import Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
 from dra_lab.planner.feasible import is_feasible
-from dra_lab.planner.joined import MARK, part_of
 from dra_lab.planner.link_rows import LINK_ROWS, NO_GROUPS, place_counts
 from dra_lab.planner.merged_requests import with_merged_requests
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem

@@ -3,7 +3,7 @@
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.names import part_of
 from dra_lab.model.sketch import ClaimSketch, Link
-from dra_lab.planner.joined import join_sketches
+from dra_lab.planner.pod_claims import join_sketches
 
 
 def test_joined_claims_keep_their_requests_and_links_apart():

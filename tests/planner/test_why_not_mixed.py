@@ -19,7 +19,7 @@ from dra_lab.model.reasons import Element
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner import make_plan
 from dra_lab.planner.conflict import elements, only
-from dra_lab.planner.pods import split_sketch
+from dra_lab.planner.pod_claims import split_sketch
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_MISFITS", "20"))
 FIRST = 500_000

@@ -9,7 +9,7 @@ from itertools import chain
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED, Replica
-from dra_lab.model.names import DeviceID
+from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
 from dra_lab.planner.fleet.assign_shared import Given, assign_shared
@@ -17,7 +17,6 @@ from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
-from dra_lab.planner.joined import MARK
 from dra_lab.planner.outcome import agreed
 from dra_lab.planner.placement_values import Scale, value_placements
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup

@@ -21,6 +21,7 @@ from dra_lab.model.allocation import (
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Replica
+from dra_lab.model.names import MARK
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus, Placement, PlanStatus
 from dra_lab.model.quantity import QuantityText, format_quantity
@@ -28,7 +29,6 @@ from dra_lab.model.sketch import asks
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.placing import goals_of, scale_on
 from dra_lab.planner.fleet.pods import Fleet, Pod
-from dra_lab.planner.joined import MARK
 from dra_lab.planner.placement_values import broken_links, value_placements
 from dra_lab.scheduler.first_fit import first_fit
 

@@ -1,4 +1,4 @@
-"""The claims of one pod as one drawing: which are to be placed, which hold devices already, and each one's manifest."""
+"""The claims of one pod, or of several pods, as one drawing; and the manifest of each claim."""
 
 from __future__ import annotations
 
@@ -13,16 +13,59 @@ from dra_lab.authoring.compile import CompiledClaim, compile_claim
 from dra_lab.authoring.expand import Expansion, expand
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.claims import DeviceConstraint, ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.names import MARK, part_of
 from dra_lab.model.nodes import node_matches
 from dra_lab.model.plan import Placement
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, check_sketch
-from dra_lab.planner.claims import exact_sketch
-from dra_lab.planner.joined import join_sketches
+from dra_lab.model.sketch import ClaimSketch, Link, check_sketch, constrained
+
+
+def join_sketches(parts: Mapping[str, ClaimSketch], name: str = "joined") -> ClaimSketch:
+    """Return one drawing with every request and link of all parts, each named `part:name`.
+
+    Constraints of a claim never reach into another (`spec.devices.constraints[].requests` names requests of its own
+    claim), so the parts share nothing but the devices. The result is for the planner: such names cannot be exported.
+    """
+    requests, links = [], []
+    for part, sketch in parts.items():
+        requests += [replace(request, name=f"{part}{MARK}{request.name}") for request in sketch.requests]
+        for link in sketch.links:
+            tied = tuple(f"{part}{MARK}{reference}" for reference in link.requests)
+            links.append(replace(link, name=f"{part}{MARK}{link.name}", requests=tied))
+    return ClaimSketch(name, tuple(requests), tuple(links))
+
+
+def exact_sketch(spec: ResourceClaimSpec, name: str) -> ClaimSketch:
+    """Return a drawing that demands what `spec` demands of kube-scheduler, no more and no less.
+
+    Every `constraints[]` becomes a must-link at the attribute that it names, never at a level: an empty text is a value
+    like any other there. A constraint without requests ties all; with both attributes it is matchAttribute alone.
+    Names are taken as they are. Rules: docs/semantics.md 1.13, 3.9. Raises nothing; for people there is
+    `authoring.read_back.sketch_of`.
+    """
+    devices = spec.devices
+    everything = tuple(request.name for request in devices.requests)
+    links = tuple(
+        _link(constraint, f"constraint-{number}", everything) for number, constraint in enumerate(devices.constraints)
+    )
+    return ClaimSketch(name, devices.requests, links, devices.config)
+
+
+def pod_sketch(claims: Sequence[ResourceClaim]) -> ClaimSketch:
+    """Return the claims of one pod as one drawing, in the pod's order; with several, requests are `number:request`."""
+    drawn = [exact_sketch(claim.spec, claim.metadata.name or "claim") for claim in claims]
+    if len(drawn) == 1:
+        return drawn[0]
+    return join_sketches({str(number): sketch for number, sketch in enumerate(drawn)}, "pod")
+
+
+def _link(constraint: DeviceConstraint, name: str, everything: tuple[str, ...]) -> Link:
+    how, attribute = constrained(constraint)
+    return Link(name, constraint.requests or everything, attribute, how)
+
 
 OneClaim = ClaimSketch | ResourceClaim
 
