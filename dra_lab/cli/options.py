@@ -15,7 +15,7 @@ from dra_lab.model.numbers import whole_number
 from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan
 from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
 from dra_lab.model.sketch import Drawing
-from dra_lab.planner.interrupt import SAID
+from dra_lab.planner.waiting import SAID
 
 CLUSTER_HELP = (
     "sample:NAME, context:NAME for a running cluster (context: alone is kubectl's current one), a file or folder of "

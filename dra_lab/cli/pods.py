@@ -14,7 +14,7 @@ from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.interrupt import stoppable
+from dra_lab.planner.waiting import stoppable
 
 if TYPE_CHECKING:
     from dra_lab.gitops.asked import AskedPod

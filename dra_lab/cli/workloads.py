@@ -31,7 +31,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, LargestJob, Room, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.interrupt import stoppable
+from dra_lab.planner.waiting import stoppable
 
 _AFTER_SECONDS = 30.0
 MOST_REPLICAS = 1_000_000

@@ -1,18 +1,46 @@
-"""A progress bar, shown after half a second until the answer is there."""
+"""Waiting for an answer: a progress bar after half a second, and an interrupt that ends with the best answer so far."""
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import wraps
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from dra_lab.garbage import rare_collections
-from dra_lab.planner.interrupt import stoppable
+
+SAID = "stopping: the best answer so far follows (Ctrl-C again ends without one)"
+
+
+@contextmanager
+def stoppable(said: str = SAID) -> Iterator[threading.Event]:
+    """Give an event that the first SIGINT sets, for `cancel=`; the next one raises KeyboardInterrupt as ever.
+
+    `said` is then written to standard error. Elsewhere than in the main thread, which alone gets signals, nothing
+    changes.
+    """
+    cancel = threading.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if cancel.is_set():
+            signal.default_int_handler(number, frame)
+        cancel.set()
+        sys.stderr.write(f"\n{said}\n")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield cancel
+        return
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield cancel
+    finally:
+        signal.signal(signal.SIGINT, before)
+
 
 DELAY = 0.5
 """Seconds of waiting after which the bar is shown: an answer that comes before needs none."""

@@ -8,8 +8,7 @@ import threading
 import pytest
 
 from dra_lab.cli.main import main
-from dra_lab.planner.interrupt import SAID, stoppable
-from dra_lab.planner.waiting import WaitingBar
+from dra_lab.planner.waiting import SAID, WaitingBar, stoppable
 
 CLAIM = "sample:dgx-h100/gpu-nic-cpu"
 
