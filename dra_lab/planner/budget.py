@@ -1,4 +1,4 @@
-"""Budget: the deadline, the cancel event, and the sizes and shares of time that choose how a question is answered."""
+"""Budget: deadline, cancel event, progress, and the sizes and shares of time that choose how a question is answered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from collections.abc import Callable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.planner.progress import Progress
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One step of a solve: `stage` is "nodes", a goal or "first fit"; `text` says it to a person.
+
+    `best` is the best value found, `bound` the best that could still exist; None while unknown.
+    """
+
+    stage: str
+    text: str
+    best: int | None = None
+    bound: int | None = None
 
 
 class Sizes(Struct, frozen=True):

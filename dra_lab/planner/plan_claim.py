@@ -15,10 +15,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.answer import Work
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.pod_claims import Planned, expand_pod, held_cluster, pod_findings, read_claims
-from dra_lab.planner.progress import Progress
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.waiting import awaited

@@ -16,7 +16,7 @@ from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.progress import Progress
+from dra_lab.planner.budget import Progress
 
 
 @dataclass(frozen=True)

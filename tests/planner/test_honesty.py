@@ -16,10 +16,9 @@ from dra_lab.model.plan import NodeFit, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import make_plan
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.engine import minimise
 from dra_lab.planner.outcome import integer_bound
-from dra_lab.planner.progress import Progress
 
 RELEASE = KubernetesRelease("1.36")
 

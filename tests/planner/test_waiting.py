@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from dra_lab.planner import waiting
-from dra_lab.planner.progress import Progress
+from dra_lab.planner.budget import Progress
 from dra_lab.planner.waiting import WaitingBar, in_notebook
 
 

@@ -20,11 +20,10 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.room import holds_one, room_of_claim
-from dra_lab.planner.progress import Progress
 from dra_lab.planner.waiting import awaited
 
 _NO_LIMIT = 10**9

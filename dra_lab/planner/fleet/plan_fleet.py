@@ -18,11 +18,10 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workload
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.unplaced import unplaced
-from dra_lab.planner.progress import Progress
 from dra_lab.planner.regret import fleet_regret
 from dra_lab.planner.waiting import awaited
 

@@ -15,12 +15,11 @@ from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Room, RoomOnNodes, Workload
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.published import Published
 from dra_lab.planner.fleet.sites import Site, each_alone, sites_of
-from dra_lab.planner.progress import Progress
 from dra_lab.planner.waiting import awaited
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.counters import left_of
 from dra_lab.planner.device_rules import is_tolerated
 from dra_lab.planner.eligible import Rules, is_shareable
@@ -28,7 +28,6 @@ from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.fed import Feeding
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.sites import sites_of
-from dra_lab.planner.progress import Progress
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.locality import localities
 
