@@ -9,10 +9,10 @@ from typing import Any
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.constraints import takers_at_once
-from dra_lab.planner.engine import minimise
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.solution import Taken
+from dra_lab.planner.solver import minimise
 from dra_lab.planner.variables import Expression, Model, total
 
 

@@ -19,10 +19,10 @@ from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner import make_plan
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules
-from dra_lab.planner.engine import SOLVERS
 from dra_lab.planner.replay import replay_feasibility
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.solve import solve_problem
+from dra_lab.planner.solver import SOLVERS
 from tests.benchmarks.big_cluster import big_cluster
 
 RELEASE = KubernetesRelease("1.36")

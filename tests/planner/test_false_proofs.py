@@ -9,10 +9,10 @@ import numpy as np
 import pulp
 import pytest
 
-from dra_lab.planner import engine
+from dra_lab.planner import solver
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.engine import minimise
 from dra_lab.planner.outcome import Claim, Rows, judged
+from dra_lab.planner.solver import minimise
 
 MODELS = Path(__file__).parents[2] / "docs" / "upstream"
 OPTIMA = {"small_86x101.mps": 260, "min_57x53.lp": 0, "false.mps": 910}
@@ -134,7 +134,7 @@ def test_a_bound_above_a_solution_is_none(start):
 )
 def test_what_a_presolved_solver_ends_with_is_solved_again(lie, monkeypatch):
     """Whatever a presolved solve ends with, a solve without presolve decides before anything is proven."""
-    monkeypatch.setitem(engine.SOLVERS, "liar", lambda *_: lie)
+    monkeypatch.setitem(solver.SOLVERS, "liar", lambda *_: lie)
     lp, both = small()
     outcome = minimise(lp, pulp.lpSum(both), "liar", Budget())
     assert (outcome.value, outcome.bound, sum(v.varValue for v in both)) == (2, 2, 2)
@@ -142,7 +142,7 @@ def test_what_a_presolved_solver_ends_with_is_solved_again(lie, monkeypatch):
 
 def test_a_model_without_a_solution_is_infeasible_after_a_confirmation(monkeypatch):
     """What is really infeasible stays a proof once a solve without presolve has confirmed it."""
-    monkeypatch.setitem(engine.SOLVERS, "liar", lambda *_: Claim(infeasible=True, presolved=True))
+    monkeypatch.setitem(solver.SOLVERS, "liar", lambda *_: Claim(infeasible=True, presolved=True))
     lp, both = small()
     lp.addConstraint(pulp.lpSum(both) <= 1, "one")
     assert minimise(lp, pulp.lpSum(both), "liar", Budget()).infeasible

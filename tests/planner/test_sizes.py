@@ -23,7 +23,7 @@ ARITHMETIC = {
     "fleet/exhaust.py": ("_BASE",),
     "fleet/relaxation.py": ("_PRIMAL",),
     "fleet/tree_table.py": ("_PRICE",),
-    "highs.py": ("_GAP",),
+    "solver.py": ("_GAP",),
     "known_devices.py": ("_EACH_NODE", "_NOBODY"),
     "link_rows.py": ("NO_GROUPS",),
     "node_classes.py": ("_MIXED", "_ROUNDS", "_UNKNOWN"),

@@ -8,7 +8,6 @@ from typing import Any
 
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, fewer_homes
 from dra_lab.planner.fleet.mastered import GoalBound, Mastered
@@ -17,6 +16,7 @@ from dra_lab.planner.fleet.relaxation import Relaxation
 from dra_lab.planner.fleet.starts import best_start, greedy
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.outcome import Outcome, agreed
+from dra_lab.planner.solver import minimise
 from dra_lab.planner.variables import Expression
 
 _OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}

@@ -17,6 +17,7 @@ from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
 from dra_lab.planner.fleet.together import deal
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.solver import minimise
 from dra_lab.planner.states.coarse import coarse
 from dra_lab.planner.variables import Expression, total
 

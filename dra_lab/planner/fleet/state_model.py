@@ -14,16 +14,15 @@ from operator import add, le, sub
 from typing import Any
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.shapes import Shape, Vector
 from dra_lab.planner.fleet.tree_fill import Fill, Values, devices_of_units, pools_of_units
 from dra_lab.planner.fleet.tree_numbers import Recipe, units_inside
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState, free_on
-from dra_lab.planner.highs import relaxed_bound
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.outcome import Rows
+from dra_lab.planner.solver import minimise, relaxed_bound
 
 _Place = tuple[Hashable, ...]
 

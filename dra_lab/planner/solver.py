@@ -1,10 +1,13 @@
-"""HiGHS as an LpSolver of our own: one passModel, no presolve, progress, cancel, warm start, and what it claims."""
+"""The only calls of the solvers: minimise an integer expression, and accept only what was shown (`outcome`)."""
 
 from __future__ import annotations
 
 import math
 import threading
+import time
+import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import highspy
@@ -13,7 +16,8 @@ import numpy as np
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.modelling import pulp
-from dra_lab.planner.outcome import Claim, Rows, integer_bound
+from dra_lab.planner.outcome import Claim, Outcome, Rows, integer_bound, judged
+from dra_lab.planner.variables import Expression
 
 _GAP = 0.9
 _SCHEDULER = threading.Lock()
@@ -33,7 +37,6 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
         self,
         rows: Rows,
         budget: Budget,
-        on_improvement: Callable[[int, int | None], None] | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
         """Keep the model as arrays and its budget.
@@ -41,14 +44,12 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
         Args:
             rows: The model that PuLP hands over, as arrays.
             budget: When to stop.
-            on_improvement: Called as `on_improvement(best, bound)` from inside the solve.
             options: Options of HiGHS that replace ours.
         """
         super().__init__(mip=True, msg=False)
         self.rows = rows
         self.options = options or {}
         self.budget = budget
-        self.on_improvement = on_improvement
         self.claim = Claim()
 
     def available(self) -> bool:
@@ -84,13 +85,7 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
         options.update(self.options)
         for key, value in options.items():
             engine.setOptionValue(key, value)
-        if self.on_improvement is not None:
-            engine.cbMipImprovingSolution.subscribe(self._improved)
         return engine
-
-    def _improved(self, event: Any) -> None:
-        if self.on_improvement is not None and math.isfinite(event.data_out.mip_primal_bound):
-            self.on_improvement(round(event.data_out.mip_primal_bound), integer_bound(event.data_out.mip_dual_bound))
 
 
 def relaxed_bound(rows: Rows, budget: Budget) -> int | None:
@@ -166,3 +161,102 @@ def _model(rows: Rows) -> Any:
     model.a_matrix_.index_ = rows.column
     model.a_matrix_.value_ = rows.factor
     return model
+
+
+_UNPRESOLVED = ["presolve off", "preprocess off"]
+
+
+def minimise(
+    lp: Any,
+    expression: Expression,
+    solver: str,
+    budget: Budget,
+    options: Mapping[str, object] | None = None,
+) -> Outcome:
+    """Minimise an expression over a model; afterwards every `varValue` is an integer, or None where nothing was found.
+
+    `options` are for HiGHS alone. Raises SolverError for an unknown or failing solver, never for a model without a
+    solution.
+    """
+    if solver not in SOLVERS:
+        raise SolverError(f"solver {solver!r} is not known; use one of {', '.join(SOLVERS)}")
+    if budget.reached:
+        return Outcome(None, None, stopped=True)
+    lp.setObjective(pulp.LpAffineExpression(_not_empty(lp, expression)))
+    rows, variables = Rows.of(lp), lp.variables()
+    if not variables:
+        value = rows.value_of(rows.cost)
+        return Outcome(value, value)
+    began = time.perf_counter()
+    claim = SOLVERS[solver](lp, rows, budget, options)
+    outcome, values = judged(rows, claim)
+    if claim.presolved and (claim.optimal or claim.infeasible) and not budget.reached:
+        # Only a solve without presolve confirms it. It starts from what was found.
+        known = rows if values is None else replace(rows, start=values)
+        outcome, second = judged(known, _highs(lp, known, budget))
+        values = second if second is not None else values
+        outcome = outcome if values is None else replace(outcome, value=rows.value_of(values))
+    outcome = replace(outcome, seconds=time.perf_counter() - began)
+    for index, variable in enumerate(variables):
+        variable.varValue = None if values is None else int(values[index])
+    lp.assignStatus(*_status(outcome))
+    return outcome
+
+
+def _not_empty(lp: Any, expression: Expression) -> Expression:
+    # For an objective without variables PuLP would add a dummy one, which no table knows.
+    if isinstance(expression, int):
+        return dict.fromkeys(lp.variables()[:1], 0)
+    return expression
+
+
+def _status(outcome: Outcome) -> tuple[int, int]:
+    """Return the status of a model and of its solution, as PuLP names them."""
+    if outcome.proven:
+        return pulp.LpStatusOptimal, pulp.LpSolutionOptimal
+    if outcome.infeasible:
+        return pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible
+    found = outcome.value is not None
+    return pulp.LpStatusNotSolved, pulp.LpSolutionIntegerFeasible if found else pulp.LpSolutionNoSolutionFound
+
+
+def _highs(
+    lp: Any,
+    rows: Rows,
+    budget: Budget,
+    options: Mapping[str, object] | None = None,
+) -> Claim:
+    """Return what HiGHS says of a model."""
+    engine = Highs(rows, budget, options)
+    lp.solve(engine)
+    return engine.claim
+
+
+def _cbc(lp: Any, _rows: Rows, budget: Budget, *_: object) -> Claim:
+    """Return what CBC says of a model; without its presolve, CBC 2.10 crashes on some models that have no solution."""
+    try:
+        return _cbc_with(lp, budget, _UNPRESOLVED, presolved=False)
+    except pulp.PulpSolverError:
+        pass
+    try:
+        return _cbc_with(lp, budget, [], presolved=True)
+    except pulp.PulpSolverError as error:
+        raise SolverError(f"CBC failed ({error}); use the solver HiGHS") from error
+
+
+def _cbc_with(lp: Any, budget: Budget, options: list[str], *, presolved: bool) -> Claim:
+    with warnings.catch_warnings():
+        # PuLP 3 announces that 4 will not bring CBC along; the version is pinned.
+        warnings.simplefilter("ignore")
+        lp.solve(pulp.PULP_CBC_CMD(msg=0, threads=1, timeLimit=budget.left, options=options))
+    infeasible = lp.status == pulp.LpStatusInfeasible
+    optimal = lp.sol_status == pulp.LpSolutionOptimal
+    if infeasible or not (optimal or lp.sol_status == pulp.LpSolutionIntegerFeasible):
+        return Claim(infeasible=infeasible, presolved=presolved)
+    values = np.array([variable.varValue or 0 for variable in lp.variables()], dtype=float)
+    bound = float(pulp.value(lp.objective)) if optimal else None
+    return Claim(values=values, bound=bound, optimal=optimal, presolved=presolved)
+
+
+SOLVERS: dict[str, Callable[..., Claim]] = {"HiGHS": _highs, "CBC": _cbc}
+"""HiGHS is the default, because it reports its bound and can be cancelled. CBC is another engine to compare with."""
