@@ -21,8 +21,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.planner.counters import CounterBooks, counter_books
-from dra_lab.planner.device_rules import Amounts, device_use, is_hidden, is_tolerated
-from dra_lab.planner.stages import Stage, why_not_all
+from dra_lab.planner.device_tests import Amounts, Stage, device_use, is_hidden, is_tolerated, why_not_all
 
 
 class AskEligibility(Struct, frozen=True):

@@ -10,11 +10,11 @@ from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.model.names import part_of
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.planner.device_tests import Stage
 from dra_lab.planner.eligible import AskEligibility
 from dra_lab.planner.explain_links import counted_out, explain_link
 from dra_lab.planner.explain_together import explain_together
 from dra_lab.planner.node_case import NodeCase, shortfall_of, undecided
-from dra_lab.planner.stages import Stage
 
 _RULES = (
     ("class", Stage.SELECTOR, "are of class {device_class}"),

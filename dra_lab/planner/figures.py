@@ -18,11 +18,10 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.reasons import FunnelStep
 from dra_lab.model.sketch import Ask, covers
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.device_rules import device_use
+from dra_lab.planner.device_tests import Stage, device_use
 from dra_lab.planner.eligible import AskEligibility, NodeEligibility, Rules, eligibility
 from dra_lab.planner.places import place_values
 from dra_lab.planner.scan import Scan
-from dra_lab.planner.stages import Stage
 from dra_lab.topology.locality import localities
 
 _LATER = ("gate", "taint", "in-use", "capacity")

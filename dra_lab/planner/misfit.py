@@ -14,6 +14,7 @@ from dra_lab.model.names import split_request
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Link
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.device_tests import Stage
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.explain import explain_node, missing
 from dra_lab.planner.feasible import is_feasible
@@ -21,7 +22,6 @@ from dra_lab.planner.figures import figures
 from dra_lab.planner.node_case import NodeCase
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.scan import EqualNodes, Scan
-from dra_lab.planner.stages import Stage
 
 PARTITIONS = "DRAPartitionableDevices"
 """The gate without which kube-scheduler passes over devices that consume shared counters (KEP-4815)."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import Ask
-from dra_lab.planner.device_rules import device_use
+from dra_lab.planner.device_tests import device_use
 from dra_lab.planner.eligible import is_shareable
 from dra_lab.planner.fleet.pods import Fleet
 

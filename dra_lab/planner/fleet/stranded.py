@@ -22,7 +22,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.counters import left_of
-from dra_lab.planner.device_rules import is_tolerated
+from dra_lab.planner.device_tests import is_tolerated
 from dra_lab.planner.eligible import Rules, is_shareable
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.fed import Feeding

@@ -8,7 +8,7 @@ from dra_lab.model.fleet import NODES, FleetPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Ask, asks
-from dra_lab.planner.device_rules import is_tolerated
+from dra_lab.planner.device_tests import is_tolerated
 from dra_lab.planner.fleet.pods import Fleet, Pod
 
 
