@@ -18,9 +18,8 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.conflict import Fits, find_conflict
 from dra_lab.planner.device_tests import Stage
 from dra_lab.planner.eligible import eligibility
-from dra_lab.planner.figures import figures
 from dra_lab.planner.fitting import Trial
-from dra_lab.planner.funnel import funnels, scarcity, selector_failures
+from dra_lab.planner.funnel import figures, funnels, scarcity, selector_failures
 from dra_lab.planner.relaxations import changes, try_changes
 from dra_lab.planner.scan import Scan
 
