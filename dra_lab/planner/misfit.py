@@ -17,9 +17,9 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.device_tests import Stage
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.explain import explain_node, missing
+from dra_lab.planner.explain_together import NodeCase
 from dra_lab.planner.feasible import is_feasible
 from dra_lab.planner.funnel import figures
-from dra_lab.planner.node_case import NodeCase
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.scan import EqualNodes, Scan
 
