@@ -22,7 +22,7 @@ TAMPER = '''
 from dataclasses import replace
 from msgspec.structs import replace as changed
 
-import dra_lab.planner.answer_fit as single
+import dra_lab.planner.answer as single
 import dra_lab.planner.fleet.placing as fleet
 import dra_lab.planner.plan_claim
 from dra_lab import load_cluster, make_plan, plan_fleet, read_sketch, Session, Workload

@@ -1,23 +1,43 @@
-"""Work: what is known once every node is decided, from which the answer is put together."""
+"""The plan of an allocation that was found: devices, goals recounted, what kube-scheduler would take, the regret."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from msgspec import Struct
 
 from dra_lab.authoring.expand import Expansion
+from dra_lab.authoring.suggestions import suggest
+from dra_lab.errors import Cancelled, SolverError, UnsupportedFeature
 from dra_lab.findings import Finding, sort_findings
+from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import Plan, Suggestion
+from dra_lab.model.names import DeviceID
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, Placement, Plan, PlanStatus, Suggestion
+from dra_lab.model.quantity import format_quantity, parse_quantity
+from dra_lab.model.regret import Regret
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.plan_findings import claim_findings
+from dra_lab.planner.choose import Choice
+from dra_lab.planner.eligible import eligibility
+from dra_lab.planner.placement_values import Scale, broken_links, value_placements
+from dra_lab.planner.plan_findings import (
+    binding_findings,
+    claim_findings,
+    first_fit_findings,
+    placement_findings,
+    unknown_root_findings,
+)
+from dra_lab.planner.pod_claims import CompiledPod, compile_pod, in_claim
+from dra_lab.planner.regret import regret_of
+from dra_lab.planner.replicas import Others, has_damage
 from dra_lab.planner.scan import Scan
-
-if TYPE_CHECKING:
-    from dra_lab.planner.choose import Choice
+from dra_lab.scheduler.first_fit import first_fit
+from dra_lab.topology.locality import Locality, localities
 
 
 class Work(Struct, frozen=True):
@@ -53,8 +73,6 @@ class Work(Struct, frozen=True):
 
     def suggestions(self) -> tuple[Suggestion, ...]:
         """Return what could be drawn instead, not tried yet; of several claims, with all of them as one drawing."""
-        from dra_lab.authoring.suggestions import suggest
-
         # Counts of nodes in a suggestion are exact where every node is looked at; a large cluster has no time for that.
         few = len(self.scan.cluster.node_names) <= self.budget.sizes.explained
         nodes = self.scan.rules.nodes if few else tuple(equal.nodes[0] for equal in self.scan.classes)
@@ -73,3 +91,198 @@ def once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     for finding in findings:
         first.setdefault((finding.rule, finding.subject, finding.origin), finding)
     return sort_findings(first.values())
+
+
+def compare_first_fit(
+    cluster: Cluster,
+    node_name: str,
+    compiled: CompiledPod,
+    release: KubernetesRelease,
+    scale: Scale,
+    order: Sequence[str],
+    *,
+    time_limit: float = 10.0,
+    cancel: threading.Event | None = None,
+) -> FirstFit | None:
+    """Return what first fit takes for the claims of a pod on one node, with the goals' values of it.
+
+    A search that was cut off, that meets a rule it does not know, or that would give up the pod, is reported as such
+    and has no placements; None comes back once `cancel` is set.
+    """
+    claims = [
+        ResourceClaim(metadata=ObjectMeta(name=name or "plan"), spec=one.spec) for name, one in compiled.claims.items()
+    ]
+    try:
+        verdict = first_fit(cluster, node_name, claims, release, time_limit=time_limit, cancel=cancel)
+    except Cancelled:
+        return None
+    except UnsupportedFeature as error:
+        # The planner looks at the devices that match, the scheduler at all: what it cannot know there is not known.
+        return FirstFit(FirstFitStatus.STOPPED, (), (), str(error), 0, recorded=False)
+    if verdict.status is not FirstFitStatus.ALLOCATED or not verdict.allocations:
+        return FirstFit(verdict.status, (), (), verdict.message, verdict.steps, verdict.recorded)
+    placements = tuple(
+        Placement(
+            compiled.reference(name, result.request),
+            result.id,
+            result.request,
+            {key: str(amount) for key, amount in result.consumed_capacity.items()},
+        )
+        for name, allocation in zip(compiled.claims, verdict.allocations, strict=True)
+        for result in allocation.devices.results
+    )
+    goals = value_placements(scale, placements, order)
+    return FirstFit(verdict.status, placements, goals, verdict.message, verdict.steps, verdict.recorded)
+
+
+def plan_of_fit(work: Work) -> Plan:
+    """Return the plan of an allocation that was found."""
+    scan, node = work.scan, work.choice.node
+    inner = _placements(work)
+    scale = Scale(scan.sketch, localities(scan.cluster, node), scan.devices(node), scan.paired, scan.rules.lists)
+    compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
+    plain = compile_pod(scan.sketch, scan.cluster, scan.release, links=False)
+    fits = (_first_fit(work, compiled, scale), _first_fit(work, plain, scale))
+    goals = _goals(work, scale, inner)
+    inner = _taken_anyway(scale, goals, fits[0]) or inner
+    findings = (
+        *work.findings,
+        *compiled.findings,
+        *placement_findings(scan, node, inner),
+        *unknown_root_findings(scan, node, inner),
+        *binding_findings(scan, node, inner),
+        *first_fit_findings(scale, node, fits[0]),
+    )
+    unwritable = any(f.rule == "link-not-writable" for f in compiled.findings)
+    proven = work.choice.decided and work.choice.ended and work.choice.solution.proven
+    return replace(
+        work.plan,
+        status=PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
+        node=node,
+        placements=tuple(_drawn(work, placement) for placement in inner),
+        goals=goals,
+        node_classes=work.choice.classes,
+        first_fit=_renamed(work, fits[0]),
+        first_fit_plain=_renamed(work, fits[1]),
+        suggestions=work.offered(work.suggestions()) if unwritable else (),
+        findings=once(findings),
+        regrets=_regrets(goals, inner, fits, scale.places),
+    )
+
+
+def _taken_anyway(scale: Scale, goals: Sequence[GoalValue], found: FirstFit | None) -> tuple[Placement, ...]:
+    """Return the devices that kube-scheduler takes, if all goals have the same values: a tie is its to break.
+
+    The manifest may have parts of a request as requests of their own, which share devices; the request itself may not.
+    """
+    if found is None or not found.placements or broken_links(scale, found.placements):
+        return ()
+    if len({(placement.request, placement.device) for placement in found.placements}) < len(found.placements):
+        return ()
+    theirs, ours = ([(g.goal, g.value, g.unknown, g.at_most) for g in values] for values in (found.goals, goals))
+    return tuple(map(_plain, found.placements)) if theirs == ours else ()
+
+
+def _plain(placement: Placement) -> Placement:
+    consumed = {key: format_quantity(parse_quantity(amount)) for key, amount in sorted(placement.consumed.items())}
+    return Placement(placement.request, placement.device, consumed=consumed)
+
+
+def _regrets(
+    goals: Sequence[GoalValue],
+    placements: Sequence[Placement],
+    fits: tuple[FirstFit | None, FirstFit | None],
+    places: Mapping[DeviceID, Locality],
+) -> tuple[Regret, ...]:
+    found = (
+        regret_of(against, goals, placements, fit, places)
+        for against, fit in zip(("manifest", "plain"), fits, strict=True)
+    )
+    return tuple(regret for regret in found if regret is not None)
+
+
+def _placements(work: Work) -> tuple[Placement, ...]:
+    """Return the devices taken, in the claim's order, for the requests of the expanded drawing."""
+    found = eligibility(work.scan.rules, work.choice.node)
+    return tuple(
+        Placement(
+            found.asks[ask].ask.reference,
+            device,
+            consumed={k: format_quantity(v) for k, v in sorted(found.asks[ask].uses.get(device, {}).items())},
+        )
+        for ask, device in work.choice.solution.taken or ()
+    )
+
+
+def _drawn(work: Work, placement: Placement) -> Placement:
+    """Return a placement under the name of the request in the drawing as it was given."""
+    request, slash, alternative = placement.request.partition("/")
+    name = work.expansion.origin.get(request, request)
+    return in_claim(replace(placement, request=f"{name}{slash}{alternative}"))
+
+
+def _goals(work: Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
+    """Return the goals with their proofs; the values are recounted from the placements, not taken from the solver."""
+    stages = {stage.goal: stage for stage in work.choice.solution.stages}
+    counted = {value.goal: value for value in value_placements(scale, placements, work.order)}
+    if DAMAGE in work.order:
+        lost = _damage(work, placements)
+        if lost is None and DAMAGE in stages:
+            # it is not known how many replicas fit, before or after: what the solver found stands
+            lost = GoalValue(DAMAGE, stages[DAMAGE].value, at_most=not stages[DAMAGE].proven)
+        counted |= {DAMAGE: lost} if lost is not None else {}
+    goals: list[GoalValue] = []
+    decided = work.choice.decided
+    for goal in (goal for goal in work.order if goal in counted):
+        decided = decided and (goal != DAMAGE or work.choice.ended)
+        value, stage = counted[goal], stages.get(goal)
+        if stage is not None and (stage.proven or goal != DAMAGE) and value.value != stage.value:
+            raise SolverError(
+                f"goal {goal!r}: the solver says {stage.value}, the placements have {value.value}; "
+                "please report the claim and the cluster"
+            )
+        if decided:
+            bound, proven = (stage.bound, stage.proven) if stage is not None else (None, False)
+        else:
+            # Only one fact is known of nodes that were not examined: no goal goes below 0.
+            least = all(goal.proven for goal in goals)
+            bound, proven = (0 if least else None), least and value.value == 0
+        goals.append(replace(value, bound=bound, proven=proven))
+    return tuple(goals)
+
+
+def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
+    """Return how many fewer replicas fit after some placements, None where that is not known or not counted."""
+    if not has_damage(work.scan.sketch) or work.budget.reached:
+        return None
+    others = Others(work.scan, work.choice.node, work.budget, work.solver, work.choice.counts)
+    (least, most), after = others.before, others.after(placements)
+    if (least, after[0]) != (most, after[1]):
+        return None
+    lost = most - after[0]
+    # of replicas without end a number was counted at which counting stops
+    return GoalValue(DAMAGE, lost, at_most=others.endless and lost > 0)
+
+
+def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | None:
+    if work.budget.cancelled:
+        return None
+    left = work.budget.left
+    shares = work.budget.shares
+    seconds = shares.compare if left is None else max(shares.compare_at_least, min(left, shares.compare))
+    work.budget.tell("first fit", "what kube-scheduler would take on this node")
+    cluster, node, release = work.scan.cluster, work.choice.node, work.scan.release
+    found = compare_first_fit(
+        cluster, node, compiled, release, scale, work.order, time_limit=seconds, cancel=work.budget.cancel
+    )
+    if found is None or not found.placements or DAMAGE not in work.order:
+        return found
+    lost = _damage(work, found.placements)
+    goals = {goal.goal: goal for goal in (*found.goals, *([lost] if lost else []))}
+    return replace(found, goals=tuple(goals[goal] for goal in work.order if goal in goals))
+
+
+def _renamed(work: Work, found: FirstFit | None) -> FirstFit | None:
+    if found is None:
+        return None
+    return replace(found, placements=tuple(_drawn(work, placement) for placement in found.placements))

@@ -14,7 +14,6 @@ from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.answer import Work
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.pod_claims import Planned, expand_pod, held_cluster, pod_findings, read_claims
@@ -81,7 +80,7 @@ def make_plan(
     # Part of the time is kept for solving: better the best of the nodes that were seen than none of all of them.
     scan = scan_nodes(rules, budget.part(budget.shares.first))
     # The solver takes half a second to import; only who plans waits for it, and only a misfit for its reasons.
-    from dra_lab.planner.answer_fit import plan_of_fit
+    from dra_lab.planner.answer import Work, plan_of_fit
     from dra_lab.planner.choose import choose_node
 
     choice = choose_node(scan, order, budget, solver=solver, pinned=node)
@@ -89,7 +88,7 @@ def make_plan(
     if choice.node:
         plan = plan_of_fit(work)
     else:
-        from dra_lab.planner.answer_misfit import plan_of_misfit
+        from dra_lab.planner.misfit import plan_of_misfit
 
         plan = plan_of_misfit(work, node, early)
     return replace(plan, seconds=time.monotonic() - began)
