@@ -11,7 +11,7 @@ from msgspec.structs import replace as changed
 
 from dra_lab.model.plan import DAMAGE, NodeClass, NodeFit
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.feasible import is_feasible
+from dra_lab.planner.milp import is_feasible
 from dra_lab.planner.patterns import Patterns
 from dra_lab.planner.replicas import Count, Others, has_damage
 from dra_lab.planner.scan import EqualNodes, Scan

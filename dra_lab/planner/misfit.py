@@ -19,8 +19,8 @@ from dra_lab.planner.device_tests import Stage
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.explain import explain_node, missing
 from dra_lab.planner.explain_together import NodeCase
-from dra_lab.planner.feasible import is_feasible
 from dra_lab.planner.funnel import figures
+from dra_lab.planner.milp import is_feasible
 from dra_lab.planner.plan_findings import failure_shortfalls
 from dra_lab.planner.pod_claims import compile_pod
 from dra_lab.planner.problem import AllocationProblem

@@ -17,7 +17,7 @@ from dra_lab.model.quantity import to_nano
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
-from dra_lab.planner.feasible import hopeless
+from dra_lab.planner.milp import hopeless
 from dra_lab.planner.pod_claims import pod_sketch
 from dra_lab.planner.problem import build_problem
 from dra_lab.planner.refuse import refuse_claim, refuse_devices

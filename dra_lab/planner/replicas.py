@@ -20,9 +20,9 @@ from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.device_tests import Stage
 from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
-from dra_lab.planner.feasible import is_feasible
 from dra_lab.planner.link_rows import LINK_ROWS, NO_GROUPS, place_counts
 from dra_lab.planner.merged_requests import with_merged_requests
+from dra_lab.planner.milp import is_feasible
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.variables import Model

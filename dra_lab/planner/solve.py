@@ -10,13 +10,11 @@ from msgspec.structs import replace
 
 from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.constraints import build_model
-from dra_lab.planner.feasible import as_written, hopeless
 from dra_lab.planner.goal_table import Objective, goal_values, objectives
 from dra_lab.planner.merged_requests import merge_requests
+from dra_lab.planner.milp import as_written, build_model, hopeless, minimise_exactly, read_taken
 from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.recount import minimise_exactly, read_taken
 from dra_lab.planner.replicas import Others
 from dra_lab.planner.solution import Solution, StageResult, Taken
 from dra_lab.planner.variables import Expression, Model, total

@@ -12,12 +12,11 @@ from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LINK_KINDS, How
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.constraints import build_model
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.goal_table import GOAL_RULES, goal_values, objectives
 from dra_lab.planner.link_rows import LINK_ROWS
+from dra_lab.planner.milp import build_model, minimise_exactly
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.recount import minimise_exactly
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.states.columns import Columns, columns_of
 from dra_lab.planner.states.copies import Part

@@ -13,15 +13,14 @@ from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.constraints import build_model
 from dra_lab.planner.device_counts import AllocationCounts
 from dra_lab.planner.eligible import Rules
 from dra_lab.planner.goal_table import goal_values, objectives
 from dra_lab.planner.interchangeable import interchangeable
 from dra_lab.planner.link_rows import lost
 from dra_lab.planner.merged_requests import MergedRequests, merge_requests
+from dra_lab.planner.milp import build_model, minimise_exactly
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.recount import minimise_exactly
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.variables import Model
 

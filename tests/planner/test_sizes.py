@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PLANNER = ROOT / "dra_lab" / "planner"
 
 ARITHMETIC = {
-    "constraints.py": ("_SCALE",),
+    "milp.py": ("_SCALE",),
     "counters.py": ("COARSE",),
     "fleet/crowd_ways.py": ("LARGEST",),
     "fleet/exhaust.py": ("_BASE",),

@@ -13,15 +13,13 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as changed
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.constraints import build_model
-from dra_lab.planner.feasible import is_enough
 from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.crowds import CrowdTaken
 from dra_lab.planner.fleet.pack import Takes, takes_of
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.goal_table import goal_values, objectives
+from dra_lab.planner.milp import build_model, is_enough, overbooked
 from dra_lab.planner.modelling import pulp
-from dra_lab.planner.recount import overbooked
 from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
 from dra_lab.planner.variables import Expression, Model, total
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.constraints import build_model
-from dra_lab.planner.feasible import hopeless
 from dra_lab.planner.goal_table import goal_values, objectives
+from dra_lab.planner.milp import build_model, hopeless, minimise_exactly
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.recount import minimise_exactly
 from dra_lab.planner.solve import SEARCH_WEIGHT
 from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
 from dra_lab.planner.variables import Expression, Model, total

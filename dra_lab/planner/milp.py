@@ -1,13 +1,26 @@
-"""The rules of an allocation as linear constraints, one function a rule."""
+"""The integer model of a problem: one function a rule, any allocation of it, and what only rounding let pass."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
 from dra_lab.index.node_binding import Tie
+from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.counters import COARSE
 from dra_lab.planner.link_rows import add_links
+from dra_lab.planner.merged_requests import MergedRequests, merge_requests
+from dra_lab.planner.modelling import pulp
+from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.variables import Model, total
+from dra_lab.planner.solution import Solution, Taken
+from dra_lab.planner.solver import minimise
+from dra_lab.planner.variables import Expression, Model, total
 
 _SCALE = 1_000_000
 
@@ -153,3 +166,122 @@ def add_node_selectors(model: Model) -> None:
                 and (a, n) < (ask, number)
             )
             model.require(variable <= before, "node-selector", str(problem.groups[number].devices[0]))
+
+
+def minimise_exactly(
+    model: Model, expression: Expression, solver: str, budget: Budget, have: int | None = None
+) -> Outcome:
+    """Minimise, and cut off what only rounding inside the solver allowed.
+
+    Afterwards the variables hold what was found; where that is nothing, or worse than `have`, what they held before.
+    """
+    kept = {variable: variable.varValue for variable in model.lp.variables()}
+    while True:
+        outcome = minimise(model.lp, expression, solver, budget)
+        if outcome.value is None or (have is not None and outcome.value > have):
+            for variable in model.lp.variables():
+                variable.varValue = kept.get(variable)
+            return outcome
+        excess = overbooked(model)
+        if not excess:
+            return outcome
+        for taken in excess:
+            model.require(total(taken) <= len(taken) - 1, "capacity", "rounding")
+
+
+def overbooked(model: Model) -> list[list[Any]]:
+    """Return, for each shared device whose capacity is exceeded in exact arithmetic, the takes that exceed it."""
+    excess = []
+    for number, group in enumerate(model.problem.groups):
+        uses = dict(group.uses)
+        for asks in takers_at_once(model.problem, number) if group.remaining else ():
+            takers = [ask for ask in asks if (ask, number) in model.take and model.take[ask, number].varValue]
+            for key, left in group.remaining:
+                if len(takers) > 1 and sum((dict(uses[ask]).get(key, Fraction()) for ask in takers), Fraction()) > left:
+                    excess.append([model.take[ask, number] for ask in takers])
+                    break
+    return [*excess, *_overdrawn(model)]
+
+
+def _overdrawn(model: Model) -> list[list[Any]]:
+    """Return, for each shared counter that is exceeded in exact arithmetic, the takes that exceed it.
+
+    Amounts that the solver cannot hold exactly belong to groups of one device (counters.COARSE): taken or not.
+    """
+    excess = []
+    for counter, left in model.problem.counters:
+        drawn = {
+            n: amount for n, group in enumerate(model.problem.groups) for key, amount in group.draws if key == counter
+        }
+        for paid in model.payers:
+            used = {n: round(pulp.value(paid[n]) or 0) for n in drawn}
+            if sum(drawn[n] * count for n, count in used.items()) > left:
+                excess.append([v for n, count in used.items() if count for v in _paying(model, n, paid)])
+    return excess
+
+
+def _paying(model: Model, group: int, paid: Mapping[int, Any]) -> list[Any]:
+    """Return the 0/1 of each time that a group of one device pays now."""
+    if model.problem.groups[group].shareable or not model.problem.overlaps(group):
+        return [paid[group]]
+    return [variable for variable in model.takes(group) if variable.varValue and _is_in(variable, paid[group])]
+
+
+def _is_in(variable: Any, paid: Any) -> bool:
+    return variable is paid or variable in getattr(paid, "keys", tuple)()
+
+
+def read_taken(model: Model) -> Taken:
+    """Return the devices taken: from each group in kube-scheduler's order, asks in the claim's order."""
+    left = {number: list(group.devices) for number, group in enumerate(model.problem.groups)}
+    found: list[tuple[int, DeviceID]] = []
+    for ask in sorted(model.chosen):
+        for number, devices in left.items():
+            variable = model.take.get((ask, number))
+            count = int(variable.varValue or 0) if variable is not None else 0
+            found.extend((ask, device) for device in devices[:count])
+            if not model.problem.overlaps(number):
+                del devices[:count]
+    return tuple(found)
+
+
+def find_allocation(problem: AllocationProblem, budget: Budget, *, solver: str = "HiGHS") -> Solution:
+    """Find any allocation, or the proof that there is none; neither when time or a person ended the search."""
+    merged = merge_requests(problem)
+    one = problem if merged is None else merged.problem
+    if hopeless(one):
+        return Solution(infeasible=True)
+    model = build_model(Model(one))
+    outcome = minimise_exactly(model, 0, solver, budget)
+    taken = None if outcome.value is None else read_taken(model)
+    return as_written(Solution(taken, infeasible=outcome.infeasible), merged)
+
+
+def is_feasible(problem: AllocationProblem, budget: Budget, *, solver: str = "HiGHS") -> bool | None:
+    """Say whether there is any allocation; None when time or a person ended the search before it was known."""
+    found = find_allocation(problem, budget, solver=solver)
+    return False if found.infeasible else None if found.taken is None else True
+
+
+def hopeless(problem: AllocationProblem) -> bool:
+    """Say whether some request cannot be served by counting alone, which needs no solver."""
+    least: Counter[int] = Counter()
+    for indices in problem.requests:
+        needs = [problem.need(ask) for ask in indices if ask not in problem.impossible and is_enough(problem, ask)]
+        if not needs:
+            return True
+        least[problem.claim_of(indices[0])] += min(needs)
+    return max(least.values(), default=0) > MAX_DEVICES
+
+
+def is_enough(problem: AllocationProblem, ask: int) -> bool:
+    """Say whether a node has the devices that an ask takes, and it takes any."""
+    have = sum(group.size for group in problem.groups if ask in group.asks)
+    return 0 < problem.need(ask) <= have
+
+
+def as_written(found: Solution, merged: MergedRequests | None) -> Solution:
+    """Return a solution with the devices of the requests as they were written."""
+    if merged is None or found.taken is None:
+        return found
+    return replace(found, taken=merged.devices_back(found.taken))
