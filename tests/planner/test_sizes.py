@@ -55,7 +55,7 @@ AT_A_TIME = {
     "fleet/tree_numbers.py": ("_LOOK",),
     "fleet/usage.py": ("_TELL_EVERY",),
     "scan.py": ("_TELL_EVERY",),
-    "states/words.py": ("_BLOCK",),
+    "states/stock.py": ("_BLOCK",),
     "waiting.py": ("DELAY",),
     "ways.py": ("_TELL_EVERY",),
 }

@@ -14,8 +14,7 @@ import numpy as np
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.states.columns import Array
-from dra_lab.planner.states.stock import Stock
-from dra_lab.planner.states.words import first_column, fitting
+from dra_lab.planner.states.stock import Stock, first_column, fitting
 
 _BASE = 1_000
 _AT_ONCE = 1_000_000
