@@ -29,7 +29,7 @@ ARITHMETIC = {
     "node_classes.py": ("_MIXED", "_ROUNDS", "_UNKNOWN"),
     "outcome.py": ("ROUNDING", "_ABSOLUTE", "_RELATIVE"),
     "solve.py": ("SEARCH_WEIGHT",),
-    "states/counted.py": ("_LARGE",),
+    "states/survey.py": ("_LARGE",),
 }
 """Numbers that solvers and words of 64 bits can hold, rounding, weights, and marks among other numbers."""
 

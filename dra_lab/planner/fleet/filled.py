@@ -15,9 +15,8 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.published import Published
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.states.coarse import coarse, coarse_state
 from dra_lab.planner.states.columns import Array, columns_of, joined
-from dra_lab.planner.states.node_state import NodeState, common_unit
+from dra_lab.planner.states.node_state import NodeState, coarse, coarse_state, common_unit
 from dra_lab.planner.states.stock import Stock, is_listable
 
 Amounts = Callable[[AllocationProblem], Mapping[tuple[int, int], Fraction] | None]

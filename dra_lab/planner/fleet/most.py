@@ -18,7 +18,7 @@ from dra_lab.planner.fleet.together import deal
 from dra_lab.planner.modelling import pulp
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.solver import minimise
-from dra_lab.planner.states.coarse import coarse
+from dra_lab.planner.states.node_state import coarse
 from dra_lab.planner.variables import Expression, total
 
 Bounds = tuple[int, int]
