@@ -125,6 +125,11 @@ class Rules(Struct, frozen=True, dict=True):
         return len({part_of(request.name)[0] for request in self.sketch.requests}) or 1
 
     @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """Return the attributes on which links hold, levels apart."""
+        return tuple(dict.fromkeys(link.where for link in self.sketch.links if not link.is_level))
+
+    @cached_property
     def asks(self) -> tuple[Ask, ...]:
         """Return every way to serve every request, in the claim's order."""
         return tuple(ask for request in self.sketch.requests for ask in asks(request))

@@ -46,7 +46,6 @@ class KnownDevices:
         links = rules.sketch.links
         alike = {(ask.device_class_name, ask.selectors): ask for ask in rules.asks}
         self._asks = tuple(alike.values())
-        self._wheres = tuple(dict.fromkeys(link.where for link in links if not link.is_level))
         self._apart = not any(ask.all_devices or ask.admin_access for ask in rules.asks) and all(
             not link.is_level or link.where in _LEVELS for link in links
         )
@@ -104,5 +103,5 @@ class KnownDevices:
     def _keys(self, name: str) -> Iterable[_Key]:
         view = self.views.view(name)
         stages = [self.views.stages(ask, name) for ask in self._asks]
-        values = [[item.device.lookup(where, item.driver) for item in view.devices] for where in self._wheres]
+        values = [[item.device.lookup(where, item.driver) for item in view.devices] for where in self.rules.attributes]
         return zip(view.numbers, *stages, *values, strict=True)

@@ -42,7 +42,7 @@ class Print:
         return self is other or (isinstance(other, Print) and self.known == other.known and self.value == other.value)
 
 
-class NodeState(Struct, frozen=True):
+class CachedState(Struct, frozen=True):
     """What is in use on a node, and what that makes of it.
 
     `exact` is equal only where the same devices are held, by position; `now`, `idle`, `layout` and `free` are as in
@@ -69,7 +69,7 @@ class PlanCache(Struct, eq=False):
     layouts: dict[int, Layout] = field(default_factory=dict)
     layout_of: dict[tuple[tuple[int, ...], Hashable], int] = field(default_factory=dict)
     prints: dict[Hashable, Print] = field(default_factory=dict)
-    states: dict[str, NodeState] = field(default_factory=dict)
+    states: dict[str, CachedState] = field(default_factory=dict)
     held: AllocatedDevices = field(default_factory=AllocatedDevices)
     solutions: dict[Hashable, Solution] = field(default_factory=dict)
     _nodes: dict[str, set[str]] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class PlanCache(Struct, eq=False):
                 del self.solutions[key]
         self._most_solutions = int(_MORE * len(self.solutions)) + _MOST_SOLUTIONS
 
-    def unchanged(self, held: AllocatedDevices, index: NodeIndex, nodes: Collection[str]) -> dict[str, NodeState]:
+    def unchanged(self, held: AllocatedDevices, index: NodeIndex, nodes: Collection[str]) -> dict[str, CachedState]:
         """Return the states of the nodes on which the same is in use as at the latest whole look.
 
         Every node that sees a pool in which anything changed counts as changed; pools of one name are taken as one, as

@@ -20,7 +20,7 @@ from dra_lab.planner.counters import left_of
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
-from dra_lab.planner.plan_cache import NodeState, PlanCache, Print, get_cache, put_cache
+from dra_lab.planner.plan_cache import CachedState, PlanCache, Print, get_cache, put_cache
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.solution import Solution
@@ -142,22 +142,21 @@ def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
 def node_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
     """Group the nodes by what they are apart from what is in use."""
     rules = scan.rules
-    wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
-    found = scan.views.shapes(rules.asks, wheres) if rules.only is None else None
+    found = scan.views.shapes(rules.asks, rules.attributes) if rules.only is None else None
     if found is None:
-        found = _look_at_shapes(scan, wheres, budget)
+        found = _look_at_shapes(scan, budget)
         if rules.only is None and sum(map(len, found.values())) == len(rules.nodes):
-            scan.views.keep_shapes(rules.asks, wheres, found)
+            scan.views.keep_shapes(rules.asks, rules.attributes, found)
     return found
 
 
-def _look_at_shapes(scan: Scan, wheres: Sequence[str], budget: Budget) -> dict[tuple[int, ...], list[str]]:
+def _look_at_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
     rules = scan.rules
     found: dict[tuple[int, ...], list[str]] = {}
     for number, name in enumerate(rules.nodes):
         if budget.reached:
             break
-        found.setdefault(shape_key(scan.views, name, rules.asks, wheres), []).append(name)
+        found.setdefault(shape_key(scan.views, name, rules.asks, rules.attributes), []).append(name)
         if number % _TELL_EVERY == _TELL_EVERY - 1:
             budget.tell("nodes", f"looked at {number + 1:,} of {len(rules.nodes):,} nodes")
     return found
@@ -183,7 +182,7 @@ class _Sorter:
     def __init__(self, scan: Scan, known: PlanCache) -> None:
         self.scan, self.known = scan, known
         scan.layouts, scan.solutions = known.layouts, known.solutions
-        self.states: dict[str, NodeState] = {}
+        self.states: dict[str, CachedState] = {}
         self._nodes: dict[tuple[Print, Print], list[str]] = {}
         self._unchanged = known.unchanged(scan.rules.allocated, scan.views, scan.rules.nodes)
         self._replicas = scan.rules.replicas
@@ -219,7 +218,7 @@ class _Sorter:
         if again:
             put_cache(self.scan.rules, self.known)
 
-    def _look(self, shape: tuple[int, ...], name: str) -> NodeState:
+    def _look(self, shape: tuple[int, ...], name: str) -> CachedState:
         idle = self._print(("idle", shape), lambda: self._idle(name).problem)
         held = self.scan.rules.allocated
         alone, shared = self.scan.views.held_on(name, held)
@@ -229,14 +228,14 @@ class _Sorter:
             left = tuple(sorted(left_of(self.scan.cluster, counted, held).items()))
             exact = (shape, alone, shared, left)
             now = self._print(("each", exact), lambda: self._kept(name))
-            return NodeState(shape, exact, now, idle, -1, ())
+            return CachedState(shape, exact, now, idle, -1, ())
         layout = self.known.layout_of.get((shape, shared))
         if layout is None:
             layout = self.known.add_layout(shape, shared, self._layout(name))
         laid = self.known.layouts[layout]
         free = thinned(laid, alone)
         now = self._thinned_print(laid, layout, free)
-        return NodeState(shape, (shape, alone, shared), now, idle, layout, free)
+        return CachedState(shape, (shape, alone, shared), now, idle, layout, free)
 
     def _kept(self, name: str) -> AllocationProblem:
         """Return a node's problem and leave it for who plans on the node."""

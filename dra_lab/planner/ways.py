@@ -9,6 +9,7 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import shape_key
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget, Sizes
+from dra_lab.planner.eligible import is_shareable
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.solution import Solution, StageResult, Taken
 from dra_lab.planner.states.columns import Array, Columns, columns_of
@@ -50,14 +51,13 @@ class Ways:
         for item, group in zip(self.scan.views.view(name).devices, group_of, strict=True):
             if item.id not in held:
                 free.setdefault(group, []).append(item.id)
-        shareable = self.scan.rules.gates.consumable_capacity
         devices = self.scan.devices(name)
         found: list[tuple[int, DeviceID]] = []
         for (ask, group), count in zip(columns.pairs, columns.takes[column].tolist(), strict=True):
             if not count:
                 continue
             found.extend((ask, device) for device in free[group][:count])
-            if not (shareable and devices[free[group][0]].allow_multiple_allocations):
+            if not is_shareable(devices[free[group][0]], self.scan.rules):
                 del free[group][:count]
         return tuple(sorted(found, key=lambda row: row[0]))
 
@@ -68,7 +68,6 @@ def list_ways(scan: Scan, order: tuple[str, ...], budget: Budget) -> Ways | None
     if _forbidden(scan, [equal.nodes[0] for equal in scan.classes]):
         return None
     ways = Ways(scan, order, budget.sizes)
-    wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     shapes: dict[tuple[int, ...], list[str]] = {}
     for equal in scan.classes:
         name = equal.nodes[0]
@@ -76,7 +75,7 @@ def list_ways(scan: Scan, order: tuple[str, ...], budget: Budget) -> Ways | None
         if known is not None:
             ways.values[name] = known
         else:
-            shapes.setdefault(shape_key(scan.views, name, rules.asks, wheres), []).append(name)
+            shapes.setdefault(shape_key(scan.views, name, rules.asks, rules.attributes), []).append(name)
     for number, names in enumerate(shapes.values()):
         if budget.reached:
             break

@@ -137,7 +137,6 @@ def survey(rules: Rules, budget: Budget) -> Survey:
     if rules.cluster.network_slices or _looks_from_several_claims(rules):
         return Survey(scan_nodes(rules, budget))
     scan = Scan(rules, views)
-    wheres = tuple(dict.fromkeys(link.where for link in rules.sketch.links if not link.is_level))
     shapes: dict[tuple[int, ...], int] = {}
     counted: dict[int, Counted] = {}
     seen, devices = Survey(scan), KnownDevices(rules, views)
@@ -145,7 +144,7 @@ def survey(rules: Rules, budget: Budget) -> Survey:
     for number, name in enumerate(rules.cluster.node_names):
         if budget.reached:
             break
-        shape = shape_key(views, name, rules.asks, wheres)
+        shape = shape_key(views, name, rules.asks, rules.attributes)
         if shape not in shapes:
             layout = devices.layout(name)
             if layout is None:
