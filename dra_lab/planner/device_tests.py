@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from fractions import Fraction
 
 from dra_lab.index.pools import Pool, PoolDevice
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device
+from dra_lab.model.device import Device, DeviceTaint
 from dra_lab.model.gates import Gates
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import NANO
@@ -85,7 +85,6 @@ def is_tolerated(cluster: Cluster, release: KubernetesRelease, ask: Ask, item: P
     Rule: docs/semantics.md 3.8.
     """
     # An empty key or effect matches all, Exists any value, Equal (or "") the same value
-    taints = cluster.taints_of(item.id, item.device, rules=release.enabled("DRADeviceTaintRules"))
     return all(
         any(
             t.key in ("", taint.key)
@@ -93,6 +92,14 @@ def is_tolerated(cluster: Cluster, release: KubernetesRelease, ask: Ask, item: P
             and (t.operator == "Exists" or (t.operator in ("", "Equal") and t.value == taint.value))
             for t in ask.tolerations
         )
-        for taint in taints
-        if taint.effect in ("NoSchedule", "NoExecute")
+        for taint in keeping_away(cluster, release, item.id, item.device)
     )
+
+
+def keeping_away(
+    cluster: Cluster, release: KubernetesRelease, device_id: DeviceID, device: Device
+) -> Iterator[DeviceTaint]:
+    """Yield the taints of a device that keep requests without a matching toleration away."""
+    for taint in cluster.taints_of(device_id, device, rules=release.enabled("DRADeviceTaintRules")):
+        if taint.effect in ("NoSchedule", "NoExecute"):
+            yield taint

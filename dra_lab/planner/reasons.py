@@ -16,7 +16,7 @@ from dra_lab.model.reasons import Conflict, Reasons, Relaxation
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.conflict import Fits, find_conflict
-from dra_lab.planner.device_tests import Stage
+from dra_lab.planner.device_tests import Stage, keeping_away
 from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.fitting import Trial
 from dra_lab.planner.funnel import figures, funnels, scarcity, selector_failures
@@ -133,14 +133,12 @@ def _taints(question: Question, node: str) -> dict[str, tuple[str, ...]]:
     rules = question.scan.rules
     looked = eligibility(rules, node)
     found = {}
-    with_rules = rules.release.enabled("DRADeviceTaintRules")
     for part in looked.asks:
         tainted = [device for device, stage in part.stages.items() if stage is Stage.TAINT]
         keys = [
             taint.key
             for device in tainted
-            for taint in rules.cluster.taints_of(device, looked.seen[device], rules=with_rules)
-            if taint.effect in ("NoSchedule", "NoExecute")
+            for taint in keeping_away(rules.cluster, rules.release, device, looked.seen[device])
         ]
         if keys:
             found[part.ask.reference] = tuple(dict.fromkeys(keys))
