@@ -150,12 +150,6 @@ def merge_requests(problem: AllocationProblem, some: range | None = None) -> Mer
     return MergedRequests(merged, problem, units, asks, requests, links)
 
 
-def with_merged_requests(problem: AllocationProblem) -> AllocationProblem:
-    """Return a problem with the requests merged that mean the same, for who only asks whether and how often it fits."""
-    merged = merge_requests(problem)
-    return problem if merged is None else merged.problem
-
-
 def _meanings(problem: AllocationProblem, some: range) -> list[Hashable]:
     """Return for each request what it asks for here; one that is like no other stands for itself."""
     groups_of: dict[int, list[int]] = {ask: [] for ask in range(len(problem.asks))}

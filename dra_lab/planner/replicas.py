@@ -21,11 +21,11 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.device_tests import Stage
 from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
 from dra_lab.planner.link_rows import LINK_ROWS, NO_GROUPS, place_counts
-from dra_lab.planner.merged_requests import with_merged_requests
+from dra_lab.planner.merged_requests import merge_requests
 from dra_lab.planner.milp import is_feasible
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem
 from dra_lab.planner.scan import Scan
-from dra_lab.planner.variables import Model
+from dra_lab.planner.variables import Model, OnePod
 from dra_lab.topology.locality import localities
 
 _NO_LIMIT = 10_000
@@ -106,7 +106,8 @@ class Others(Struct, dict=True):
 
     def own(self, model: Model) -> Model:
         """Return the part of a model made from `beside` that is the claim itself, for its goals."""
-        return _Own(model, _first(model.problem))
+        first = _first(model.problem)
+        return OnePod(model, first, range(len(first.asks)), range(len(first.links)))
 
     @cached_property
     def _kept(self) -> ClaimSketch:
@@ -120,7 +121,8 @@ class Others(Struct, dict=True):
         if held is not None:
             found = _meaning_all_of(found, eligibility(replace(rules, held=held), self.node))
         whole = build_problem(joined, found, localities(self.scan.cluster, self.node), paired=self.scan.paired)
-        return with_merged_requests(whole)
+        merged = merge_requests(whole)
+        return whole if merged is None else merged.problem
 
     def _count(self, held: AllocatedDevices | None) -> Count:
         one = self._build([self._kept], held)
@@ -201,7 +203,7 @@ def most_replicas(problem: AllocationProblem) -> int:
     bounds = [_served(problem, indices) for indices in problem.requests]
     for index, link in enumerate(problem.links):
         parts = problem.covered(index)
-        single = all(len(part) == 1 and len(_ways(problem, part[0])) == 1 for part in parts)
+        single = all(len(part) == 1 and part in problem.requests for part in parts)
         if not link.must or not single or any(p[0] in problem.impossible for p in parts):
             continue
         asked = [part[0] for part in parts]
@@ -266,10 +268,6 @@ def _cost(problem: AllocationProblem, ask: int) -> int:
     return found
 
 
-def _ways(problem: AllocationProblem, ask: int) -> tuple[int, ...]:
-    return next(indices for indices in problem.requests if ask in indices)
-
-
 def _numbered(sketches: Sequence[ClaimSketch]) -> ClaimSketch:
     """Return several pods as one drawing: each claim of each pod is a claim of its own to the planner."""
     requests, links = [], []
@@ -313,18 +311,3 @@ def _first(problem: AllocationProblem) -> AllocationProblem:
         impossible=frozenset(ask for ask in problem.impossible if ask < own),
         claims=problem.claims[:own],
     )
-
-
-class _Own(Model):
-    """The variables of one pod in a model of several; what is added goes into that model."""
-
-    def __init__(self, whole: Model, problem: AllocationProblem) -> None:
-        self.problem = problem
-        self.lp, self.subjects, self.mark = whole.lp, whole.subjects, whole.mark
-        own = len(problem.asks)
-        self.take = {key: variable for key, variable in whole.take.items() if key[0] < own}
-        self.chosen = {ask: chosen for ask, chosen in whole.chosen.items() if ask < own}
-        self.broken = {link: lost for link, lost in whole.broken.items() if link < len(problem.links)}
-        self.taken, self.paid = {}, {}
-        for number in range(len(problem.groups)):
-            self._count(number)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dra_lab.model.sketch import Ask, Link
 from dra_lab.planner.places import PlaceValue
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.variables import Model
+from dra_lab.planner.variables import Model, OnePod
 
 
 class Part(NamedTuple):
@@ -139,8 +139,8 @@ class JointProblem(AllocationProblem, frozen=True):
         return tuple(found)
 
 
-class OneOf(Model):
-    """The variables of one copy in a model of many, for the goals of that copy; what is added goes into the model."""
+class OneOf(OnePod):
+    """The variables of one copy in a model of many."""
 
     def __init__(self, whole: Model, copies: Copies, number: int) -> None:
         """Look at copy `number` of a model that was made from `copies.problem`."""
@@ -149,16 +149,10 @@ class OneOf(Model):
         mine = range(copy.first, copy.first + part.asks[1] - part.asks[0])
         problem = copies.problem
         groups = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
-        self.problem = replace(
+        own = replace(
             problem,
             groups=tuple(replace(g, asks=tuple(a for a in g.asks if a in mine)) for g in groups),
             requests=problem.requests[slice(*copy.requests)],
             paired=part.paired,
         )
-        self.lp, self.subjects, self.mark = whole.lp, whole.subjects, whole.mark
-        self.take = {key: variable for key, variable in whole.take.items() if key[0] in mine}
-        self.chosen = {ask: chosen for ask, chosen in whole.chosen.items() if ask in mine}
-        self.broken = {link: lost for link, lost in whole.broken.items() if link in range(*copy.links)}
-        self.taken, self.paid = {}, {}
-        for number_of_group in range(len(problem.groups)):
-            self._count(number_of_group)
+        super().__init__(whole, own, mine, range(*copy.links))
