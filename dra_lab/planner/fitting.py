@@ -15,7 +15,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules, eligibility
-from dra_lab.planner.milp import find_allocation
+from dra_lab.planner.milp import find_allocation, is_feasible
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.refuse import refuse_claim, refuse_devices
 from dra_lab.planner.scan import EqualNodes, Scan, node_shapes, scan_nodes
@@ -66,8 +66,7 @@ class Trial:
         refuse_devices(rules, eligibility(changed(rules, idle=True), node))
         found = eligibility(rules, node)
         problem = build_problem(rules.sketch, found, localities(self.cluster, node), paired=False)
-        solved = find_allocation(problem, self.budget, solver=self.solver)
-        return True if solved.taken is not None else False if solved.infeasible else None
+        return is_feasible(problem, self.budget, solver=self.solver)
 
     def fits_somewhere(self, sketch: ClaimSketch) -> bool | None:
         """Say whether a drawing fits on any of the nodes; None where time ended the search. Raises like `fits_on`."""
@@ -114,7 +113,7 @@ class Trial:
         if any(ask.all_devices for ask in scan.rules.asks):
             return False  # for all devices, less may be asked where some are in use
         idle = (scan.problem(nodes[0], idle=True) for nodes in seen.values())
-        none = all(find_allocation(problem, self.budget, solver=self.solver).infeasible for problem in idle)
+        none = all(is_feasible(problem, self.budget, solver=self.solver) is False for problem in idle)
         return none and sum(map(len, seen.values())) == len(scan.rules.nodes)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from msgspec.structs import replace as changed
+from msgspec.structs import replace as with_fields
 
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.model.names import split_request
@@ -160,18 +161,13 @@ def _partitions_without_gate(scan: Scan, shortfall: Shortfall) -> int:
 
 def _numa_instead(scan: Scan, link: Link) -> str:
     """Say whether the link could be written at the NUMA node instead, and if not, which end lacks the attribute."""
-    choice = attribute_for(scan.cluster, scan.sketch, replace_where(link, "numaNode"), scan.release)
+    choice = attribute_for(scan.cluster, scan.sketch, with_fields(link, where="numaNode"), scan.release)
     if choice.name:
         return f". A link at the {LEVEL_WORDS['numaNode']} can be written ({choice.name})"
     without = [end for end, names in choice.sides.items() if not names]
     verb = "publishes" if len(without) == 1 else "publish"
     lacking = f"{' and '.join(without)} {verb} no NUMA node" if without else choice.reason
     return f". No NUMA link can be written: {lacking}"
-
-
-def replace_where(link: Link, where: str) -> Link:
-    """Return the same link at another place."""
-    return Link(name=link.name, requests=link.requests, where=where, how=link.how, must=link.must)
 
 
 def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None = None) -> Plan:

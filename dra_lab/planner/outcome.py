@@ -25,7 +25,7 @@ Array = Any
 
 _ABSOLUTE, _RELATIVE = 1e-6, 1e-9
 ROUNDING = 1e-6
-"""How far a row may be off, relative to its terms. Amounts that large are recounted exactly by `recount.overbooked`."""
+"""How far a row may be off, relative to its terms. Amounts that large are recounted exactly by `milp.overbooked`."""
 
 
 class Outcome(Struct, frozen=True):

@@ -140,13 +140,9 @@ def _tried(trial: Trial, change: Relaxation) -> Relaxation:
         fit = trial.fitting(change.sketch)
     except UnsupportedFeature as error:
         return replace(change, unknown=error.feature)
-    return changed_to(change, fit.nodes, fit.total, fit.undecided, fit.example)
-
-
-def changed_to(change: Relaxation, nodes: int, total: int, undecided: int, example: str) -> Relaxation:
-    """Return a change with what it brings; nothing is said where no node was decided."""
-    known = None if undecided == total else nodes
-    return replace(change, fitting=known, total=total, undecided=undecided, example=example if known else "")
+    known = None if fit.undecided == fit.total else fit.nodes
+    example = fit.example if known else ""
+    return replace(change, fitting=known, total=fit.total, undecided=fit.undecided, example=example)
 
 
 def gain_words(change: Relaxation) -> str:

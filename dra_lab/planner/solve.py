@@ -34,7 +34,6 @@ class _Run(Struct):
     goals: tuple[Objective, ...]
     solver: str
     budget: Budget
-    best: tuple[int, ...] | None
     least: tuple[int, ...] = ()
     done: list[StageResult] = field(default_factory=list)
     have: Taken | None = None
@@ -78,7 +77,7 @@ def _solve(
     model = build_model(Model(problem))
     order = [goal for goal in order if goal != DAMAGE or others is not None]
     goals = objectives(model, order, damage=others.most if others is not None else 0)
-    run = _Run(problem, model, goals, solver, budget, best, least, others=others)
+    run = _Run(problem, model, goals, solver, budget, least, others=others)
     outcome = _first(run)
     if outcome.infeasible:
         return Solution(infeasible=True)
@@ -90,7 +89,7 @@ def _solve(
         if best is not None and run.done[-1].value != best[position]:
             if run.done[-1].value > best[position]:
                 return Solution(run.have, tuple(run.done), worse=True)
-            run.best = best = None
+            best = None
     rest = run.goals[len(run.done) :]
     values = _values(run)
     late = (StageResult(goal.goal, values[goal.goal], None, False) for goal in rest)
