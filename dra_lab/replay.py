@@ -57,7 +57,7 @@ def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
 
         return replay_cel(case)
     if isinstance(case, Mapping) and "slices" in case and allocator == "ilp":
-        from dra_lab.planner.replay import replay_feasibility
+        from dra_lab.planner.recorded_cases import replay_feasibility
 
         return replay_feasibility(case)
     if isinstance(case, Mapping) and "slices" in case:

@@ -2,8 +2,8 @@
 
 `planner.waiting.awaited` decorates every public question: replaced before the planner is imported, it hands over what
 `make_plan` and `plan_fleet` return, however they were imported, to a session, the command line or a widget alike; and
-`planner.replay.solve_node` answers recorded cases. The plugin `plans_are_checked` holds what tests are handed when they
-have ended and their patches are gone; other processes (`in_processes/sitecustomize.py`) hold theirs at once.
+`planner.recorded_cases.solve_node` answers recorded cases. The plugin `plans_are_checked` holds what tests are handed
+when they have ended and their patches are gone; other processes (`in_processes/sitecustomize.py`) hold theirs at once.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Collector:
         self._installed = True
         changes = {
             "dra_lab.planner.waiting": self._at_questions,
-            "dra_lab.planner.replay": self._at_replays,
+            "dra_lab.planner.recorded_cases": self._at_replays,
             "dra_lab.checks.plans": partial(self._at_checks, name="check_plan"),
             "dra_lab.checks.fleets": partial(self._at_checks, name="check_fleet"),
         }

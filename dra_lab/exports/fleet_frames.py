@@ -10,7 +10,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FLEET_GOALS, FleetPlan, Room, Stranded
 from dra_lab.model.plan import GOALS, Plan
 from dra_lab.pictures.charts.amounts import KINDS, node_amounts
-from dra_lab.planner.regret import replica_paths
+from dra_lab.planner.regret_of import replica_paths
 from dra_lab.planner.scenarios import ScenarioAnswer
 
 if TYPE_CHECKING:

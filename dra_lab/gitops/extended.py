@@ -19,7 +19,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workloads import Pod, PodSpec
-from dra_lab.planner.extended import class_of_resource, extended_claim, served_by_plugin
+from dra_lab.planner.extended_resources import class_of_resource, extended_claim, served_by_plugin
 
 EXTENDED = "extended-resources"
 """The name of that claim in a pod here; kube-scheduler's own is `<extended-resources>`."""

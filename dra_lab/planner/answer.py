@@ -33,7 +33,7 @@ from dra_lab.planner.plan_findings import (
     unknown_root_findings,
 )
 from dra_lab.planner.pod_claims import CompiledPod, compile_pod, in_claim
-from dra_lab.planner.regret import regret_of
+from dra_lab.planner.regret_of import regret_of
 from dra_lab.planner.replicas import Others, has_damage
 from dra_lab.planner.scan import Scan
 from dra_lab.scheduler.first_fit import first_fit

@@ -12,10 +12,10 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.counters import COARSE
 from dra_lab.planner.link_rows import add_links
 from dra_lab.planner.merged_requests import MergedRequests, merge_requests
 from dra_lab.planner.modelling import pulp
+from dra_lab.planner.node_counters import COARSE
 from dra_lab.planner.outcome import Outcome
 from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.solution import Solution, Taken
@@ -206,7 +206,7 @@ def overbooked(model: Model) -> list[list[Any]]:
 def _overdrawn(model: Model) -> list[list[Any]]:
     """Return, for each shared counter that is exceeded in exact arithmetic, the takes that exceed it.
 
-    Amounts that the solver cannot hold exactly belong to groups of one device (counters.COARSE): taken or not.
+    Amounts that the solver cannot hold exactly belong to groups of one device (node_counters.COARSE): taken or not.
     """
     excess = []
     for counter, left in model.problem.counters:

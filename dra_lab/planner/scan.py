@@ -16,10 +16,10 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.counters import left_of
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
+from dra_lab.planner.node_counters import left_of
 from dra_lab.planner.plan_cache import CachedState, PlanCache, Print, get_cache, put_cache
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.refuse import refuse_devices

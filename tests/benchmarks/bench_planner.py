@@ -19,7 +19,7 @@ from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner import make_plan
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules
-from dra_lab.planner.replay import replay_feasibility
+from dra_lab.planner.recorded_cases import replay_feasibility
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.solve import solve_problem
 from dra_lab.planner.solver import SOLVERS

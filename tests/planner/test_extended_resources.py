@@ -12,7 +12,7 @@ from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workloads import Container, Pod, PodResourceClaim, PodSpec, ResourceRequirements
 from dra_lab.planner import make_plan
-from dra_lab.planner.extended import claims_of_pod, class_of_resource, extended_claim
+from dra_lab.planner.extended_resources import claims_of_pod, class_of_resource, extended_claim
 
 RELEASE = KubernetesRelease("1.36")
 GPU, NAME = "gpu.nvidia.com", "example.com/gpu"

@@ -16,7 +16,7 @@ from dra_lab.checks.plans import check_plan
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.names import part_of
 from dra_lab.model.plan import FirstFitStatus, Placement, Plan, PlanStatus
-from dra_lab.planner.replay import intended_release, recorded_rules, replay_feasibility, solve_node
+from dra_lab.planner.recorded_cases import intended_release, recorded_rules, replay_feasibility, solve_node
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.scheduler.replay import read_case
 

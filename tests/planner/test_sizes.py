@@ -18,7 +18,7 @@ PLANNER = ROOT / "dra_lab" / "planner"
 
 ARITHMETIC = {
     "milp.py": ("_SCALE",),
-    "counters.py": ("COARSE",),
+    "node_counters.py": ("COARSE",),
     "fleet/crowd_ways.py": ("LARGEST",),
     "fleet/exhaust.py": ("_BASE",),
     "fleet/relaxation.py": ("_PRIMAL",),

@@ -22,7 +22,7 @@ from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.unplaced import unplaced
-from dra_lab.planner.regret import fleet_regret
+from dra_lab.planner.regret_of import fleet_regret
 from dra_lab.planner.waiting import awaited
 
 OBJECTIVES = ("replicas", "nodes")
