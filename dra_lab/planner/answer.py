@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import Struct
+from msgspec.structs import replace as changed
 
 from dra_lab.authoring.expand import Expansion
 from dra_lab.authoring.suggestions import suggest
@@ -218,7 +219,7 @@ def _drawn(work: Work, placement: Placement) -> Placement:
     """Return a placement under the name of the request in the drawing as it was given."""
     request, slash, alternative = placement.request.partition("/")
     name = work.expansion.origin.get(request, request)
-    return in_claim(replace(placement, request=f"{name}{slash}{alternative}"))
+    return in_claim(changed(placement, request=f"{name}{slash}{alternative}"))
 
 
 def _goals(work: Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
@@ -279,10 +280,10 @@ def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | No
         return found
     lost = _damage(work, found.placements)
     goals = {goal.goal: goal for goal in (*found.goals, *([lost] if lost else []))}
-    return replace(found, goals=tuple(goals[goal] for goal in work.order if goal in goals))
+    return changed(found, goals=tuple(goals[goal] for goal in work.order if goal in goals))
 
 
 def _renamed(work: Work, found: FirstFit | None) -> FirstFit | None:
     if found is None:
         return None
-    return replace(found, placements=tuple(_drawn(work, placement) for placement in found.placements))
+    return changed(found, placements=tuple(_drawn(work, placement) for placement in found.placements))

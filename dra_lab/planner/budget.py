@@ -10,8 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """One step of a solve: `stage` is "nodes", a goal or "first fit"; `text` says it to a person.
 
     `best` is the best value found, `bound` the best that could still exist; None while unknown.

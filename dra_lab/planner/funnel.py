@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import takewhile
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.authoring.links import LEVEL_WORDS
@@ -33,8 +33,7 @@ _PASSED = {Stage.CLASS: 0, Stage.TAINT: 1, Stage.IN_USE: 2, Stage.CAPACITY: 3, S
 """How many of these tests a device passed that class and selectors match; a gate that hides it leaves it at CLASS."""
 
 
-@dataclass(frozen=True)
-class AskFigures:
+class AskFigures(Struct, frozen=True):
     """One request on a node: the tests in their order and the devices left after each; `needed` is what it takes.
 
     `free` are those that it may take, links apart, and `far` the positions of such as other nodes may see too;
@@ -51,8 +50,7 @@ class AskFigures:
     short: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(Struct, frozen=True):
     """All requests of a claim on nodes that have the same figures; the nodes in the order in which they were asked."""
 
     asks: tuple[AskFigures, ...]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from msgspec.structs import replace as changed
-from msgspec.structs import replace as with_fields
 
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.model.names import split_request
@@ -161,7 +160,7 @@ def _partitions_without_gate(scan: Scan, shortfall: Shortfall) -> int:
 
 def _numa_instead(scan: Scan, link: Link) -> str:
     """Say whether the link could be written at the NUMA node instead, and if not, which end lacks the attribute."""
-    choice = attribute_for(scan.cluster, scan.sketch, with_fields(link, where="numaNode"), scan.release)
+    choice = attribute_for(scan.cluster, scan.sketch, changed(link, where="numaNode"), scan.release)
     if choice.name:
         return f". A link at the {LEVEL_WORDS['numaNode']} can be written ({choice.name})"
     without = [end for end, names in choice.sides.items() if not names]
@@ -192,7 +191,7 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     question = Question(work.cluster, drawn, work.scan, work.budget, work.solver, pinned, idle, unknown, expanded=whole)
     suggestions = work.suggestions()
     reasons = find_reasons(question, shortfalls, suggestions)
-    reasons = replace(reasons, complete=reasons.complete and misfit.complete)
+    reasons = changed(reasons, complete=reasons.complete and misfit.complete)
     return replace(
         plan,
         shortfalls=(*failure_shortfalls(reasons.failures), *shortfalls),

@@ -7,11 +7,11 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import highspy
 import numpy as np
+from msgspec.structs import replace
 
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.engine import minimise
 from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.crowd_copies import CopiesCrowd, copies_crowd
 from dra_lab.planner.fleet.crowd_ways import ways_crowd

@@ -13,10 +13,10 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import shape_key
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.counters import left_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.together import joint, joint_parts, shared_nodes, taken_by
 from dra_lab.planner.node_classes import canonical
+from dra_lab.planner.node_counters import left_of
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import NodeState, kept_groups, ordered, state_problem

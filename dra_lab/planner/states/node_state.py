@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.index.counter_draws import Counter
@@ -18,8 +18,7 @@ Shares = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
 """What is left of shared devices: (group of the layout, amount by key), for those of which something is in use."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeState:
+class NodeState(Struct, frozen=True):
     """The offer of a node: which hardware, how many devices of each of its groups are free, what is left of shares.
 
     `counters` is what is left of each shared counter of the layout's problem, in its order.
