@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from dra_lab.authoring.expand import Expansion
-from dra_lab.authoring.suggestions import suggest
 from dra_lab.errors import Cancelled, SolverError, UnsupportedFeature
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.claims import ResourceClaim
@@ -74,6 +73,8 @@ class Work(Struct, frozen=True):
 
     def suggestions(self) -> tuple[Suggestion, ...]:
         """Return what could be drawn instead, not tried yet; of several claims, with all of them as one drawing."""
+        from dra_lab.authoring.suggestions import suggest
+
         # Counts of nodes in a suggestion are exact where every node is looked at; a large cluster has no time for that.
         few = len(self.scan.cluster.node_names) <= self.budget.sizes.explained
         nodes = self.scan.rules.nodes if few else tuple(equal.nodes[0] for equal in self.scan.classes)
