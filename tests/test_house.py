@@ -97,7 +97,6 @@ def test_the_smallest_plan_makes_few_dataclasses():
         "KubernetesRelease",
         "Origin",
         "Plan",
-        "Replica",
         "Shortfall",
         "Workload",
     }
