@@ -111,6 +111,7 @@ class Shares(Struct, frozen=True):
         step: Share for one of several steps that improve the answer.
         last: Share that is kept for the devices of a plan at most, and for each trial of a plan on few nodes.
         poor: Share of the replicas that the bound allows; a plan with fewer is compared with one made pod by pod.
+        cancelled: Seconds that an answer to a fleet may take after a cancel; if it takes more, the one before stays.
         improve: Seconds for improving a large plan without a time limit.
         placing: Seconds kept for finding the devices of one replica, or of one node.
         pattern: Seconds that the integer model of a fleet takes for one number of replicas on one node state.
@@ -125,6 +126,7 @@ class Shares(Struct, frozen=True):
     step: float = 0.5
     last: float = 0.3
     poor: float = 0.9
+    cancelled: float = 0.1
     improve: float = 60.0
     placing: float = 1e-4
     pattern: float = 2e-5

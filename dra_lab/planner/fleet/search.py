@@ -177,7 +177,8 @@ def _improved(
 ) -> tuple[Answer, list[Stand]]:
     """Find out exactly what the least that may exist is made of, until it is what was found or time is over.
 
-    `seconds` is what an answer takes: nothing more is looked at when there is no time for another one.
+    `seconds` is what an answer takes: nothing more is looked at when there is no time for another one, and after a
+    cancel the answer before stays if another one takes too long.
     """
     answer, stands = known
     deadline = work.budget.deadline
@@ -193,6 +194,8 @@ def _improved(
             # With the time over this comes back at once, with what is known.
             table.decide(counts, looking)
         work.clock.lap("patterns")
+        if work.budget.cancelled and seconds > work.budget.shares.cancelled:
+            break
         more = _answer(replace(work, budget=budget), tables, crowds)
         work.clock.lap("master")
         if more is None:

@@ -170,7 +170,7 @@ def is_listed(fleet: Fleet, sizes: Sizes, *, numbers: bool = True) -> bool:
     layouts = {state.layout for state in fleet.survey.states.values()}
     if not 0 < len(layouts) <= sizes.layouts:
         return False
-    ways = 0
+    ways, vectors = 0, most_vectors(len(set(fleet.survey.states.values())), sizes)
     for problem in (fleet.scan.layouts[number].problem for number in layouts):
         parts = parts_on(fleet, "")
         each = [number_of_ways(problem, part) for part in parts]
@@ -180,7 +180,7 @@ def is_listed(fleet: Fleet, sizes: Sizes, *, numbers: bool = True) -> bool:
         if not numbers:
             continue
         room = room_of(Site(("",), parts, partial(_same, problem)), fleet.demand)
-        if room.vectors(most_vectors(len(set(fleet.survey.states.values())), sizes)) is None:
+        if room.vectors(vectors) is None:
             return False
     return True
 

@@ -18,7 +18,7 @@ Shares = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
 """What is left of shared devices: (group of the layout, amount by key), for those of which something is in use."""
 
 
-class NodeState(Struct, frozen=True):
+class NodeState(Struct, frozen=True, cache_hash=True):
     """The offer of a node: which hardware, how many devices of each of its groups are free, what is left of shares.
 
     `counters` is what is left of each shared counter of the layout's problem, in its order.
