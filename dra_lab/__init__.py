@@ -110,50 +110,14 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
 
 
-_SHOWN = {
-    "dra_lab.findings.Finding": "reason_displays.finding",
-    "dra_lab.model.cluster.Cluster": "displays.cluster",
-    "dra_lab.model.fleet.FleetPlan": "fleet_displays.fleet",
-    "dra_lab.model.fleet.LargestJob": "fleet_displays.job",
-    "dra_lab.model.fleet.Room": "fleet_displays.room",
-    "dra_lab.model.fleet.Stranded": "fleet_displays.stranded",
-    "dra_lab.model.plan.Plan": "displays.plan",
-    "dra_lab.model.plan.Shortfall": "reason_displays.shortfall",
-    "dra_lab.model.plan.Suggestion": "reason_displays.suggestion",
-    "dra_lab.model.reasons.Reasons": "reason_displays.reasons",
-    "dra_lab.model.reasons.Relaxation": "reason_displays.relaxation",
-    "dra_lab.model.regret.Regret": "reason_displays.regret",
-    "dra_lab.model.sketch.ClaimSketch": "displays.sketch",
-    "dra_lab.planner.scenarios.ScenarioAnswer": "fleet_displays.answer",
-}
-"""Results, and where in `widgets` the functions stand that show them (`displays.plan_html`, `displays.plan_words`)."""
-
-
 def _teach_notebook() -> None:
-    """Tell a running IPython who shows our results; nothing is imported before there is one to show."""
+    """Teach a running IPython to show our results."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
-    if shell is None:
-        return
-    formatters = shell.display_formatter.formatters
-    for type_name, stem in _SHOWN.items():
-        module, _, name = type_name.rpartition(".")
-        formatters["text/html"].for_type_by_name(module, name, lambda value, stem=stem: _shown(f"{stem}_html", value))
-        formatters["text/plain"].for_type_by_name(
-            module, name, lambda value, printer, _cycle, stem=stem: printer.text(_shown(f"{stem}_words", value))
-        )
+    if shell is not None:
+        from dra_lab.words.shown import teach
 
-
-def _shown(function: str, value: object) -> str:
-    module, _, name = function.rpartition(".")
-    text: str = getattr(import_module(f"dra_lab.widgets.{module}"), name)(value)
-    return text
-
-
-def in_words(value: object) -> str:
-    """Return a result as plain text, as a terminal shows it; `str` of a plan or a cluster says the same."""
-    kind = next(kind for kind in type(value).__mro__ if f"{kind.__module__}.{kind.__name__}" in _SHOWN)
-    return _shown(f"{_SHOWN[f'{kind.__module__}.{kind.__name__}']}_words", value)
+        teach(shell)
 
 
 _teach_notebook()

@@ -74,15 +74,19 @@ TEXT: tuple[Pair, ...] = (
     ),
     # proven / more fit
     Pair("no more fit, and more fit", r"no more fit, proven", r"^ *warning: .*proof-withdrawn|nothing of it counts as"),
-    Pair("not one fits, and more fit", r"^Not one replica fits, proven", r"^ +[^:\n]+: (?:at least )?[1-9][\d,]* more"),
+    Pair(
+        "not one fits, and more fit",
+        r"^Not one replica fits, proven",
+        r"^ +(?:- )?[^:\n]+: (?:at least )?[1-9][\d,]* more",
+    ),
     Pair(
         "a claim fits not even once, and more of it fit",
-        r"^ +(?P<subject>[^:\n]+): not even once, proven",
-        r"^ +(?P<subject>[^:\n]+): (?:at least )?[1-9][\d,]* more",
+        r"^ +(?:- )?(?P<subject>[^:\n]+): not even once, proven",
+        r"^ +(?:- )?(?P<subject>[^:\n]+): (?:at least )?[1-9][\d,]* more",
     ),
     # proven / not proven
-    Pair("every goal is proven, and one is not", r"Every goal is proven best", r"^ .*\S {2,}not proven"),
-    Pair("the best is proven and not proven", r"^.*Best on [^.\n]*[^t] proven\.", r"best so far, not proven"),
+    Pair("every goal is proven, and one is not", r"Every goal is proven optimal", r"^ .*\S {2,}not proven"),
+    Pair("the best is proven and not proven", r"^.*Best on [^\n]*\bproven optimal\b", r"best so far, not proven"),
     # as planned / not as planned
     Pair(
         "every replica is allocated as planned, and one is not",
@@ -202,7 +206,7 @@ def _short_and_more(text: str) -> Iterator[str]:
     short = {name for name, wanted, placed in rows if int(placed.replace(",", "")) < int(wanted.replace(",", ""))}
     if not rows and (any_more := re.search(r"\b[1-9]\d* more(?:,| fit| pods| replicas)", text)) is not None:
         yield f"no more fit, but the answer says {any_more[0]!r}"
-    for name, more in re.findall(r"^ +([^:\n]+): (?:at least )?([1-9][\d,]*) more", text, re.MULTILINE):
+    for name, more in re.findall(r"^ +(?:- )?([^:\n]+): (?:at least )?([1-9][\d,]*) more", text, re.MULTILINE):
         if name in short:
             yield f"no more fit, proven, and {more} more of {name} fit"
 

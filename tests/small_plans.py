@@ -81,8 +81,9 @@ def busy_cluster() -> Cluster:
 
 
 def goals(*values: int) -> tuple[GoalValue, ...]:
-    """Make proven goals in their order."""
-    return tuple(GoalValue(goal, value, value, proven=True) for goal, value in zip(GOALS, values, strict=False))
+    """Make proven goals in their order, of two GPUs that could be paired."""
+    pairs = zip(GOALS, values, strict=False)
+    return tuple(GoalValue(g, value, value, proven=True, of=2 if g == "unpaired" else 0) for g, value in pairs)
 
 
 def taken(**devices: tuple[str, ...]) -> tuple[Placement, ...]:

@@ -14,8 +14,6 @@ from small_nodes import a_slice, gpu
 from small_nodes import cluster as small
 
 from dra_lab.cli import main
-from dra_lab.exports.fleet_text import fleet_text
-from dra_lab.exports.text import plan_text
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.fleet import Room, Workload
 from dra_lab.model.plan import PlanStatus
@@ -25,7 +23,9 @@ from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import how_many_more, plan_fleet
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.widgets.displays import plan_html, plan_words
+from dra_lab.words.fleet_document import fleet_text
+from dra_lab.words.plan_document import plan_text
+from dra_lab.words.shown import in_html, in_words
 
 SAMPLES = ("eks-p4d", "mi300x", "two-sockets", "shared-gpu", "mig", "inference-l40s", "oke-gb200", "trouble")
 DRAWINGS = (
@@ -112,8 +112,8 @@ def test_what_a_notebook_shows(cluster, drawing):
     on, sketch = load_cluster(cluster), read_sketch(drawing)
     plan = make_plan(on, sketch, release=KubernetesRelease(on.default_release))
     assert not of_text(plan_text(plan, on))
-    assert not of_text(plan_words(plan))
-    assert not of_page(plan_html(plan))
+    assert not of_text(in_words(plan))
+    assert not of_page(in_html(plan))
 
 
 @pytest.mark.parametrize(("cluster", "drawing"), DRAWINGS)

@@ -62,7 +62,7 @@ def test_the_smallest_plan_imports_only_what_it_needs():
         "dra_lab.manifests.device_asks",
         "dra_lab.manifests.shell_lines",
         "dra_lab.pictures.scene",
-        "dra_lab.session.summary",
+        "dra_lab.words.cluster_document",
         "dra_lab.sources.archives",
         "dra_lab.sources.foreign",
         "dra_lab.sources.live",

@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Draw the node, with the plan of a claim where one is given."""
-    from dra_lab.exports.sentences import searched
+    from dra_lab.exports.starts import searched
     from dra_lab.session.outputs import manifest, picture_page
 
     if not options.claim:

@@ -146,10 +146,10 @@ def _like(pod: AskedPod) -> str:
 
 def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     """Place the replicas, run first fit on their manifests, write them, print their paths."""
-    from dra_lab.exports.fleet_text import fleet_sentence
     from dra_lab.exports.targets import Target
     from dra_lab.planner.fleet import plan_fleet
     from dra_lab.session.outputs import fleet_bundle
+    from dra_lab.words.fleet_document import fleet_sentence
 
     if options.node:
         raise InputError("--node is for one claim without --replicas; leave it out: replicas go where there is room")

@@ -224,13 +224,14 @@ def findings_of(options: argparse.Namespace, session: Any) -> tuple[Finding, ...
 
 def tell_misfit(plan: Plan) -> None:
     """Say on standard error why there is no allocation, or that no pod starts with it."""
-    from dra_lab.exports.sentences import answer_sentence
+    from dra_lab.words.plan_document import answer_sentence
 
     print(f"warning: {answer_sentence(plan)}", file=sys.stderr)
 
 
 def status_of(plan: Plan) -> int:
     """Return the exit status of a plan after the search for its manifest (`exports.sentences.searched`)."""
-    from dra_lab.exports.outcome import exit_status, pod_outcome
+    from dra_lab.exports.outcome import exit_status
+    from dra_lab.words.plan_outcome import pod_outcome
 
     return exit_status({"outcome": pod_outcome(plan), "asPlanned": True})

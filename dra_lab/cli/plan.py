@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     """Plan, print the answer, write the manifests where asked; replicas are the business of `workloads`."""
     if is_fleet(options):
         return run_fleet(options)
-    from dra_lab.exports.sentences import searched
+    from dra_lab.exports.starts import searched
 
     pod = plan_pod(options)
     if pod is not None:
@@ -71,11 +71,13 @@ def _one_of_many(options: argparse.Namespace, pod: AskedPod) -> Iterator[Finding
 
 def _tell(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: Iterable[Finding]) -> None:
     """Print the answer, and on standard error what was noticed."""
-    from dra_lab.exports.text import plan_json, plan_text
-
     if options.format == "json":
+        from dra_lab.words.plan_json import plan_json
+
         print(json.dumps(plan_json(plan), indent=2, ensure_ascii=False))
     else:
+        from dra_lab.words.plan_document import plan_text
+
         # those of the plan are among the findings that go to standard error
         print(plan_text(replace(plan, findings=()), cluster))
     for finding in findings:

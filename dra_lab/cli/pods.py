@@ -66,7 +66,7 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     Raises what `pod_of` and `make_plan` raise.
     """
     from dra_lab.checks.cluster import check_cluster
-    from dra_lab.exports.sentences import searched
+    from dra_lab.exports.starts import searched
     from dra_lab.planner import make_plan
     from dra_lab.planner.waiting import WaitingBar
 

@@ -114,10 +114,10 @@ def run_fleet(options: argparse.Namespace) -> int:
     """
     from dra_lab.authoring.free_words import unread_words
     from dra_lab.checks.cluster import check_cluster
-    from dra_lab.exports.fleet_text import fleet_text
     from dra_lab.findings import sort_findings
     from dra_lab.planner.fleet import plan_fleet
     from dra_lab.planner.waiting import WaitingBar
+    from dra_lab.words.fleet_document import fleet_text
 
     if options.node or options.output:
         advice = "leave it out: replicas go where there is room" if options.node else "dra-lab export writes manifests"
@@ -236,7 +236,7 @@ def _started(
     """
     from dra_lab.errors import Cancelled
     from dra_lab.exports.replay import start_findings
-    from dra_lab.exports.sentences import start_of
+    from dra_lab.exports.starts import start_of
 
     found: list[Finding] = []
     seconds = _AFTER_SECONDS if time_limit is None else time_limit
@@ -256,7 +256,8 @@ def _started(
 
 def fleet_status(plan: FleetPlan) -> int:
     """Return 0 where all replicas are placed, 1 where it is proven that not all fit, 2 where that is not decided."""
-    from dra_lab.exports.outcome import exit_status, pod_outcome
+    from dra_lab.exports.outcome import exit_status
+    from dra_lab.words.plan_outcome import pod_outcome
 
     return exit_status({"outcome": pod_outcome(plan), "asPlanned": True})
 
@@ -287,7 +288,7 @@ def _after(
 
 
 def _json(plan: FleetPlan, rooms: Sequence[Room], jobs: Sequence[LargestJob], lost: Stranded | None) -> dict[str, Any]:
-    from dra_lab.exports.fleet_values import fleet_json, job_json, room_json, stranded_json
+    from dra_lab.words.fleet_json import fleet_json, job_json, room_json, stranded_json
 
     after = {
         "more": [room_json(room) for room in rooms],
@@ -299,8 +300,9 @@ def _json(plan: FleetPlan, rooms: Sequence[Room], jobs: Sequence[LargestJob], lo
 
 def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: KubernetesRelease) -> str:
     """Return why one replica of each workload does not fit, as the plan of one claim says it."""
-    from dra_lab.exports.sentences import answer_sentence, printable
     from dra_lab.planner import make_plan
+    from dra_lab.words.document import printable
+    from dra_lab.words.plan_document import answer_sentence
 
     plans = {w.name: make_plan(cluster, w, release=release, time_limit=10.0) for w in workloads}
     lines = [printable(f"  {name}: {answer_sentence(plan)}") for name, plan in plans.items() if not plan.fits]

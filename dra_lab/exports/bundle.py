@@ -19,11 +19,10 @@ from dra_lab.exports.files import write_files
 from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.objects import Affinity
-from dra_lab.exports.outcome import FITS, export_answer, plan_outcome
+from dra_lab.exports.outcome import export_answer
 from dra_lab.exports.readme import readme_text
 from dra_lab.exports.step_guard import Guarded
 from dra_lab.exports.targets import KINDS, Target
-from dra_lab.exports.text import plan_json
 from dra_lab.exports.tightening import Tightened
 from dra_lab.exports.workload import kustomize_patch, patch_copy
 from dra_lab.exports.workload_file import WorkloadFile
@@ -36,6 +35,8 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.words.plan_json import plan_json
+from dra_lab.words.plan_outcome import FITS, plan_outcome
 
 KUSTOMIZATION = "kustomization.yaml"
 ANNOTATION = "dra-lab"

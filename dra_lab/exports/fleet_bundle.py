@@ -8,7 +8,6 @@ from typing import Any
 from dra_lab.authoring.names import Names, object_name
 from dra_lab.errors import InputError
 from dra_lab.exports.bundle import KUSTOMIZATION, Bundle, Wanted, kustomization, make_bundle, run_record, target_record
-from dra_lab.exports.fleet_values import fleet_json
 from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.objects import Affinity, example
@@ -22,6 +21,7 @@ from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.words.fleet_json import fleet_json
 
 
 def make_fleet_bundle(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dra_lab.checks.in_use_audit import audit_claims
-from dra_lab.exports.tables import frame_of
 from dra_lab.index.in_use import Amount, counters_in_use, devices_in_use
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.quantity import format_quantity
+from dra_lab.words.document import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dra_lab.exports.loop_result import Loop
-from dra_lab.exports.sentences import answer_sentence, printable
 from dra_lab.exports.targets import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.exports.tightening import Tightened
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FLEET_GOALS, FleetPlan
 from dra_lab.model.plan import GOALS, Plan
 from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.words.document import printable
+from dra_lab.words.plan_document import answer_sentence
 
 _MARKUP = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>#|"})
 

@@ -14,7 +14,7 @@ from dra_lab.authoring.read_back import spec_of
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.exports.node_pins import admitted_nodes
 from dra_lab.exports.objects import Affinity
-from dra_lab.exports.sentences import NOT_ALLOCATED
+from dra_lab.exports.starts import NOT_ALLOCATED
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import ResourceClaim

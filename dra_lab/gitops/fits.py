@@ -10,7 +10,7 @@ from typing import Any
 
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.exports.replay import start_findings
-from dra_lab.exports.sentences import COUNTING_ENDS, OPEN, answer_sentence, never_starts, with_start
+from dra_lab.exports.starts import OPEN, never_starts, with_start
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import EXTENDED, unserved_words
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
@@ -22,10 +22,11 @@ from dra_lab.model.fleet import UNPLACED, FleetPlan, Workload
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pictures.words import counted
 from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import how_many_more, plan_fleet
 from dra_lab.planner.pod_claims import PodClaims
+from dra_lab.words.facts import COUNTING_ENDS, counted
+from dra_lab.words.plan_document import answer_sentence
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from dra_lab.exports.sentences import unmet
+from dra_lab.exports.starts import unmet
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import unserved_resources, unserved_words
 from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, UNREADABLE, Document, Manifests

@@ -6,11 +6,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from dra_lab.exports.plan_values import plan_json
-from dra_lab.exports.sentences import printable
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.review import Checked, Fit, Review
-from dra_lab.pictures.words import counted
+from dra_lab.words.document import printable
+from dra_lab.words.facts import counted
+from dra_lab.words.plan_json import plan_json
 
 JSON_VERSION = "dra-lab/v1"
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dra_lab.exports.sentences import printable
 from dra_lab.gitops.report_text import heading, last_line, together_line
 from dra_lab.gitops.review import OUTCOME_WORDS, Review
+from dra_lab.words.document import printable
 
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>#|~"})
 

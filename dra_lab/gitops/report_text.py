@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dra_lab.exports.sentences import printable, sentence
 from dra_lab.gitops.fits import short_of
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Review
-from dra_lab.pictures.words import counted
+from dra_lab.words.document import printable
+from dra_lab.words.facts import counted, sentence
 
 
 def review_text(review: Review) -> str:

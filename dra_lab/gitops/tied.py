@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
-from dra_lab.exports.sentences import answer_sentence
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.fits import Question, not_given_up, timeless
 from dra_lab.gitops.node_filter import only_nodes
@@ -19,6 +18,7 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import make_plan
+from dra_lab.words.plan_document import answer_sentence
 
 MOST_CLAIMS = 64
 """Claims of tied pods that are planned on one node; with more it is not decided."""

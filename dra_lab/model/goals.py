@@ -26,15 +26,15 @@ class GoalWords(Struct, frozen=True):
 
     def counted(self, value: int) -> str:
         """Return a value with its words: `1 NUMA node`."""
-        return f"{value} {self.one if value == 1 else self.many}"
+        return f"{value:,} {self.one if value == 1 else self.many}"
 
 
 GOAL_WORDS: Mapping[str, GoalWords] = {
     "alternatives": GoalWords(
-        "alternatives' ranks (sum)",
-        "alternatives' ranks (sum)",
-        "rank of alternatives",
-        "rank of alternatives",
+        "how far down the list of alternatives",
+        "how far down the lists of alternatives (sum)",
+        "step down the list of alternatives",
+        "steps down the list of alternatives",
         fixed=True,
         worse="takes alternatives of rank {} (sum) instead of {}",
         why="the better alternatives of an earlier request are taken first",
@@ -57,8 +57,8 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
         why="no constraint of the claim ties its devices to one NUMA node",
     ),
     "unpaired": GoalWords(
-        "GPUs without a NIC of their own at their PCIe root",
-        "GPUs without a NIC of their own at their PCIe root",
+        "GPUs without their own NIC on the same PCIe root",
+        "GPUs without their own NIC on the same PCIe root",
         "GPU unpaired",
         "GPUs unpaired",
         worse="has {} GPUs without a NIC of their own at their root instead of {}",
@@ -67,16 +67,16 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
     "roots": GoalWords(
         "PCIe roots spanned by GPUs and NICs",
         "PCIe roots spanned by GPUs and NICs (sum over replicas)",
-        "root",
-        "roots",
+        "PCIe root",
+        "PCIe roots",
         worse="spans {} PCIe roots instead of {}",
         why="no constraint of the claim ties its devices to fewer PCIe roots",
     ),
     "damage": GoalWords(
-        "fewer replicas of the same claim that still fit on the node",
+        "copies that this plan prevents on its node",
         "",
-        "replica fewer fits beside it",
-        "replicas fewer fit beside it",
+        "copy fewer fits beside it",
+        "copies fewer fit beside it",
     ),
 }
 """The goals by name, all minimised; `planner/goal_table.py` says how each is counted.

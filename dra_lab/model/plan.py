@@ -71,7 +71,8 @@ class GoalValue:
     `value` counts what GOALS says; `bound` is the best value that could still exist (None when unknown); `proven` is
     True when no better value exists, the goals before it being kept; `unknown` counts devices whose locality is
     unknown, each of which counts as a place of its own. `at_most` says that `value` is only the most that it can be:
-    of `damage`, where counting the replicas took too long.
+    of `damage`, where counting the replicas took too long. `of` is how many devices the value is a part of: of
+    `unpaired`, the GPUs of a claim that asks for GPUs and NICs; 0 where it is not counted.
     """
 
     goal: str
@@ -80,6 +81,7 @@ class GoalValue:
     proven: bool = False
     unknown: int = 0
     at_most: bool = False
+    of: int = field(default=0, compare=False)
 
     @property
     def words(self) -> str:

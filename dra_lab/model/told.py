@@ -1,4 +1,4 @@
-"""How results say themselves as text: the words stand in rooms above the model, and the front door knows where."""
+"""How `print` shows a result: `dra_lab.words`, above the model, has the words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 
 
 def told(value: object) -> str:
-    """Return a result as a terminal shows it (`dra_lab.in_words`), so that `print` in plain Python is readable."""
-    # Only when something is printed: the rooms above may not be imported by the model.
-    text: str = import_module("dra_lab").in_words(value)
+    """Return a result as a terminal shows it, so that `print` in plain Python is readable."""
+    # Only when something is printed: the model may not import the packages above it.
+    text: str = import_module("dra_lab.words.shown").in_words(value)
     return text

@@ -8,23 +8,13 @@ from functools import lru_cache
 
 from dra_lab.topology.locality import Locality, Place
 from dra_lab.topology.tree import UNKNOWN, Branch
+from dra_lab.words.document import clean
 
 KIND_NAMES = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory", "other": "device"}
 _PLURALS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", "other": "other devices"}
 _LEVEL_NAMES = {"socket": "socket", "numaNode": "NUMA node", "pcieRoot": "PCIe root", "switch": "PCIe switch"}
 _NARROW = frozenset("fijlrtI.,:;|'!()[]-/ ")
 _WIDE = frozenset("mwMW@%—…")
-
-
-def clean(text: str) -> str:
-    """Return text that XML can hold and that cannot reorder what stands around it: control signs become U+FFFD."""
-    if text.isprintable():  # nearly all text is, and asking for each sign takes longer than drawing
-        return text
-    # Cf are the invisible ones, such as right-to-left overrides; Cs lone surrogates; Cn what no font has.
-    return "".join(
-        "\ufffd" if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Cn") and sign not in "\n\t" else sign
-        for sign in text
-    )
 
 
 @lru_cache(maxsize=4096)

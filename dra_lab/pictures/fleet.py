@@ -6,19 +6,15 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from dra_lab.model.plan import NodeClass, NodeFit, Plan
-from dra_lab.pictures.captions import clean, shorten, text_width
+from dra_lab.pictures.captions import shorten, text_width
 from dra_lab.pictures.shapes import Element, backing, element, patterns, text, title, to_text
 from dra_lab.pictures.style import style_sheet
+from dra_lab.words.document import clean
+from dra_lab.words.facts import FIT_WORDS
 
 MOST_TILES = 64
 """Up to so many nodes each gets its own tile; above, equal nodes share one."""
 
-FIT_WORDS = {
-    NodeFit.BEST: "fits as well as the best",
-    NodeFit.WORSE: "fits, less well aligned",
-    NodeFit.NO: "does not fit",
-    NodeFit.UNKNOWN: "not decided",
-}
 _FILL = {NodeFit.BEST: "dra-hw-fits", NodeFit.WORSE: "dra-hw-shape", NodeFit.NO: "dra-hw-shape"}
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Plan
-from dra_lab.pictures.captions import clean, device_words, locality_words, place_words, short_name
+from dra_lab.pictures.captions import device_words, locality_words, place_words, short_name
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.topology.graph import node_graph
 from dra_lab.topology.tree import Branch, node_tree
+from dra_lab.words.document import clean
 
 if TYPE_CHECKING:
     import networkx as nx

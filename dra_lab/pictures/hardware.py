@@ -18,7 +18,7 @@ from dra_lab.pictures.scene import WIDTH, Frame, Mark, node_scene
 from dra_lab.pictures.shapes import Element, backing, element, outline, patterns, say, text, title, to_text
 from dra_lab.pictures.states import DeviceState, State, device_states, shown
 from dra_lab.pictures.style import style_sheet
-from dra_lab.pictures.words import counted
+from dra_lab.words.facts import counted
 
 _PATTERN = {State.IN_USE: "hatch", State.SHARED: "dots", State.TAINTED: "cross"}
 _CLASS = {

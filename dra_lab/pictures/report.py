@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from html import escape
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from dra_lab.authoring.free_words import unread_words
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import GOALS, FirstFit, Plan
+from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import asks
-from dra_lab.pictures.captions import clean
 from dra_lab.pictures.fleet import fleet_svg
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.letters import colours, letters
-from dra_lab.pictures.report_reasons import (
-    STYLE,
-    counts,
-    html_list,
-    html_table,
-    in_the_way,
-    regrets,
-    relaxations,
-    said,
-)
 from dra_lab.pictures.states import over_each_other
-from dra_lab.pictures.words import first_fit_words, proof_words
+from dra_lab.words.document import Item, Lines, Part, Picture, Sentence, Table, as_html, escaped
+from dra_lab.words.facts import FIRST_FITS, first_fits, proof_words, search_end, sentence, taken_words
+from dra_lab.words.plan_document import plan_parts
 
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
@@ -46,10 +37,9 @@ figure { margin: 0 0 12px; } figcaption { color: var(--dim); font-size: 13px; ma
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top;
   overflow-wrap: anywhere; }
-th { font-weight: 600; } thead th { color: var(--dim); font-size: 13px; } .worse { font-weight: 700; }
+th { font-weight: 600; } thead th { color: var(--dim); font-size: 13px; }
 ul { list-style: none; margin: 0; padding: 0; } li { padding: 8px 0; border-bottom: 1px solid var(--line);
   overflow-wrap: anywhere; }
-.amount { white-space: nowrap; }
 .advice { color: var(--dim); } .error { color: var(--error); } .warning { color: var(--warning); }
 .note { color: var(--note); } .severity { font-weight: 700; }
 .letter { display: inline-block; min-width: 22px; padding: 0 6px; border-radius: 5px; text-align: center;
@@ -58,44 +48,49 @@ pre { background: var(--soft); border: 1px solid var(--line); border-radius: 8px
   font: 13px/1.55 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 @media print { main { padding: 0; max-width: none; } pre { white-space: pre-wrap; } }
 """
-_COMPARED = """<p class="facts">Which node kube-scheduler picks is decided by other plugins as well; compared is what it
-takes on this one.</p>"""
 _END = """<p class="facts">Made with dra-lab.</p></main></body></html>
 """
 
 
-def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, node: str = "", sentence: str = "") -> str:
-    """Return the page: answer, pictures, goals beside kube-scheduler's, regret, reasons, findings, YAML.
+def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, node: str = "") -> str:
+    """Return the page: answer, pictures, goals beside kube-scheduler's, bandwidth, reasons, findings, YAML.
 
-    `node` is the one to draw, "" for the plan's, the nearest of a misfit, or the first; `sentence` is the answer in
-    words (`exports.text.answer_sentence`), the page's heading. Without a plan the page shows the node's hardware. All
-    text is escaped, the page's own policy forbids scripts and requests, and the same plan gives the same page. Raises
-    NodeError for a node that the cluster does not have.
+    `node` is the one to draw, "" for the plan's, the nearest of a misfit, or the first. Without a plan the page shows
+    the node's hardware. All text is escaped, the page's own policy forbids scripts and requests, and the same plan
+    gives the same page. Raises NodeError for a node that the cluster does not have.
     """
     drawn = node or node_to_draw(plan) or next(iter(cluster.node_names), "")
     if plan is None:
-        return _bare_page(cluster, drawn)
-    title = f"{clean(plan.sketch.name)} on {clean(plan.cluster or cluster.name)}"
-    parts = [
-        _head(title),
-        f'<p class="facts">{escape(title)}</p>' if sentence else "",
-        f"<h1>{escape(clean(sentence or title))}</h1>",
-        f'<p class="facts">{escape(_facts(cluster, plan))}</p>',
-        _requests(plan),
-        _pictures(cluster, plan, drawn),
-        _goals(plan),
-        regrets(plan),
-        _reasons(plan),
-        in_the_way(plan),
-        relaxations(plan),
-        _suggestions(plan),
-        counts(plan),
-        _findings(plan.findings),
-        f"<h2>Manifests</h2><pre>{escape(_lines(yaml_text))}</pre>" if yaml_text else "",
-        _COMPARED if plan.goals else "",
-        _END,
-    ]
-    return "\n".join(part for part in parts if part)
+        title = f"{drawn} on {cluster.name}" if drawn else cluster.name
+        return "\n".join((_head(title), as_html(_bare(cluster, title, drawn), page=True), _END))
+    title = f"{plan.sketch.name} on {plan.cluster or cluster.name}"
+    manifests = f"<h2>Manifests</h2><pre>{_code(yaml_text)}</pre>" if yaml_text else ""
+    return "\n".join((_head(title), as_html(_answer(cluster, plan, title, drawn), page=True), manifests, _END))
+
+
+def _answer(cluster: Cluster, plan: Plan, title: str, node: str) -> Iterator[Part]:
+    """Yield the document of a plan, with the facts, the requests and the pictures of the page below its sentence."""
+    yield Picture(f'<p class="facts">{escaped(title)}</p>')
+    shown = replace(plan, findings=())
+    for part in plan_parts(shown, cluster):
+        yield part
+        if isinstance(part, Sentence):
+            yield Picture(f'<p class="facts">{escaped(_facts(cluster, plan))}</p>')
+            yield _requests(plan)
+            yield Picture(_pictures(cluster, plan, node))
+    yield _findings(plan.findings)
+    yield from _about_kube_scheduler(plan)
+
+
+def _about_kube_scheduler(plan: Plan) -> Iterator[Part]:
+    """Yield what the columns of kube-scheduler cannot show."""
+    for name, found in first_fits(plan):
+        if search_end(found) or not found.recorded:
+            source = "" if found.recorded else " (from documentation, not recorded)"
+            yield Picture(f'<p class="facts">{escaped(f"{name.name}: {taken_words(plan, found)}{source}.")}</p>')
+    if plan.goals:
+        words = "Other plugins of kube-scheduler help to choose the node. Compared is what it takes on this node."
+        yield Picture(f'<p class="facts">{words}</p>')
 
 
 def node_to_draw(plan: Plan | None) -> str:
@@ -105,10 +100,9 @@ def node_to_draw(plan: Plan | None) -> str:
     return plan.node or (plan.reasons.nearest if plan.reasons is not None else "")
 
 
-def _bare_page(cluster: Cluster, node: str) -> str:
-    title = f"{clean(node)} on {clean(cluster.name)}" if node else clean(cluster.name)
+def _bare(cluster: Cluster, title: str, node: str) -> list[Part]:
     picture = _figure("", hardware_svg(cluster, node, prefix="node")) if node else "<p>No node was read.</p>"
-    return "\n".join((_head(title), f"<h1>{escape(title)}</h1>", picture, _findings(cluster.findings), _END))
+    return [Sentence(title), Picture(picture), _findings(cluster.findings)]
 
 
 def _head(title: str) -> str:
@@ -117,34 +111,30 @@ def _head(title: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="referrer" content="no-referrer">'
-        f"<title>{escape(title)}</title><style>{_STYLE}{STYLE}</style></head>\n<body><main>"
+        f"<title>{escaped(title)}</title><style>{_STYLE}</style></head>\n<body><main>"
     )
 
 
-def _lines(text: str) -> str:
-    return "\n".join(clean(line) for line in text.split("\n"))
+def _code(text: str) -> str:
+    return "\n".join(map(escaped, text.split("\n")))
 
 
 def _facts(cluster: Cluster, plan: Plan) -> str:
     read = f"read {cluster.read_at}" if cluster.read_at else ""
     release = f"Kubernetes {plan.release}" if plan.release else ""
     proof = proof_words(plan) if plan.fits or plan.shortfalls else ""
-    return clean(" · ".join(part for part in (release, proof, read, unread_words(cluster)) if part))
+    return " · ".join(part for part in (release, proof, read, unread_words(cluster)) if part)
 
 
-def _requests(plan: Plan) -> str:
+def _requests(plan: Plan) -> Table:
     signs, inks = letters(plan.sketch), colours(plan.sketch)
-    taken: dict[str, list[str]] = {}
-    for placement in plan.placements:
-        taken.setdefault(placement.reference.split("/", 1)[0], []).append(str(placement.device))
     rows = []
     for request in plan.sketch.requests:
-        colour = inks[request.name]
+        colour, name = inks[request.name], escaped(request.name)
         sign = f'<span class="letter" style="background:{colour.fill};color:{colour.text}">{signs[request.name]}</span>'
         ways = " or ".join(f"{'all' if a.all_devices else a.count} × {a.device_class_name}" for a in asks(request))
-        devices = "<br>".join(escape(clean(device)) for device in taken.get(request.name, ()))
-        rows.append([f"{sign} {escape(clean(request.name))}", escape(clean(ways)), devices or "none"])
-    return "<h2>Requests</h2>" + html_table(("request", "asks for", "best devices"), rows) if rows else ""
+        rows.append((Picture(f"{sign} {name}", request.name), ways))
+    return Table(("request", "asks for"), rows, "Requests")
 
 
 def _pictures(cluster: Cluster, plan: Plan, node: str) -> str:
@@ -156,7 +146,7 @@ def _pictures(cluster: Cluster, plan: Plan, node: str) -> str:
             parts.append(other)
     strip = ""
     if plan.node_classes:
-        words = "solid: as well as the best; hatched: worse; outline: does not fit; dotted: not decided"
+        words = "solid: fits as well as the best; hatched: less well; outline: does not fit; dotted: not decided"
         strip = _figure(words, fleet_svg(plan, width=960, prefix="fleet"))
     return f'<h2>Where it fits</h2>{strip}<div class="columns">{"".join(parts)}</div>' if parts or strip else ""
 
@@ -166,78 +156,22 @@ def _compared_picture(cluster: Cluster, plan: Plan) -> str:
     show, told = over_each_other(plan), plan.first_fit
     if show == "both":
         svg = hardware_svg(cluster, plan.node, plan=plan, show="both", prefix="both")
-        return _figure("best and kube-scheduler with this manifest", svg)
+        return _figure(f"best and {FIRST_FITS['manifest'].name}", svg)
     if show == "both-plain":
         svg = hardware_svg(cluster, plan.node, plan=plan, show="plain", prefix="plain")
         same = "; with this manifest it takes the best" if told is not None and told.placements else ""
-        return _figure(f"kube-scheduler with counts and selectors only{same}", svg)
+        return _figure(f"{FIRST_FITS['plain'].name}{same}", svg)
     return ""
 
 
 def _figure(caption: str, svg: str) -> str:
-    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    told = f"<figcaption>{escaped(caption)}</figcaption>" if caption else ""
     return f"<figure>{told}{svg}</figure>"
 
 
-def _goals(plan: Plan) -> str:
-    if not plan.goals:
-        return ""
-    rows = []
-    for goal in plan.goals:
-        proof = "proven" if goal.proven else f"bound {goal.bound}" if goal.bound is not None else "not proven"
-        unknown = f", {goal.unknown} of unknown place" if goal.unknown else ""
-        words = escape(GOALS.get(goal.goal, goal.goal))
-        columns = [_compared(goal.value, first_fit, goal.goal) for first_fit in (plan.first_fit, plan.first_fit_plain)]
-        rows.append(
-            [words, f'<span class="amount">{goal.words} <span class="facts">{proof}{unknown}</span></span>', *columns]
-        )
-    head = ("goal", "best", "kube-scheduler, this manifest", "kube-scheduler, counts and selectors only")
-    told = "".join(
-        f'<p class="facts">kube-scheduler with {name}: {escape(clean(first_fit_words(first_fit)))}.</p>'
-        for name, first_fit in (
-            ("this manifest", plan.first_fit),
-            ("counts and selectors only", plan.first_fit_plain),
-        )
-        if first_fit is not None and (first_fit.message or not first_fit.recorded or not first_fit.placements)
-    )
-    return "<h2>Goals</h2>" + html_table(head, rows) + told
-
-
-def _compared(best: int, first_fit: FirstFit | None, goal: str) -> str:
-    value = first_fit.goal(goal) if first_fit is not None else None
-    if value is None:
-        return "–"
-    return f'<span class="worse">{value} (+{value - best})</span>' if value > best else str(value)
-
-
-def _reasons(plan: Plan) -> str:
-    rows = []
-    for shortfall in plan.shortfalls:
-        counts = f" ({shortfall.available} of {shortfall.needed})" if shortfall.needed else ""
-        where = f"{shortfall.node}: " if shortfall.node and shortfall.node not in shortfall.message else ""
-        rows.append(_item(f"{where}{shortfall.message}{counts}", shortfall.advice))
-    return html_list("Reasons", rows)
-
-
-def _suggestions(plan: Plan) -> str:
-    rows = []
-    for suggestion in plan.suggestions:
-        source = f" ({suggestion.source})" if suggestion.source else ""
-        texts = [f"{name}: {text}" for name, selectors in suggestion.selectors.items() for text in selectors]
-        code = f"<pre>{escape(_lines(chr(10).join(texts)))}</pre>" if texts else ""
-        rows.append(_item(suggestion.title, suggestion.detail + source) + code)
-    return html_list("What would help", rows)
-
-
-def _findings(findings: Iterable[Finding]) -> str:
-    rows = [
-        f'<span class="severity {finding.severity}">{finding.severity}</span> '
-        + _item(f"{finding.subject}: {finding.message}" if finding.subject else finding.message, finding.advice)
-        for finding in sort_findings(findings)
-    ]
-    return html_list("Findings", rows)
-
-
-def _item(words: str, advice: str) -> str:
-    more = f' <span class="advice">{said(advice)}</span>' if advice else ""
-    return said(words) + more
+def _findings(findings: Iterable[Finding]) -> Lines:
+    items = []
+    for finding in sort_findings(findings):
+        subject = f"{finding.subject}: " if finding.subject else ""
+        items.append(Item(sentence(subject + finding.message), sentence(finding.advice), finding.severity.value))
+    return Lines("Findings", items)

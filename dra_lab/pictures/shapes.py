@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from dra_lab.pictures.captions import clean, text_width
+from dra_lab.pictures.captions import text_width
+from dra_lab.words.document import clean
 
 Element = ET.Element
 

@@ -33,12 +33,14 @@ class Objective(Struct, frozen=True):
 class GoalRule(Struct, frozen=True):
     """One goal: `value` counts it in numbers of any sort, `floor` is the least that any allocation of a model has.
 
-    `unknown` counts the devices taken whose place is not known well enough to say what the goal asks.
+    `unknown` counts the devices taken whose place is not known well enough to say what the goal asks; `of` counts the
+    devices that the value is a part of, 0 where it is no part.
     """
 
     value: Callable[[DeviceCounts], Number]
     floor: Callable[[Model], int] = lambda _: 0
     unknown: Callable[[NumberCounts], int] = lambda _: 0
+    of: Callable[[NumberCounts], int] = lambda _: 0
 
 
 def objectives(model: Model, order: Sequence[str], *, damage: int = 0) -> tuple[Objective, ...]:
@@ -116,6 +118,13 @@ def _unpaired(counts: DeviceCounts) -> Number:
     )
 
 
+def _gpus(counts: NumberCounts) -> int:
+    """Return the chosen GPUs that could be paired; 0 where the claim does not ask for both kinds."""
+    if not counts.problem.paired:
+        return 0
+    return int(counts.devices([at for at in counts.groups(ROOT_KINDS) if counts.problem.groups[at].kind == "gpu"]))
+
+
 def _roots(counts: DeviceCounts) -> Number:
     """Goal 6: PCIe roots with chosen GPUs or NICs; a device of unknown root is a place of its own."""
     return counts.spanned(counts.groups(ROOT_KINDS), _root_of, "root")
@@ -180,7 +189,7 @@ GOAL_RULES: Mapping[str, GoalRule] = {
     "alternatives": GoalRule(_alternatives, _least_ranks),
     "preferences": GoalRule(_preferences, unknown=_placeless),
     "numa": GoalRule(_numa, _one_if_any(NUMA_KINDS), _unknown(NUMA_KINDS, _numa_of)),
-    "unpaired": GoalRule(_unpaired, _least_unpaired, _unknown(ROOT_KINDS, _root_of)),
+    "unpaired": GoalRule(_unpaired, _least_unpaired, _unknown(ROOT_KINDS, _root_of), _gpus),
     "roots": GoalRule(_roots, _one_if_any(ROOT_KINDS), _unknown(ROOT_KINDS, _root_of)),
 }
 """The goals of the devices that are taken, by name; `model/goals.py` has their words and their order."""

@@ -39,7 +39,9 @@ def value_placements(scale: Scale, placements: Sequence[Placement], order: Seque
     """
     counts = _counts(scale, placements)
     rules = ((goal, GOAL_RULES[goal]) for goal in order if goal in GOAL_RULES)
-    return tuple(GoalValue(goal, rule.value(counts), unknown=rule.unknown(counts)) for goal, rule in rules)
+    return tuple(
+        GoalValue(goal, rule.value(counts), unknown=rule.unknown(counts), of=rule.of(counts)) for goal, rule in rules
+    )
 
 
 def broken_links(scale: Scale, placements: Sequence[Placement]) -> tuple[str, ...]:

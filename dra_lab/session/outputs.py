@@ -137,7 +137,6 @@ def picture_page(cluster: Cluster, plan: Plan | None, node: str, path: Path, yam
     Without a node, the plan's node is drawn, of a misfit the nearest one, else the cluster's first. Raises ExportError
     for another ending, and InputError for an unknown node or a cluster without nodes.
     """
-    from dra_lab.exports.text import answer_sentence
     from dra_lab.pictures.hardware import hardware_svg
     from dra_lab.pictures.report import node_to_draw, report_page
 
@@ -150,5 +149,4 @@ def picture_page(cluster: Cluster, plan: Plan | None, node: str, path: Path, yam
     if path.suffix.lower() == ".svg":
         write_whole(path, hardware_svg(cluster, name, plan=plan))
     else:
-        sentence = answer_sentence(plan, cluster) if plan else ""
-        write_whole(path, report_page(cluster, plan, yaml_text, node=name, sentence=sentence))
+        write_whole(path, report_page(cluster, plan, yaml_text, node=name))

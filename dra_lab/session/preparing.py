@@ -62,7 +62,7 @@ def checked_findings(cluster: Cluster, before: tuple[Finding, ...]) -> tuple[Fin
 def prepare(cluster: Cluster, release: KubernetesRelease) -> None:
     """Work out what every view asks of a new cluster; seconds for the first of 90,000 devices, else tenths of them."""
     from dra_lab.authoring.palette import palette
-    from dra_lab.session.summary import summary
+    from dra_lab.words.cluster_document import summary
 
     with suppress(DraLabError):  # a view that asks again tells it in its own place
         palette(cluster)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS
-from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import FIXED_GOALS, GOALS, FirstFit, FirstFitStatus, GoalValue, Placement, Plan, PlanStatus
+from dra_lab.model.plan import FIXED_GOALS, GOALS, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.widgets.plan_values import (
     AnswerRow,
@@ -21,9 +17,10 @@ from dra_lab.widgets.plan_values import (
     ReasonRow,
     State,
     SuggestionRow,
-    Tone,
 )
 from dra_lab.widgets.selector_words import without_text
+from dra_lab.words.facts import search_end
+from dra_lab.words.plan_document import figures, headline
 
 _STATES: dict[PlanStatus, State] = {
     PlanStatus.OPTIMAL: "fits",
@@ -33,16 +30,6 @@ _STATES: dict[PlanStatus, State] = {
     PlanStatus.NOT_CHECKED: "stopped",
     PlanStatus.EMPTY: "empty",
 }
-_ENDS = {
-    FirstFitStatus.NONE: "finds nothing",
-    FirstFitStatus.ERROR: "gives up the pod",
-    FirstFitStatus.STOPPED: "not known",
-}
-MANIFEST = ("kube-scheduler:", "What kube-scheduler takes on this node with this manifest")
-PLAIN = ("without links:", "What kube-scheduler takes on this node with counts and selectors only")
-
-MOST_DIFFERING = 3
-"""Goals in which kube-scheduler differs that the strip tells, the most important first; the Goals tab has them all."""
 
 
 def answer_row(
@@ -52,8 +39,6 @@ def answer_row(
 
     Where the present drawing could not be answered, the last answer stays, for the previous drawing, with the trouble.
     """
-    from dra_lab.exports.sentences import headline
-
     told = progress_row(progress) if stale else None
     trouble = without_text(str(refusal)) if refusal is not None and not stale else ""
     if trouble and plan is None:
@@ -64,29 +49,16 @@ def answer_row(
     return AnswerRow(
         state=_STATES[plan.status],
         sentence=headline(plan, cluster),
-        figures=figures(plan, cluster) if plan.fits else (),
+        figures=figure_rows(plan) if plan.fits else (),
         stale=stale or bool(trouble),
         progress=told,
         trouble=trouble,
     )
 
 
-def figures(plan: Plan, cluster: Cluster) -> tuple[FigureRow, ...]:
-    """Return the figures of a plan that fits: its goals, its proof, and what kube-scheduler takes on the same node.
-
-    For a claim without links kube-scheduler is told once, where its manifest and its counts alone end alike.
-    """
-    from dra_lab.exports.sentences import links_say_nothing
-
-    kinds = _kinds(plan.placements, cluster)
-    rows = [FigureRow(label=label, value=value) for label, value in _values(plan.goals, kinds)]
-    rows.append(_proof(plan))
-    plain = None if links_say_nothing(plan) else plan.first_fit_plain
-    for fit, (label, title) in ((plan.first_fit, MANIFEST), (plain, PLAIN)):
-        if fit is not None:
-            value, tone = _compared(plan, fit, _kinds(fit.placements, cluster))
-            rows.append(FigureRow(label=label, value=value, tone=tone, title=title))
-    return tuple(rows)
+def figure_rows(plan: Plan) -> tuple[FigureRow, ...]:
+    """Return the figures of a plan that fits."""
+    return tuple(FigureRow(value=f.value, label=f.label, tone=f.tone, title=f.title) for f in figures(plan))
 
 
 def goal_rows(plan: Plan | None) -> tuple[GoalRow, ...]:
@@ -132,79 +104,6 @@ def badge_rows(sketch: ClaimSketch) -> dict[str, BadgeRow]:
     }
 
 
-def _kinds(placements: Iterable[Placement], cluster: Cluster) -> dict[str, int]:
-    from dra_lab.index.catalogue import catalogue
-
-    known = catalogue(cluster)
-    chosen: set[DeviceID] = {placement.device for placement in placements}
-    return Counter(known.shape(known.by_id[device]).kind for device in chosen if device in known.by_id)
-
-
-def _values(goals: Iterable[GoalValue], kinds: dict[str, int]) -> list[tuple[str, str]]:
-    """Return label and value of the goals that say something about these devices, in the words of the strip."""
-    rows = []
-    for goal in goals:
-        words = _value(goal, kinds)
-        if words is not None:
-            rows.append((_label(goal.goal), words))
-    return rows
-
-
-def _label(goal: str) -> str:
-    if goal == "unpaired":
-        return "GPUs paired"
-    return {"roots": "PCIe roots"}.get(goal) or GOAL_WORDS[goal].many
-
-
-def _value(goal: GoalValue, kinds: dict[str, int]) -> str | None:
-    if goal.goal == "damage":
-        return None  # the Goals tab tells it; the strip is for where the devices are
-    if goal.goal in FIXED_GOALS:
-        return str(goal.value) if goal.value else None
-    if goal.goal == "unpaired":
-        gpus = kinds.get("gpu", 0)
-        return f"{gpus - goal.value} of {gpus}" if gpus and kinds.get("nic") else None
-    unknown = f" ({goal.unknown} unknown)" if goal.unknown else ""
-    return f"{goal.value}{unknown}" if goal.value else None
-
-
-def _proof(plan: Plan) -> FigureRow:
-    if plan.proven:
-        return FigureRow(value="proven best", tone="ok")
-    open_goal = next((goal for goal in plan.goals if not goal.proven), None)
-    if open_goal is None or open_goal.bound is None:
-        return FigureRow(value="best so far, not proven", tone="warn")
-    gap = open_goal.value - open_goal.bound
-    return FigureRow(value=f"best so far, not proven: {_label(open_goal.goal)}, gap {gap}", tone="warn")
-
-
-def _compared(plan: Plan, fit: FirstFit, kinds: dict[str, int]) -> tuple[str, Tone]:
-    if fit.status is not FirstFitStatus.ALLOCATED:
-        return _ENDS[fit.status], "error" if fit.status is FirstFitStatus.ERROR else "warn"
-    differing = []
-    for goal in plan.goals:
-        theirs = next((value for value in fit.goals if value.goal == goal.goal), None)
-        if theirs is not None and theirs.value != goal.value:
-            differing.append(_differing(theirs, kinds))
-    return (", ".join(differing[:MOST_DIFFERING]), "warn") if differing else ("as good", "ok")
-
-
-def _differing(goal: GoalValue, kinds: dict[str, int]) -> str:
-    if goal.goal == "unpaired" and (words := _value(goal, kinds)):
-        return f"{words} paired"
-    return goal_words(goal)
-
-
-def goal_words(goal: GoalValue) -> str:
-    """Return a goal's value in a few words: `1 NUMA node`; places that are not known are said to be unknown."""
-    words = GOAL_WORDS[goal.goal]
-    if goal.unknown:
-        from dra_lab.exports.sentences import places_words
-
-        return places_words(goal.value, goal.unknown, words.one)
-    return words.counted(goal.value)
-
-
 def _goal_row(plan: Plan, goal: GoalValue) -> GoalRow:
     return GoalRow(
         goal=goal.goal,
@@ -224,9 +123,7 @@ def _reached(fit: FirstFit | None, goal: str) -> str:
     if fit is None:
         return ""
     value = fit.goal(goal)
-    if fit.status is FirstFitStatus.ALLOCATED and value is not None:
-        return str(value)
-    return _ENDS.get(fit.status, "")
+    return str(value) if fit.status is FirstFitStatus.ALLOCATED and value is not None else search_end(fit)
 
 
 def _better(plan: Plan, goal: GoalValue) -> str:

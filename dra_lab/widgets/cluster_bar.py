@@ -15,13 +15,13 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
 from dra_lab.session import Session
 from dra_lab.session.preparing import is_checked
-from dra_lab.session.summary import first_words, summary
 from dra_lab.sources.live import PREFIX, Context, contexts
 from dra_lab.widgets.bar_values import AskRow, CountsRow, DetailRow, FindingRow, FollowRow, SourceRow
 from dra_lab.widgets.cluster_rows import counts, detail_rows, finding_rows, read_at, source_rows
 from dra_lab.widgets.following import STATIC, FollowingWidget
 from dra_lab.widgets.loading import Loading, Read, reading_of, reading_of_files
 from dra_lab.widgets.uploads import Upload
+from dra_lab.words.cluster_document import first_words, summary
 
 
 class ClusterBar(FollowingWidget):

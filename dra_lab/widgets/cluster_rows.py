@@ -8,10 +8,10 @@ from datetime import datetime
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.session.summary import fabric
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
 from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, SourceRow
+from dra_lab.words.cluster_document import fabric
 
 
 def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[SourceRow, ...]:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import NodeClass, NodeFit, Plan
-from dra_lab.widgets.answer_rows import goal_words
 from dra_lab.widgets.fleet_values import Fit, Fleet, FleetItem
 from dra_lab.widgets.plan_values import DeviceTable
+from dra_lab.words.facts import FIT_WORDS, goal_words
+from dra_lab.words.plan_document import place_words
 
 COLUMNS = ("device", "node", "kind", "model", "state", "NUMA node", "PCIe root", "address", "driver", "pool")
 
@@ -44,17 +45,14 @@ def device_table(cluster: Cluster, node: str = "") -> DeviceTable:
 
 def _node_rows(cluster: Cluster, node: str) -> Mapping[DeviceID, tuple[str, ...]]:
     from dra_lab.pictures.states import device_states
-    from dra_lab.topology.locality import Place, localities
-
-    def words(place: Place | None) -> str:
-        return "" if place is None else f"{place.value} (derived)" if place.derived else str(place.value)
+    from dra_lab.topology.locality import localities
 
     states = device_states(cluster, node)
     rows = {}
     for device, at in localities(cluster, node).items():
         state = states.get(device)
         told = "; ".join(state.why) or state.state.value if state is not None else ""
-        where = (words(at.numa_node), words(at.pcie_root), at.address)
+        where = (place_words(at.numa_node), place_words(at.pcie_root), at.address)
         rows[device] = (device.device, node, at.kind, at.label, told, *where, device.driver, device.pool)
     return rows
 
@@ -100,8 +98,6 @@ def _class_item(node_class: NodeClass, pinned: str) -> FleetItem:
 
 
 def _detail(node_class: NodeClass) -> str:
-    from dra_lab.pictures.fleet import FIT_WORDS
-
     words = FIT_WORDS[node_class.fit]
     if node_class.fit is NodeFit.NO and node_class.fits_idle is not None:
         words += ", would when idle" if node_class.fits_idle else ", nor when idle"

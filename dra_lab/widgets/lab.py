@@ -160,7 +160,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
 
     def devices(self, node: str | None = None) -> pd.DataFrame:
         """Return every device of the cluster, or of a node, as a table with its state and what it is chosen for."""
-        from dra_lab.exports.tables import devices_frame
+        from dra_lab.words.frames import devices_frame
 
         frame: pd.DataFrame = devices_frame(self.cluster, node=node, plan=self.session.answer)
         return frame
@@ -188,7 +188,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
 
     def __repr__(self) -> str:
         """Say what is planned, for places without widgets."""
-        from dra_lab.exports.text import answer_sentence
+        from dra_lab.words.plan_document import answer_sentence
 
         answer = self.session.answer
         told = answer_sentence(answer) if answer is not None and not self.session.stale else "planning ..."

@@ -9,7 +9,7 @@ import msgspec
 import traitlets
 
 from dra_lab.errors import DraLabError, SketchError
-from dra_lab.exports.sentences import with_start
+from dra_lab.exports.starts import with_start
 from dra_lab.manifests.kyaml import in_kyaml, is_kyaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster

@@ -8,10 +8,10 @@ from small_nodes import a_slice, cluster, device
 from small_plans import GPU
 
 from dra_lab.authoring.palette import palette
-from dra_lab.exports.tables import devices_frame
 from dra_lab.model.device import DeviceCapacity
 from dra_lab.pictures.charts import devices_chart
 from dra_lab.pictures.states import device_states
+from dra_lab.words.frames import devices_frame
 
 
 @pytest.mark.parametrize(

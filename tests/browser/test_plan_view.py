@@ -13,7 +13,7 @@ NO_FIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-
 
 def test_the_answer_follows_the_drawing_and_its_reasons(planner):
     """A drawing that does not fit says why in the strip and in Reasons; undo brings the answer back."""
-    assert "Best on" in planner.sentence("Fits on 3 of 4 nodes now (4 when idle).")
+    assert "Best on" in planner.sentence("Fits on 3 of 4 nodes now (on all 4 if nothing else were running).")
     assert planner.strip.bounding_box()["height"] == 56
     planner.lab.run(NO_FIT)
     planner.sentence("Does not fit")

@@ -104,7 +104,7 @@ def planner(open_notebook):
 def test_the_planner_opens_on_a_solved_example(planner):
     """Without a click there is a cluster, a drawing, a proven answer, the devices on the picture and the YAML."""
     shown = planner()
-    assert "Fits on 3 of 4 nodes now (4 when idle)" in shown.sentence
+    assert "Fits on 3 of 4 nodes now (on all 4 if nothing else were running)" in shown.sentence
     assert "proven" in (shown.page.locator(".dra-figures").text_content() or "")
     assert len(shown.chosen) == 4
     assert "kind: ResourceClaimTemplate" in shown.yaml

@@ -17,7 +17,6 @@ from dra_lab.cel.selector import admit_selector
 from dra_lab.checks.cluster import check_pools
 from dra_lab.checks.refused import check_refused_slices
 from dra_lab.drivers import KINDS, device_kind, device_label, known_drivers, level_attributes, profile, published
-from dra_lab.exports.sentences import answer_sentence
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
@@ -26,6 +25,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.planner import make_plan
+from dra_lab.words.plan_document import answer_sentence
 
 RELEASE = KubernetesRelease("1.36")
 FILE = Path(__file__).parent / "documented_slices.yaml"
@@ -160,7 +160,7 @@ def test_an_unknown_driver_is_planned_and_nothing_is_said_that_is_not_known_of_i
     (finding,) = (finding for finding in plan.findings if finding.rule == "class-not-in-cluster")
     assert "documented one" not in str(finding)
     assert "one that selects all devices of its driver is used" in finding.message
-    assert answer_sentence(plan, world).startswith("Fits on 1 of 1 node now. Best on n1: proven.")
+    assert answer_sentence(plan, world).startswith("Fits on 1 of 1 node now. Best on n1: proven optimal.")
 
 
 def test_an_unknown_driver_is_linked_by_what_it_shares():

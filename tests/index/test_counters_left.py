@@ -9,7 +9,6 @@ import pytest
 from small_holders import a_claim, result
 
 from dra_lab.authoring.candidates import free_by_kind
-from dra_lab.exports.tables import devices_frame
 from dra_lab.index.counters_left import without_counters
 from dra_lab.index.pools import pools_of
 from dra_lab.model.cluster import Cluster
@@ -20,6 +19,7 @@ from dra_lab.pictures.states import State, device_states
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.counters import Counters
 from dra_lab.sources import load_cluster
+from dra_lab.words.frames import devices_frame
 
 RELEASE = KubernetesRelease("1.36")
 

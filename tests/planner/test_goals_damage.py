@@ -14,7 +14,6 @@ from sharing_nodes import ask, counted, names, node, part, planned
 from small_nodes import a_slice, gpu
 
 from dra_lab.checks.plans import check_plan
-from dra_lab.exports.sentences import answer_sentence
 from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest
 from dra_lab.model.device import CapacityRequestPolicy, Device, DeviceAttribute, DeviceCapacity
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
@@ -22,6 +21,7 @@ from dra_lab.model.plan import PlanStatus, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import How, Link
 from dra_lab.planner import make_plan
+from dra_lab.words.plan_document import answer_sentence
 
 RELEASE = KubernetesRelease("1.36")
 CASES = int(os.environ.get("DRA_LAB_RANDOM_DAMAGE", "60"))
@@ -124,7 +124,7 @@ def test_what_was_not_counted_is_said_as_at_most():
     plan = planned(node(a_slice(GPU, *free, gpu(0), gpu(1))), ask("r", count=2))
     damage = plan.goals[-1]
     assert (damage.value, damage.proven, damage.at_most) == (2, False, True)
-    assert "damage at most 2, bound 0" in answer_sentence(plan)
+    assert "at most 2 copies fewer fit beside it, bound 0" in answer_sentence(plan)
 
 
 def test_a_large_partition_may_cost_more_than_one_replica():

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from dra_lab import KubernetesRelease, graph_page, hardware_svg, load_cluster, make_plan, read_sketch
-from dra_lab.exports.plan_values import plan_json
-from dra_lab.exports.tables import devices_frame, goals_frame, shortfalls_frame
-from dra_lab.exports.text import plan_text
 from dra_lab.pictures.report import report_page
+from dra_lab.words.frames import devices_frame, goals_frame, shortfalls_frame
+from dra_lab.words.plan_document import plan_text
+from dra_lab.words.plan_json import plan_json
 
 
 @pytest.fixture(scope="module", params=["fits", "does not fit"])

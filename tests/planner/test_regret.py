@@ -9,9 +9,6 @@ import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from exhaustive_plans import random_cluster, random_sketch
 
-from dra_lab.exports.fleet_frames import fleet_frame, replica_bandwidth_frame, replica_regret_frame
-from dra_lab.exports.fleet_text import fleet_text
-from dra_lab.exports.fleet_values import fleet_json
 from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
@@ -23,6 +20,9 @@ from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.topology.bandwidth import PATHS
 from dra_lab.topology.locality import localities
+from dra_lab.words.fleet_document import fleet_text
+from dra_lab.words.fleet_frames import fleet_frame, replica_bandwidth_frame, replica_regret_frame
+from dra_lab.words.fleet_json import fleet_json
 
 RELEASE = KubernetesRelease("1.36")
 
@@ -107,7 +107,7 @@ def test_a_fleet_has_its_regret_goal_by_goal_and_as_ranges(fleet):
     gpus = sum(p.request == "gpu" for replica in plan.replicas for p in replica.placements)
     assert sum(share.gpus for share in regret.best) == gpus
     assert regret.paths_differ
-    assert "bandwidth that a GPU and its NIC reach" in fleet_text(plan)
+    assert "Bandwidth from GPUs to NICs" in fleet_text(plan)
     assert fleet_json(plan)["regrets"][0]["against"] == "manifest"
 
 

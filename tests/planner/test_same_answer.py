@@ -8,7 +8,7 @@ import pytest
 
 QUESTION = """
 import json
-from dra_lab.exports.plan_values import plan_json
+from dra_lab.words.plan_json import plan_json
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan

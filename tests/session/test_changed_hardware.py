@@ -27,8 +27,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
 from dra_lab.planner import make_plan
 from dra_lab.scheduler.node_state import node_states
-from dra_lab.session.summary import summary
 from dra_lab.topology.locality import kinds, localities, skipped_devices
+from dra_lab.words.cluster_document import summary
 
 WORLDS, TURNS = int(os.environ.get("DRA_LAB_RANDOM_CHANGES", "12")), 8
 GATES = [(True, True), (True, False), (False, True)]

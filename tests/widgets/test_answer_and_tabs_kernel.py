@@ -18,12 +18,14 @@ def test_the_answer_strip_has_sentence_figures_and_proof(session):
     """The example's answer: where it fits, its goals, its proof, and what kube-scheduler takes."""
     view = PlanView(session)
     assert view.answer["state"] == "fits"
-    assert view.answer["sentence"].startswith("Fits on 3 of 4 nodes now (4 when idle). Best on ")
+    assert view.answer["sentence"].startswith(
+        "Fits on 3 of 4 nodes now (on all 4 if nothing else were running). Best on "
+    )
     figures = {row.get("label", ""): row["value"] for row in view.answer["figures"]}
     assert figures["GPUs paired"] == "2 of 2"
-    assert figures[""] == "proven best"
+    assert figures[""] == "proven optimal"
     assert figures["kube-scheduler:"] == "as good"
-    assert "1 of 2 paired" in figures["without links:"]
+    assert "1 of 2 GPUs paired" in figures["without links:"]
 
 
 def test_the_strip_of_a_claim_without_links_tells_kube_scheduler_once(session):

@@ -53,7 +53,9 @@ def test_reasons_and_regret_reach_the_browser(session):
     assert not view.why
     session.edit(read_sketch("sample:eks-p4d/five-pairs"))
     answered(session)
-    assert [table["title"] for table in view.why["funnels"]] == ["gpu: 5 needed", "nic: 5 needed"]
+    assert [table["title"] for table in view.why["funnels"]] == [
+        f"Devices left for {name} (5 needed)" for name in ("gpu", "nic")
+    ]
     assert view.why["lines"][0].startswith("Fragmentation: Request nic")
     assert "It then fits on 1 of 4 nodes." in view.suggestions[0]["detail"]
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dra_lab.authoring.device_use import keeps_away
 from dra_lab.index.pools import Pool, gather_pools
@@ -15,18 +16,14 @@ from dra_lab.model.fleet import FleetPlan, Stranded
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.topology.locality import kinds, skipped_devices
+from dra_lab.words.document import frame_of
+from dra_lab.words.facts import KINDS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NETWORK = "(seen by several nodes)"
 """Stands for the node of devices that are not one node's own."""
-
-KINDS: Mapping[str, str] = {
-    "gpu": "GPUs",
-    "nic": "NICs",
-    "cpu": "CPUs",
-    "memory": "memory devices",
-    "other": "other devices",
-}
-"""What is counted of each kind. CPUs are counted in CPUs also where a device has many of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +74,15 @@ def node_amounts(
     order, lost = list(KINDS), _lost(stranded)
     keys = sorted(found, key=lambda key: (key[0] == NETWORK, key[0], order.index(key[1])))
     return tuple(_amounts(*key, found[key], lost.get(key, 0)) for key in keys)
+
+
+def amounts_frame(cluster: Cluster, fleet: FleetPlan | None = None, lost: Stranded | None = None) -> pd.DataFrame:
+    """Return one row for each node and kind: the amounts that `utilisation_chart` draws."""
+    rows = [
+        [a.node, KINDS[a.kind], a.in_use, a.planned, a.free, a.stranded, a.blocked, a.total]
+        for a in node_amounts(cluster, fleet, lost)
+    ]
+    return frame_of(rows, ("node", "kind", "in_use", "planned", "free", "stranded", "not_available", "total"))
 
 
 def _lost(stranded: Stranded | None) -> Mapping[tuple[str, str], int]:

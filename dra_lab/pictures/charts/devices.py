@@ -11,11 +11,11 @@ from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
-from dra_lab.pictures.captions import KIND_NAMES, clean, short_name, shorten, text_width
+from dra_lab.pictures.captions import KIND_NAMES, short_name, shorten, text_width
 from dra_lab.pictures.charts.states import BLOCKED, FREE, IN_USE, PLANNED, State
-from dra_lab.pictures.plain_table import plain_table
-from dra_lab.pictures.words import counted
 from dra_lab.topology.locality import Locality, localities, skipped_devices
+from dra_lab.words.document import clean, plain_table
+from dra_lab.words.facts import counted
 
 if TYPE_CHECKING:
     import altair as alt

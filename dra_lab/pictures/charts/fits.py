@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.model.fleet import Room
-from dra_lab.pictures.captions import clean
 from dra_lab.pictures.charts.rows import Band, of_nodes
-from dra_lab.pictures.plain_table import plain_table
+from dra_lab.words.document import clean, plain_table
 
 if TYPE_CHECKING:
     import altair as alt

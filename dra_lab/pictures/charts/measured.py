@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.pictures.captions import clean
-from dra_lab.pictures.plain_table import plain_table
+from dra_lab.words.document import clean, plain_table
 
 if TYPE_CHECKING:
     import altair as alt

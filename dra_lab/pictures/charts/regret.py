@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.model.fleet import FLEET_GOALS, FleetPlan
 from dra_lab.model.plan import GOALS, GoalValue, Plan, PlanStatus
 from dra_lab.model.regret import PathShare
-from dra_lab.pictures.captions import clean
-from dra_lab.pictures.plain_table import plain_table
-from dra_lab.pictures.words import counted, first_fit_words, proof_words
+from dra_lab.words.document import clean, plain_table
+from dra_lab.words.facts import FIRST_FITS, counted, proof_words, taken_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -66,9 +65,11 @@ def _told(answer: Plan | FleetPlan) -> list[str]:
         placed = f"kube-scheduler places {len(answer.first_fit.replicas):,} of the {there:,} replicas on {many}"
         return [f"{count}; {told}", placed]
     told = f"on {answer.node}: {proof_words(answer)}"
-    found = {"this manifest": answer.first_fit, "counts and selectors only": answer.first_fit_plain}
+    found = {"manifest": answer.first_fit, "plain": answer.first_fit_plain}
     failed = [
-        f"kube-scheduler with {n} {first_fit_words(f)}" for n, f in found.items() if f is None or not f.placements
+        f"{FIRST_FITS[name].name}: {taken_words(answer, fit) if fit is not None else 'not asked'}"
+        for name, fit in found.items()
+        if fit is None or not fit.placements
     ]
     return [told, *failed]
 

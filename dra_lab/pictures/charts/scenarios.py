@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.pictures.captions import clean
 from dra_lab.pictures.charts.states import State
 from dra_lab.pictures.letters import PALETTE, letter
-from dra_lab.pictures.plain_table import plain_table
 from dra_lab.planner.scenarios import ScenarioAnswer
+from dra_lab.words.document import clean, plain_table
 
 if TYPE_CHECKING:
     import altair as alt

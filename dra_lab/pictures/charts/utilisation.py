@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.authoring.free_words import unread_words
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Stranded
-from dra_lab.pictures.captions import clean
-from dra_lab.pictures.charts.amounts import KINDS, Amounts, node_amounts
+from dra_lab.pictures.charts.amounts import Amounts, node_amounts
 from dra_lab.pictures.charts.rows import Band, of_nodes
 from dra_lab.pictures.charts.states import AMOUNT_STATES, State
-from dra_lab.pictures.plain_table import number, plain_table
+from dra_lab.words.document import clean, number_words, plain_table
+from dra_lab.words.facts import KINDS
 
 if TYPE_CHECKING:
     import altair as alt
@@ -78,7 +78,7 @@ def _rows(band: Band, at: int, kinds: Sequence[str]) -> list[dict[str, Any]]:
                 "which": clean(band.told),
                 "kind": KINDS[kind],
             }
-            amount = {"from": round(begin, 3), "to": round(begin + value, 3), "amount": number(value)}
+            amount = {"from": round(begin, 3), "to": round(begin + value, 3), "amount": number_words(value)}
             rows.append({**row, **amount, "state": state.legend, "letter": state.letter, "ink": state.text})
             begin += value
     _label(rows)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from dra_lab.exports.tables import frame_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FLEET_GOALS, FleetPlan, Room, Stranded
 from dra_lab.model.plan import GOALS, Plan
-from dra_lab.pictures.charts.amounts import KINDS, node_amounts
 from dra_lab.planner.regret_of import replica_paths
 from dra_lab.planner.scenarios import ScenarioAnswer
+from dra_lab.words.document import as_frame, frame_of
+from dra_lab.words.fleet_document import fleet_goals_table, workloads_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,24 +24,12 @@ def fleet_frame(plan: FleetPlan) -> pd.DataFrame:
     where it was not asked). All are minimised. Where first fit was compared on some nodes only, its value and the
     regret are those on these nodes, `best` is the whole plan's.
     """
-    rows = []
-    pairs = plan.against_first_fit
-    for goal in plan.goals:
-        mine, theirs = pairs.get(goal.goal, (goal.value, None))
-        regret = None if theirs is None else theirs - mine
-        meaning = FLEET_GOALS.get(goal.goal, goal.goal)
-        rows.append([goal.goal, meaning, goal.value, goal.bound, goal.proven, goal.unknown, theirs, regret])
-    return frame_of(rows, ("goal", "meaning", "best", "bound", "proven", "unknown", "first_fit", "regret"))
+    return as_frame(fleet_goals_table(plan))
 
 
 def workloads_frame(plan: FleetPlan) -> pd.DataFrame:
     """Return one row for each workload: `workload`, `wanted` and `placed` replicas, `nodes` that they stand on."""
-    nodes: dict[str, set[str]] = {}
-    for replica in plan.replicas:
-        nodes.setdefault(replica.workload, set()).add(replica.node)
-    placed = plan.placed
-    rows = [[w.name, w.replicas, placed[w.name], len(nodes.get(w.name, ()))] for w in plan.workloads]
-    return frame_of(rows, ("workload", "wanted", "placed", "nodes"))
+    return as_frame(workloads_table(plan))
 
 
 def replicas_frame(plan: FleetPlan) -> pd.DataFrame:
@@ -125,15 +113,6 @@ def stranded_frame(found: Stranded) -> pd.DataFrame:
             rows += [[node, kind.kind, *numbers] for node in names]
     rows.sort(key=lambda row: (str(row[0]), str(row[1])))
     return frame_of(rows, ("node", "kind", "free", "usable", "stranded", "least", "partitions", "proven"))
-
-
-def amounts_frame(cluster: Cluster, fleet: FleetPlan | None = None, lost: Stranded | None = None) -> pd.DataFrame:
-    """Return one row for each node and kind: the amounts that `pictures.charts.utilisation_chart` draws."""
-    rows = [
-        [a.node, KINDS[a.kind], a.in_use, a.planned, a.free, a.stranded, a.blocked, a.total]
-        for a in node_amounts(cluster, fleet, lost)
-    ]
-    return frame_of(rows, ("node", "kind", "in_use", "planned", "free", "stranded", "not_available", "total"))
 
 
 def scenarios_frame(answers: Iterable[ScenarioAnswer]) -> pd.DataFrame:

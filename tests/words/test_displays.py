@@ -6,7 +6,6 @@ import dataclasses
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from dra_lab.exports.text import plan_text
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
@@ -16,16 +15,9 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import make_plan
 from dra_lab.session import Session, read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.widgets.displays import (
-    cluster_html,
-    cluster_words,
-    plan_html,
-    plan_words,
-    register_displays,
-    sketch_html,
-    sketch_words,
-)
-from dra_lab.widgets.fleet_displays import fleet_words
+from dra_lab.widgets.displays import register_displays
+from dra_lab.words.plan_document import plan_text
+from dra_lab.words.shown import in_html, in_words
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
@@ -65,14 +57,14 @@ def test_a_cluster_is_shown_as_a_table_of_its_devices(bare_shell):
 
 def test_a_cluster_is_shown_with_its_fabric():
     """Racks and what is above them stand under the devices, with the words of who wrote the labels; escaped as well."""
-    shown = cluster_html(load_cluster("sample:oke-gb200"))
+    shown = in_html(load_cluster("sample:oke-gb200"))
     assert "2 racks of 2 nodes" in shown
     assert "oci.oraclecloud.com/host.rack_id" in shown
     labels = {"topology.kubernetes.io/zone": HOSTILE, "topology.kubernetes.io/rack": HOSTILE}
     hostile = Cluster(
         nodes=tuple(Node(metadata=ObjectMeta(name=f"n{n}", labels=labels if n else {})) for n in range(2))
     )
-    assert "<img" not in cluster_html(hostile)
+    assert "<img" not in in_html(hostile)
 
 
 def test_text_from_a_cluster_is_escaped():
@@ -81,7 +73,7 @@ def test_text_from_a_cluster_is_escaped():
     shortfall = Shortfall(rule=HOSTILE, subject=HOSTILE, message=HOSTILE, advice=HOSTILE)
     plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), shortfalls=(shortfall,), findings=(finding,))
     cluster = dataclasses.replace(load_cluster("sample:two-sockets"), name=HOSTILE)
-    for text in (plan_html(plan), cluster_html(cluster)):
+    for text in (in_html(plan), in_html(cluster)):
         assert "<script" not in text
         assert "<img" not in text
 
@@ -89,8 +81,8 @@ def test_text_from_a_cluster_is_escaped():
 def test_a_sketch_is_shown_as_its_file_says_it():
     """The lines of a drawing's file, with nothing of Python around them; text stays text."""
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
-    assert sketch_words(sketch).endswith("  how: pairwise")
-    assert "<img" not in sketch_html(ClaimSketch(name=HOSTILE))
+    assert in_words(sketch).endswith("  how: pairwise")
+    assert "<img" not in in_html(ClaimSketch(name=HOSTILE))
 
 
 def test_without_ipython_nothing_happens():
@@ -102,7 +94,7 @@ def test_without_ipython_nothing_happens():
 def test_print_tells_a_plan_as_a_terminal_does_and_its_repr_is_one_line():
     """In plain Python there is no display: `print` gives the words, and what a prompt echoes is short."""
     plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
-    assert str(plan) == plan_words(plan)
+    assert str(plan) == in_words(plan)
     assert str(plan).startswith("Fits on 3 of 4 nodes")
     assert (len(repr(plan)) < 200, plan.node in repr(plan)) == (True, True)
 
@@ -126,10 +118,10 @@ def test_a_plan_on_very_many_nodes_names_some_of_each_sort():
 
 def test_print_tells_a_fleet_plan_and_its_repr_is_one_line():
     plan = FleetPlan(PlanStatus.INFEASIBLE, (Workload("train", (ClaimSketch(),), 3),))
-    assert str(plan) == fleet_words(plan)
+    assert str(plan) == in_words(plan)
     assert "0 of 3 replicas" in repr(plan)
 
 
 def test_print_tells_a_cluster():
     cluster = load_cluster("sample:eks-p4d")
-    assert str(cluster) == cluster_words(cluster)
+    assert str(cluster) == in_words(cluster)

@@ -10,23 +10,6 @@ import pytest
 from dra_lab.cli import main
 from dra_lab.cli.workloads import fleet_status
 from dra_lab.errors import InputError
-from dra_lab.exports.fleet_frames import (
-    amounts_frame,
-    fleet_frame,
-    replicas_frame,
-    rooms_frame,
-    scenarios_frame,
-    stranded_frame,
-    workloads_frame,
-)
-from dra_lab.exports.fleet_text import (
-    fleet_sentence,
-    fleet_text,
-    job_sentence,
-    room_sentence,
-    stranded_sentence,
-)
-from dra_lab.exports.fleet_values import fleet_json, job_json, room_json, stranded_json
 from dra_lab.model.fleet import (
     FleetPlan,
     LargestJob,
@@ -40,10 +23,21 @@ from dra_lab.model.fleet import (
 )
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.pictures.charts.amounts import amounts_frame
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
+from dra_lab.words.fleet_document import fleet_sentence, fleet_text, job_sentence, room_sentence, stranded_sentence
+from dra_lab.words.fleet_frames import (
+    fleet_frame,
+    replicas_frame,
+    rooms_frame,
+    scenarios_frame,
+    stranded_frame,
+    workloads_frame,
+)
+from dra_lab.words.fleet_json import fleet_json, job_json, room_json, stranded_json
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
 

@@ -11,8 +11,10 @@ from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import GOALS, FirstFit, Plan
+from dra_lab.model.plan import GOALS, Plan
 from dra_lab.topology.locality import Locality, Place, localities, skipped_devices
+from dra_lab.words.document import as_frame, frame_of
+from dra_lab.words.plan_document import goals_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,25 +78,7 @@ def goals_frame(plan: Plan) -> pd.DataFrame:
     claim), `plain` (with counts and selectors only), `regret` (manifest less best), `plain_regret`. All are minimised.
     Where `best` is only the most that a value can be, the regrets are not known.
     """
-    rows = []
-    for goal in plan.goals:
-        manifest, plain = first_fit_value(plan.first_fit, goal.goal), first_fit_value(plan.first_fit_plain, goal.goal)
-        rows.append(
-            [
-                goal.goal,
-                GOALS.get(goal.goal, goal.goal),
-                goal.value,
-                goal.bound,
-                goal.proven,
-                goal.unknown,
-                manifest,
-                plain,
-                None if manifest is None or goal.at_most else manifest - goal.value,
-                None if plain is None or goal.at_most else plain - goal.value,
-            ]
-        )
-    columns = ("goal", "meaning", "best", "bound", "proven", "unknown", "manifest", "plain", "regret", "plain_regret")
-    return frame_of(rows, columns)
+    return as_frame(goals_table(plan))
 
 
 def findings_frame(findings: Iterable[Finding]) -> pd.DataFrame:
@@ -109,17 +93,78 @@ def shortfalls_frame(plan: Plan) -> pd.DataFrame:
     return frame_of(rows, ("rule", "subject", "node", "needed", "available", "message", "advice"))
 
 
-def first_fit_value(first_fit: FirstFit | None, goal: str) -> int | None:
-    """Return the value of a goal in what kube-scheduler takes, None where it takes nothing or was not asked."""
-    return first_fit.goal(goal) if first_fit is not None else None
+def funnel_frame(plan: Plan) -> pd.DataFrame:
+    """Return one row for each request, kind of node and test: how many devices are left after the test.
+
+    Columns `request`, `needed`, `nodes` (how many have these figures), `node` (the first of them), `test`, `text` (the
+    selector or link as written), `left`. Empty for a claim that fits.
+    """
+    rows = [
+        [funnel.request, funnel.needed, funnel.nodes, funnel.node, step.test, step.text, step.count]
+        for funnel in (plan.reasons.funnels if plan.reasons else ())
+        for step in funnel.steps
+    ]
+    return frame_of(rows, ("request", "needed", "nodes", "node", "test", "text", "left"))
 
 
-def frame_of(rows: list[list[Any]], columns: tuple[str, ...]) -> pd.DataFrame:
-    """Return rows under their columns as a DataFrame that keeps every value as it is."""
-    import pandas as pd
+def relaxations_frame(plan: Plan) -> pd.DataFrame:
+    """Return one row for each change that was tried, those with the most fitting nodes first.
 
-    # object keeps 3 beside None as 3, where a float column would show 3.0 and NaN
-    return pd.DataFrame(rows, columns=list(columns), dtype=object)
+    Columns `kind`, `subject`, `title`, `fitting` (nodes, None: not tried), `total`, `undecided`, `example`.
+    """
+    changes = sorted(plan.reasons.relaxations if plan.reasons else (), key=lambda change: -(change.fitting or 0))
+    rows = [[c.kind, c.subject, c.title, c.fitting, c.total, c.undecided, c.example] for c in changes]
+    return frame_of(rows, ("kind", "subject", "title", "fitting", "total", "undecided", "example"))
+
+
+def conflicts_frame(plan: Plan) -> pd.DataFrame:
+    """Return one row for each part of each set that cannot hold together.
+
+    Columns `set` (its number), `node` ("": any node), `kind`, `subject`, `text` (of a selector).
+    """
+    rows = [
+        [number, conflict.node, element.kind, element.subject, element.text]
+        for number, conflict in enumerate(plan.reasons.conflicts if plan.reasons else ())
+        for element in conflict.elements
+    ]
+    return frame_of(rows, ("set", "node", "kind", "subject", "text"))
+
+
+def scarcity_frame(plan: Plan) -> pd.DataFrame:
+    """Return one row for each request: is it short of devices, or are they scattered?
+
+    Columns `request`, `kind` (shortage, fragmentation, enough), `needed`, `free` in the cluster, `most` on `node`.
+    """
+    rows = [
+        [s.request, s.kind, s.needed, s.free, s.most, s.node] for s in (plan.reasons.scarcity if plan.reasons else ())
+    ]
+    return frame_of(rows, ("request", "kind", "needed", "free", "most", "node"))
+
+
+def regret_frame(plan: Plan) -> pd.DataFrame:
+    """Return one row for each kind of path between GPUs and NICs, in the best and in both first fits.
+
+    Columns `allocation` (best, manifest, plain), `path`, `gpus`, `low`, `high` (ratios to the bandwidth at one PCIe
+    root, None: not known), `kind` (reference, measured, derived, unknown), `sources`, `outside` (published measurements
+    that lie outside the range).
+    """
+    allocations = [("best", plan.regrets[0].best)] if plan.regrets else []
+    allocations += [(regret.against, regret.theirs) for regret in plan.regrets]
+    rows = [
+        [
+            name,
+            share.words,
+            share.gpus,
+            share.low,
+            share.high,
+            share.kind,
+            "; ".join(share.sources),
+            "; ".join(share.against),
+        ]
+        for name, shares in allocations
+        for share in shares
+    ]
+    return frame_of(rows, ("allocation", "path", "gpus", "low", "high", "kind", "sources", "outside"))
 
 
 def _device_rows(cluster: Cluster, node: str) -> Iterator[dict[str, Any]]:

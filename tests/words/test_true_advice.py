@@ -10,9 +10,6 @@ from small_manifests import device_slice
 from dra_lab import how_many_more, load_cluster, make_plan
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.cli import main
-from dra_lab.exports.fleet_text import job_sentence, room_sentence
-from dra_lab.exports.fleet_values import job_json, room_json
-from dra_lab.exports.sentences import answer_sentence
 from dra_lab.model.claims import (
     CapacityRequirements,
     CELDeviceSelector,
@@ -25,7 +22,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.fleet import largest_job, stranded
 from dra_lab.sources import load_texts
-from dra_lab.widgets.answer_rows import goal_words
+from dra_lab.words.facts import goal_words
+from dra_lab.words.fleet_document import job_sentence, room_sentence
+from dra_lab.words.fleet_json import job_json, room_json
+from dra_lab.words.plan_document import answer_sentence
 
 P4D = load_cluster("sample:eks-p4d")
 SLICE = device_slice("gpu.nvidia.com", *(f"{{name: gpu-{n}, attributes: {{type: {{string: gpu}}%s}}}}" for n in (0, 1)))
@@ -79,7 +79,7 @@ def test_with_the_gate_the_partition_fits():
     [
         ("", "", "NUMA node of 2 devices unknown"),
         (KNOWN, "", "1 NUMA node, NUMA node of 1 device unknown"),
-        (KNOWN, KNOWN, "1 NUMA node, 1 root, proven"),
+        (KNOWN, KNOWN, "1 NUMA node, 1 PCIe root, proven optimal"),
     ],
 )
 def test_a_numa_node_that_nobody_publishes_is_reported_as_unknown(first, second, said):
@@ -92,7 +92,9 @@ def test_a_numa_node_that_nobody_publishes_is_reported_as_unknown(first, second,
 def test_proven_is_qualified_where_a_place_is_unknown(second, qualified):
     """With a device of unknown place the proof holds as far as places are known."""
     cluster = load_texts({"slice.yaml": SLICE % (KNOWN, second)})
-    assert ("proven as far as places are known" in answer_sentence(make_plan(cluster, gpus(2)), cluster)) is qualified
+    assert (
+        "proven optimal as far as places are known" in answer_sentence(make_plan(cluster, gpus(2)), cluster)
+    ) is qualified
 
 
 ADMIN = gpus(admin_access=True)

@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.exports.outcome import FITS, pod_outcome
-from dra_lab.exports.reason_values import reasons_json, regret_json
-from dra_lab.exports.sentences import regret
 from dra_lab.findings import Finding
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Placement, Plan, Shortfall
+from dra_lab.model.reasons import Conflict, Funnel, Reasons, Relaxation, SelectorFailure
+from dra_lab.model.regret import PathShare, Regret
+from dra_lab.words.facts import regret
+from dra_lab.words.plan_outcome import FITS, pod_outcome
 
 JSON_VERSION = "dra-lab/v1"
 
@@ -61,7 +62,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
             for s in plan.suggestions
         ],
         "reasons": reasons_json(plan.reasons),
-        "regrets": [regret_json(regret) for regret in plan.regrets],
+        "regrets": [regret_json(cost) for cost in plan.regrets],
         "findings": [finding_value(finding) for finding in plan.findings],
         "sketch": msgspec.to_builtins(plan.sketch, builtin_types=()),
     }
@@ -130,4 +131,86 @@ def finding_value(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "advice": finding.advice,
         "origin": str(finding.origin or ""),
+    }
+
+
+def reasons_json(reasons: Reasons | None) -> dict[str, Any] | None:
+    """Return the reasons; None for a claim that fits or of which nothing is known."""
+    if reasons is None:
+        return None
+    return {
+        "nearest": reasons.nearest,
+        "complete": reasons.complete,
+        "failures": [_failure(failure) for failure in reasons.failures],
+        "scarcity": [msgspec.to_builtins(scarce) for scarce in reasons.scarcity],
+        "conflicts": [_conflict(conflict) for conflict in reasons.conflicts],
+        "funnels": [_funnel(funnel) for funnel in reasons.funnels],
+        "relaxations": [_relaxation(change) for change in reasons.relaxations],
+    }
+
+
+def _failure(failure: SelectorFailure) -> dict[str, Any]:
+    return {
+        "request": failure.request,
+        "expression": failure.expression,
+        "devices": [{"driver": d.driver, "pool": d.pool, "device": d.device} for d in failure.devices],
+        "message": failure.message,
+        "guarded": failure.guarded,
+    }
+
+
+def _conflict(conflict: Conflict) -> dict[str, Any]:
+    return {
+        "node": conflict.node,
+        "minimal": conflict.minimal,
+        "smallest": conflict.smallest,
+        "elements": [{"kind": e.kind, "subject": e.subject, "text": e.text} for e in conflict.elements],
+    }
+
+
+def _funnel(funnel: Funnel) -> dict[str, Any]:
+    return {
+        "request": funnel.request,
+        "needed": funnel.needed,
+        "node": funnel.node,
+        "nodes": funnel.nodes,
+        "failing": funnel.failing,
+        "steps": [{"test": step.test, "text": step.text, "left": step.count} for step in funnel.steps],
+    }
+
+
+def _relaxation(change: Relaxation) -> dict[str, Any]:
+    return {
+        "kind": change.kind,
+        "subject": change.subject,
+        "title": change.title,
+        "fitting": change.fitting,
+        "total": change.total,
+        "undecided": change.undecided,
+        "example": change.example,
+        "unknown": change.unknown,
+        "sketch": None if change.sketch is None else msgspec.to_builtins(change.sketch, builtin_types=()),
+    }
+
+
+def regret_json(regret: Regret) -> dict[str, Any]:
+    """Return one regret: the goals that differ, and how the GPUs reach their NICs in both allocations."""
+    return {
+        "against": regret.against,
+        "goals": [{"goal": g.goal, "best": g.best, "theirs": g.theirs} for g in regret.goals],
+        "best": [_share(share) for share in regret.best],
+        "theirs": [_share(share) for share in regret.theirs],
+    }
+
+
+def _share(share: PathShare) -> dict[str, Any]:
+    return {
+        "path": share.path,
+        "gpus": share.gpus,
+        "low": share.low,
+        "high": share.high,
+        "kind": share.kind,
+        "sources": list(share.sources),
+        "outside": list(share.against),
+        "note": share.note,
     }

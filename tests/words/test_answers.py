@@ -9,8 +9,6 @@ import pytest
 from msgspec.structs import replace as changed
 from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, hostile_plan, taken
 
-from dra_lab.exports.tables import devices_frame, findings_frame, goals_frame, nodes_frame, shortfalls_frame
-from dra_lab.exports.text import answer_sentence, plan_json, plan_text
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall, Suggestion
@@ -18,6 +16,9 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import make_plan
 from dra_lab.sources import load_cluster
 from dra_lab.sources.what_if import without_nodes
+from dra_lab.words.frames import devices_frame, findings_frame, goals_frame, nodes_frame, shortfalls_frame
+from dra_lab.words.plan_document import answer_sentence, plan_text
+from dra_lab.words.plan_json import plan_json
 
 PLAIN = FirstFit(FirstFitStatus.ALLOCATED, taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2))
 MISFIT = a_plan(
@@ -35,7 +36,7 @@ MISFIT = a_plan(
 def test_the_sentence_says_where_it_fits_how_good_it_is_and_what_kube_scheduler_takes():
     sentence = answer_sentence(a_plan(first_fit=None, first_fit_plain=PLAIN), busy_cluster())
     assert sentence == (
-        "Fits on 2 of 3 nodes now. Best on n1: 2 NUMA nodes, 2 roots, 2 of 2 GPUs paired, proven. "
+        "Fits on 2 of 3 nodes now. Best on n1: 2 NUMA nodes, 2 of 2 GPUs paired, 2 PCIe roots, proven optimal. "
         "kube-scheduler without links: 1 of 2 GPUs paired."
     )
 
@@ -62,8 +63,9 @@ def test_the_manifest_is_mentioned_where_it_does_not_reach_the_best():
     assert "kube-scheduler with this manifest: 1 of 2 GPUs paired." in answer_sentence(a_plan(), busy_cluster())
 
 
-def test_without_the_cluster_the_sentence_counts_what_is_not_paired():
-    assert "1 GPU without a NIC of its own" in answer_sentence(a_plan())
+def test_with_and_without_the_cluster_the_same_words_say_what_is_paired():
+    assert "1 of 2 GPUs paired" in answer_sentence(a_plan())
+    assert "1 of 2 GPUs paired" in answer_sentence(a_plan(), busy_cluster())
 
 
 def test_an_answer_that_is_as_good_says_so():
@@ -77,7 +79,7 @@ def test_a_claim_without_links_is_compared_once():
     world = load_cluster("sample:eks-p4d")
     gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
     sentence = answer_sentence(make_plan(world, ClaimSketch(requests=(gpus,))), world)
-    assert sentence.endswith("proven. kube-scheduler: 2 NUMA nodes, 2 roots.")
+    assert sentence.endswith("proven optimal. kube-scheduler: 2 NUMA nodes, 2 PCIe roots.")
 
 
 def test_waiting_is_told_once():
@@ -88,13 +90,13 @@ def test_waiting_is_told_once():
     gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
     sentence = answer_sentence(make_plan(world, ClaimSketch(requests=(gpus,))))
     assert sentence.endswith("Wait until the devices in use are freed: it then fits on 1 of 1 node.")
-    assert "with nothing in use" not in sentence
+    assert "if nothing else were running" not in sentence
 
 
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (FirstFitStatus.NONE, "nothing"),
+        (FirstFitStatus.NONE, "finds nothing"),
         (FirstFitStatus.ERROR, "gives up the pod (why)"),
         (FirstFitStatus.STOPPED, "not known, stopped after 9 steps"),
     ],
@@ -107,7 +109,7 @@ def test_a_search_without_a_result_is_not_called_worse(status, words):
 def test_what_is_not_proven_says_which_goal_is_open():
     open_goals = (GoalValue("alternatives", 0, 0, proven=True), GoalValue("numa", 2, 1))
     sentence = answer_sentence(a_plan(status=PlanStatus.FEASIBLE, goals=open_goals))
-    assert "best so far, not proven (numa 2, bound 1, gap 1)" in sentence
+    assert "best so far, not proven (2 NUMA nodes, bound 1)" in sentence
 
 
 def test_a_misfit_gives_the_reason_and_what_to_do():

@@ -6,11 +6,17 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.exports.outcome import pod_outcome
-from dra_lab.exports.plan_values import JSON_VERSION, finding_value, goal_value, placement_value, shortfall_value
-from dra_lab.exports.reason_values import regret_json
 from dra_lab.model.fleet import FleetPlan, LargestJob, Replica, Room, Stranded, StrandedKind, Workload
 from dra_lab.model.plan import PlanStatus
+from dra_lab.words.plan_json import (
+    JSON_VERSION,
+    finding_value,
+    goal_value,
+    placement_value,
+    regret_json,
+    shortfall_value,
+)
+from dra_lab.words.plan_outcome import pod_outcome
 
 
 def fleet_json(plan: FleetPlan) -> dict[str, Any]:

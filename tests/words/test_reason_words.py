@@ -6,18 +6,13 @@ import json
 
 import pytest
 
-from dra_lab.exports.reason_tables import (
-    conflicts_frame,
-    funnel_frame,
-    regret_frame,
-    relaxations_frame,
-    scarcity_frame,
-)
-from dra_lab.exports.text import plan_json, plan_text
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
+from dra_lab.words.frames import conflicts_frame, funnel_frame, regret_frame, relaxations_frame, scarcity_frame
+from dra_lab.words.plan_document import plan_text
+from dra_lab.words.plan_json import plan_json
 
 RELEASE = KubernetesRelease("1.36")
 
@@ -42,15 +37,15 @@ def test_the_text_tells_counts_conflict_and_gains(cluster, misfit):
     told = plan_text(misfit, cluster)
     assert "Fragmentation: Request nic: 9 NICs are free, no node has 5" in told
     assert 'The request nic and the selector device.attributes["dra.net"].rdma == true of nic cannot hold' in told
-    assert "ip-192-168-140-52.ec2.internal   15         7        4           4          4     4         4" in told
+    assert "ip-192-168-140-52.ec2.internal          15        7           4          4     4         4       4" in told
     assert "Ask for gpu ×4 and nic ×4: fits on 1 of 4 nodes." in told
-    assert "Tried, and alone not enough: Prefer 'pairs' instead of demanding it" in told
+    assert "Also tried, without success: Prefer 'pairs' instead of demanding it" in told
 
 
 def test_regret_is_a_range_with_its_sources_and_counter_examples(cluster, fitting):
     """The range stands with its kind, where it was published, and the measurements that it does not cover."""
     told = plan_text(fitting, cluster)
-    assert "best 1.0 on 2 of 2 GPUs (at one PCIe root)" in told
+    assert "best                               1.0 on 2 of 2 GPUs (at one PCIe root)" in told
     assert "1.0 on 1 of 2 GPUs (at one PCIe root), 0.45 to 0.64 on 1 of 2 GPUs (on another NUMA node)" in told
     assert "published measurements: kubernetes-sigs/dranet" in told
     assert "Outside that range: 0.74 to 0.90 B200" in told

@@ -8,8 +8,6 @@ import pytest
 
 from dra_lab import load_cluster
 from dra_lab.authoring.free_words import free_words, unread_words
-from dra_lab.exports.fleet_text import fleet_text
-from dra_lab.exports.text import answer_sentence
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
@@ -20,10 +18,11 @@ from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.report import report_page
 from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
-from dra_lab.session.summary import summary
 from dra_lab.widgets.canvas_rows import palette_rows
 from dra_lab.widgets.device_rows import device_table
-from dra_lab.widgets.displays import cluster_words
+from dra_lab.words.cluster_document import summary
+from dra_lab.words.fleet_document import fleet_text
+from dra_lab.words.shown import in_words
 
 PARTLY = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "only those of team-a were read")
 READ = load_cluster("sample:eks-p4d")
@@ -41,13 +40,13 @@ def _fleet(cluster: Cluster) -> str:
 
 def _report(cluster: Cluster) -> str:
     plan = make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
-    return report_page(cluster, plan, sentence=answer_sentence(plan, cluster))
+    return report_page(cluster, plan)
 
 
 COUNTS = {
     "line": (lambda c: summary(c, KubernetesRelease("1.36")), "32 GPUs, {}18 free", "32 GPUs, use unknown"),
     "palette": (_palette, "{}18 of 32 free", "32, use unknown"),
-    "table": (lambda c: " ".join(cluster_words(c).split()), "A100-SXM4-40GB 32 {}18 ", "A100-SXM4-40GB 32 unknown"),
+    "table": (lambda c: " ".join(in_words(c).split()), "A100-SXM4-40GB 32 {}18 ", "A100-SXM4-40GB 32 unknown"),
 }
 PICTURES = {
     "hardware": lambda c: hardware_svg(c, c.node_names[0]),

@@ -1,12 +1,16 @@
-"""What is in a cluster, in one line."""
+"""What is in a cluster: one line, and the document with its devices, its fabric and the number of findings."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_devices, once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.topologies import Topology
-from dra_lab.pictures.words import counted
+from dra_lab.words.document import Lines, Part, Sentence, Table, Words
+from dra_lab.words.facts import counted
 
 _NAMES = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices", "other": "other devices"}
 
@@ -68,3 +72,49 @@ def _with_rdma(cluster: Cluster) -> str:
         if shape.kind == "nic" and (attribute := shape.example.lookup(RDMA, shape.driver)) is not None
     ]
     return f", {sum(count for with_it, count in able if with_it):,} with RDMA" if able else ""
+
+
+def cluster_parts(cluster: Cluster) -> Iterator[Part]:
+    """Yield what is in a cluster: one line, a row for each kind of device, the fabric, the number of findings."""
+    from dra_lab.checks.cluster import check_cluster
+
+    release = cluster.target_release()
+    found = Counter(finding.severity.value for finding in (*cluster.findings, *check_cluster(cluster)))
+    yield Sentence(f"{cluster.name or 'cluster'}: {summary(cluster, release)}")
+    yield Table(("driver", "kind", "model", "devices", "free"), _device_rows(cluster, release))
+    yield from _fabric_parts(cluster)
+    words = ", ".join(counted(found[severity], severity) for severity in ("error", "warning", "note"))
+    yield Words(f"Kubernetes {release.version}; findings: {words}")
+
+
+def _device_rows(cluster: Cluster, release: KubernetesRelease) -> list[tuple[str, str, str, int, str]]:
+    from dra_lab.authoring.candidates import all_devices, kind_of, lookup_of
+    from dra_lab.authoring.device_use import is_free
+    from dra_lab.authoring.free_words import free_count
+    from dra_lab.drivers import device_label
+
+    found: dict[tuple[str, str, str], list[bool]] = {}
+    for item in all_devices(cluster):
+        label = device_label(item.driver, lookup_of(item.driver, item.device))
+        found.setdefault((item.driver, kind_of(item), label), []).append(is_free(cluster, item, release))
+    return [(*key, len(free), free_count(cluster, sum(free))) for key, free in sorted(found.items())]
+
+
+def _fabric_parts(cluster: Cluster) -> Iterator[Part]:
+    """Yield the levels of the fabric as a table and the contradictions in it; nothing if nothing is known."""
+    from dra_lab.topology import fabric_rows, fabric_tree, fabric_words
+
+    tree = fabric_tree(cluster)
+    if not tree.levels:
+        return
+    rows = [
+        (row.level, row.label, row.writer, row.places, _span(row.smallest, row.largest), row.without)
+        for row in fabric_rows(tree)
+    ]
+    yield Words(f"Fabric: {fabric_words(tree)}")
+    yield Table(("fabric", "label", "written by", "places", "nodes in each", "nodes without"), rows)
+    yield Lines("Fabric findings", [str(finding) for finding in tree.findings])
+
+
+def _span(smallest: int, largest: int) -> str:
+    return f"{smallest}" if smallest == largest else f"{smallest} to {largest}"

@@ -11,7 +11,7 @@ from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons
 from dra_lab.model.regret import GoalRegret, Regret
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.widgets.reason_rows import why_row
-from dra_lab.widgets.result_parts import Table, as_html, as_text
+from dra_lab.words.document import Table, as_html, as_text
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J"
 UNTRIED = Relaxation("link", "pairs", "Prefer 'pairs'", None, 4)

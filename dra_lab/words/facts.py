@@ -1,0 +1,185 @@
+"""The words for single facts of an answer: numbers, values of goals, a proof, what kube-scheduler takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from dra_lab.model.fleet import MOST_COUNTED
+from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus
+
+KINDS: Mapping[str, str] = {
+    "gpu": "GPUs",
+    "nic": "NICs",
+    "cpu": "CPUs",
+    "memory": "memory devices",
+    "other": "other devices",
+}
+"""What is counted of each kind of device. CPUs are counted in CPUs also where a device has many of them."""
+
+COUNTING_ENDS = f"counting ends at {MOST_COUNTED:,} on a node"
+"""The remark beside a number of replicas that is a cap."""
+
+
+class FirstFitName(NamedTuple):
+    """One of kube-scheduler's two first fits: its name in a text, the caption of its figure, and what it was given."""
+
+    name: str
+    caption: str
+    meaning: str
+
+
+FIRST_FITS: Mapping[str, FirstFitName] = {
+    "manifest": FirstFitName(
+        "kube-scheduler with this manifest",
+        "kube-scheduler:",
+        "What kube-scheduler takes on this node with this manifest",
+    ),
+    "plain": FirstFitName(
+        "kube-scheduler without links",
+        "without links:",
+        "What kube-scheduler takes on this node with counts and selectors only",
+    ),
+}
+"""The first fits that a plan is compared with, by the names that `Regret.against` has."""
+
+FIT_WORDS: Mapping[NodeFit, str] = {
+    NodeFit.BEST: "fits as well as the best",
+    NodeFit.WORSE: "fits, less well aligned",
+    NodeFit.NO: "does not fit",
+    NodeFit.UNKNOWN: "not decided",
+}
+"""How a node serves the claim."""
+
+_ENDS = {
+    FirstFitStatus.NONE: "finds nothing",
+    FirstFitStatus.ERROR: "gives up the pod",
+    FirstFitStatus.STOPPED: "not known",
+}
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 node`, `1,404 nodes`: a number and what is counted, whose plural has an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def sentence(text: str) -> str:
+    """Return a text with a full stop where it has no end; "" stays empty."""
+    return text if not text or text.endswith((".", "!", "?")) else f"{text}."
+
+
+def first_fits(plan: Plan) -> Iterator[tuple[FirstFitName, FirstFit]]:
+    """Yield kube-scheduler's first fits of a plan that were asked for."""
+    for name, found in ((FIRST_FITS["manifest"], plan.first_fit), (FIRST_FITS["plain"], plan.first_fit_plain)):
+        if found is not None:
+            yield name, found
+
+
+def links_say_nothing(plan: Plan) -> bool:
+    """Say whether both first fits of a claim without links end alike: its manifest says nothing of places."""
+    told, plain = plan.first_fit, plan.first_fit_plain
+    if told is None or plain is None or plan.sketch.links:
+        return False
+    return (told.status, told.goals, told.message) == (plain.status, plain.goals, plain.message)
+
+
+def regret(plan: Plan, found: FirstFit) -> dict[str, int]:
+    """Return, by goal, how much worse kube-scheduler's choice is than the plan's (negative: better); zeros left out."""
+    values = {goal.goal: goal.value for goal in found.goals}
+    differences = {g.goal: values[g.goal] - g.value for g in plan.goals if g.goal in values}
+    return {goal: difference for goal, difference in differences.items() if difference}
+
+
+# ---------------------------------------------------------------- goals
+
+
+def goal_figure(goal: GoalValue, value: int | None = None) -> tuple[str, str]:
+    """Return a goal's value as a number and its caption: `2` and `NUMA nodes`, `1 of 2` and `GPUs paired`.
+
+    A device whose place is unknown counts as a place of its own in the goal; here such devices are counted beside the
+    places. `value` is another value of the same goal, such as its bound.
+    """
+    words, number = GOAL_WORDS[goal.goal], goal.value if value is None else value
+    if goal.goal == "unpaired" and goal.of:
+        return f"{goal.of - number} of {goal.of}", "GPUs paired"
+    if goal.unknown and value is None:
+        devices = f"{words.one} of {counted(goal.unknown, 'device')} unknown"
+        known = number - goal.unknown
+        return "", f"{words.counted(known)}, {devices}" if known > 0 else devices
+    most = "at most " if goal.at_most and value is None else ""
+    return f"{most}{number:,}", words.one if number == 1 else words.many
+
+
+def goal_words(goal: GoalValue, value: int | None = None) -> str:
+    """Return a goal's value in words: `2 NUMA nodes`, `1 of 2 GPUs paired`; see `goal_figure`."""
+    return " ".join(filter(None, goal_figure(goal, value)))
+
+
+def telling(goals: Sequence[GoalValue]) -> Iterator[GoalValue]:
+    """Yield the goals whose values say something about the devices that are taken."""
+    for goal in goals:
+        if goal.goal != DAMAGE and (goal.value or (goal.goal == "unpaired" and goal.of)):
+            yield goal
+
+
+def goal_proof(goal: GoalValue) -> str:
+    """Return how sure a goal's value is: `proven`, `not proven, bound 1`."""
+    if goal.proven:
+        return "proven"
+    return "not proven" if goal.bound is None else f"not proven, bound {goal.bound:,}"
+
+
+def proof_words(plan: Plan, most: int | None = None) -> str:
+    """Return how sure a plan is: `proven optimal`, `proven: it does not fit`, or what is open with its bound.
+
+    Args:
+        plan: The plan.
+        most: How many open goals are named; None names all.
+    """
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return "not checked"
+    if plan.status is PlanStatus.INFEASIBLE:
+        return "proven: it does not fit"
+    if plan.proven:
+        unknown = any(goal.unknown for goal in plan.goals)
+        return "proven optimal as far as places are known" if unknown else "proven optimal"
+    left_open = [_open(goal) for goal in plan.goals if not goal.proven]
+    nodes = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
+    left_open += [f"{counted(nodes, 'node')} not decided"] if nodes else []
+    if not left_open and plan.goals and plan.goal(DAMAGE) is None:
+        left_open.append(f"the goal {DAMAGE} was not counted")
+    return "best so far, not proven" + (f" ({'; '.join(left_open[:most])})" if left_open else "")
+
+
+def _open(goal: GoalValue) -> str:
+    words = goal_words(goal)
+    return words if goal.bound is None else f"{words}, bound {goal_figure(goal, goal.bound)[0]}"
+
+
+# ---------------------------------------------------------------- kube-scheduler
+
+
+def search_end(found: FirstFit) -> str:
+    """Return what kube-scheduler's search ended with where it took nothing, in a few words; "" where it took some."""
+    return _ENDS.get(found.status, "")
+
+
+def taken_words(plan: Plan, found: FirstFit, most: int | None = None) -> str:
+    """Return what kube-scheduler takes beside the plan: `as good`, `1 of 2 GPUs paired`, or why it takes nothing.
+
+    Args:
+        plan: The plan.
+        found: One of its first fits.
+        most: How many of the goals that differ are named, the most important first; None names all.
+    """
+    if found.status is FirstFitStatus.STOPPED and found.steps:
+        return f"not known, stopped after {found.steps:,} steps"
+    if found.status is FirstFitStatus.ERROR and found.message:
+        return f"gives up the pod ({found.message})"
+    if found.status is not FirstFitStatus.ALLOCATED:
+        return search_end(found)
+    worse = regret(plan, found)
+    order = [goal.goal for goal in plan.goals]
+    theirs = sorted((goal for goal in found.goals if goal.goal in worse), key=lambda goal: order.index(goal.goal))
+    return ", ".join(map(goal_words, theirs[:most])) or "as good"

@@ -1,0 +1,290 @@
+"""Answers about fleets: a fleet plan, how many more fit, the largest job, what is stranded, a scenario."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from dra_lab.model.fleet import FLEET_GOALS, UNPLACED, FleetPlan, LargestJob, Room, RoomOnNodes, Stranded, StrandedKind
+from dra_lab.model.plan import GoalValue, PlanStatus, Start
+from dra_lab.planner.scenarios import ScenarioAnswer
+from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_text, printable
+from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted, goal_proof, sentence
+from dra_lab.words.plan_document import answer_sentence
+from dra_lab.words.reason_words import regret_parts, shortfall_item
+
+MANY = 40
+"""Nodes up to which each has a row of its own."""
+
+
+def fleet_sentence(plan: FleetPlan) -> str:
+    """Return the answer in one to three short sentences, with what is proven of it; names are made printable."""
+    if plan.status is PlanStatus.EMPTY:
+        return "No replica is wanted."
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return printable(f"Not checked: {sentence(plan.shortfalls[0].message)}")
+    if plan.status is PlanStatus.STOPPED:
+        reason = plan.shortfalls[0].message if plan.shortfalls else "there was not enough time"
+        return printable(f"Not answered: {sentence(reason)}")
+    if plan.status is PlanStatus.INFEASIBLE:
+        least = plan.goal(UNPLACED)
+        few = plan.objective == "nodes" and not (least and least.value == _wanted(plan))
+        misfit = "The replicas do not all fit" if few else "Not one replica fits"
+        reasons = f": {plan.shortfalls[0].message}" if plan.shortfalls else ""
+        none = " All on the fewest nodes was asked for, so none is placed." if few else ""
+        return printable(sentence(f"{misfit}, proven{reasons}") + none)
+    return printable(" ".join(_placed(plan)))
+
+
+def _wanted(plan: FleetPlan) -> int:
+    return sum(workload.replicas for workload in plan.workloads)
+
+
+def _placed(plan: FleetPlan) -> Iterator[str]:
+    nodes = len(plan.nodes)
+    counts = f"{len(plan.replicas):,} of {_wanted(plan):,} replicas placed on {counted(nodes, 'node')}"
+    if plan.start is Start.NEVER:
+        # "placed" would say that the pods run
+        counts = f"An allocation exists for {len(plan.replicas):,} of {_wanted(plan):,} replicas"
+        yield f"{counts}, but not every pod starts with its manifest."
+        return
+    if plan.start is Start.OPEN:
+        yield "Whether every pod starts with its manifest is not known."
+    unplaced = plan.goal(UNPLACED)
+    if unplaced is None or not unplaced.value:
+        yield f"{counts}."
+    elif unplaced.proven:
+        yield f"{counts}; no more fit, proven."
+    else:
+        most = f"at most {_wanted(plan) - unplaced.bound:,} could" if unplaced.bound is not None else "more may fit"
+        yield f"{counts}; {most}, not proven."
+    open_goals = [_open(goal) for goal in plan.goals if not goal.proven and goal.goal != UNPLACED]
+    yield f"Best so far, not proven: {', '.join(open_goals)}." if open_goals else "Every goal is proven optimal."
+    if plan.first_fit is not None:
+        pairs = plan.against_first_fit
+        worse = [f"{_meaning(g)} {theirs - mine:+,}" for g, (mine, theirs) in pairs.items() if mine != theirs]
+        told = ", ".join(worse) or "as good"
+        yield f"kube-scheduler's first fit with the same replicas{compared_words(plan)}: {told}."
+
+
+def compared_words(plan: FleetPlan) -> str:
+    """Return on which part of the nodes first fit was compared, `` on 261 of 716 nodes``; "" for all of them."""
+    found = plan.first_fit
+    if found is None or found.status is not PlanStatus.STOPPED:
+        return ""
+    return f" on {len(found.compared):,} of {len(plan.nodes):,} nodes"
+
+
+def _open(goal: GoalValue) -> str:
+    return f"{_meaning(goal.goal)} {goal.value:,}" + (f" (at least {goal.bound:,})" if goal.bound is not None else "")
+
+
+def _meaning(goal: str) -> str:
+    return FLEET_GOALS.get(goal, goal)
+
+
+def fleet_text(
+    plan: FleetPlan,
+    rooms: Sequence[Room] = (),
+    lost: Stranded | None = None,
+    jobs: Sequence[LargestJob] = (),
+    unread: str = "",
+) -> str:
+    """Return the answer as plain text; see `fleet_parts`."""
+    return as_text(fleet_parts(plan, rooms, lost, jobs, unread)) + "\n"
+
+
+def fleet_parts(
+    plan: FleetPlan,
+    rooms: Sequence[Room] = (),
+    lost: Stranded | None = None,
+    jobs: Sequence[LargestJob] = (),
+    unread: str = "",
+) -> Iterator[Part]:
+    """Yield the answer: sentence, workloads, goals with proof, nodes, what more fits, what is stranded.
+
+    Of more than MANY nodes, those with identical pods are one row, with the names of the first two and the number of
+    the others; JSON names every one.
+
+    Args:
+        plan: The fleet plan.
+        rooms: How many more replicas fit after it.
+        lost: What is stranded after it.
+        jobs: The largest jobs that still fit after it.
+        unread: Which claims were not read (`free_words.unread_words`).
+    """
+    yield Sentence(fleet_sentence(plan))
+    if unread:
+        yield Words(sentence(unread[0].upper() + unread[1:]))
+    yield workloads_table(plan)
+    if plan.replicas:
+        yield fleet_goals_table(plan)
+    yield from regret_parts(plan.regrets)
+    yield _nodes_table(plan)
+    yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
+    yield Lines("Findings", [str(finding) for finding in plan.findings])
+    yield Lines("How many more fit after this, each workload by itself", [*map(room_sentence, rooms)])
+    yield Lines("The largest job that still fits", [*map(job_sentence, jobs)])
+    if lost is not None:
+        yield _stranded_table(lost)
+
+
+def workloads_table(plan: FleetPlan) -> Table:
+    """Return the workloads with the replicas that are wanted and placed, and the number of nodes that they use."""
+    nodes: dict[str, set[str]] = {}
+    for replica in plan.replicas:
+        nodes.setdefault(replica.workload, set()).add(replica.node)
+    placed = plan.placed
+    rows = [(w.name, w.replicas, placed[w.name], len(nodes.get(w.name, ()))) for w in plan.workloads]
+    return Table(("workload", "wanted", "placed", Column(name="nodes")), rows, "Workloads")
+
+
+def fleet_goals_table(plan: FleetPlan) -> Table:
+    """Return the goals: the plan's value and proof, and kube-scheduler's value with the same replicas."""
+    where, pairs = compared_words(plan), plan.against_first_fit
+    rows = []
+    for goal in plan.goals:
+        mine, theirs = pairs.get(goal.goal, (goal.value, None))
+        worse = None if theirs is None else theirs - mine
+        unknown = f", {goal.unknown:,} devices of unknown place" if goal.unknown else ""
+        exact = (goal.bound, goal.proven, goal.unknown)
+        rows.append([goal.goal, _meaning(goal.goal), goal.value, goal_proof(goal) + unknown, *exact, theirs, worse])
+    columns = (
+        Column(name="goal"),
+        Column("goal", "meaning"),
+        Column("best", "best"),
+        Column("proof"),
+        Column(name="bound"),
+        Column(name="proven"),
+        Column(name="unknown"),
+        Column("kube-scheduler", "first_fit"),
+        Column("worse by", "regret"),
+    )
+    only = f"; kube-scheduler{where} only" if where else ""
+    return Table(columns, rows, f"Goals, most important first (smaller is better{only})")
+
+
+def _nodes_table(plan: FleetPlan) -> Table:
+    rows: list[tuple[str, list[list[object]]]] = [
+        (node, [[_load(replica.workload for replica in replicas)]]) for node, replicas in plan.on_node.items()
+    ]
+    return Table(("node", "replicas"), [*_identical_together(rows)], "Nodes")
+
+
+def _load(names: Iterable[str]) -> str:
+    return ", ".join(f"{count} × {name}" for name, count in Counter(names).items())
+
+
+def _identical_together(nodes: Sequence[tuple[str, list[list[object]]]]) -> Iterator[list[object]]:
+    """Yield the rows of the nodes; of many nodes, those with identical rows as one."""
+    alike: dict[str, list[tuple[str, list[list[object]]]]] = {}
+    for node in nodes:
+        alike.setdefault(repr(node[1]) if len(nodes) > MANY else node[0], []).append(node)
+    for members in sorted(alike.values(), key=lambda members: -len(members)):
+        first = ", ".join(name for name, _ in members[:2])
+        rest = f" and {len(members) - 2:,} more" if len(members) > 2 else ""
+        yield from ([first + rest, *row] for row in members[0][1])
+
+
+def room_parts(room: Room) -> Iterator[Part]:
+    """Yield how many more replicas of a workload fit: the sentence, a row for each class of nodes."""
+    yield Sentence(f"{room_sentence(room)}.")
+    ordered = sorted(room.classes, key=lambda c: (-c.each, -len(c.nodes), c.nodes))
+    rows = [
+        (
+            f"{len(c.nodes):,}" + (" together" if c.nodes in room.together else ""),
+            _more(c),
+            c.nodes[0] if c.nodes else "",
+        )
+        for c in ordered
+    ]
+    yield Table(("nodes", "more on each", "first of them"), rows)
+
+
+def _more(nodes: RoomOnNodes) -> str:
+    if nodes.proven:
+        return f"{nodes.each:,}"
+    return f"at least {nodes.each:,}" if nodes.capped else f"{nodes.each:,} to {nodes.bound:,}"
+
+
+def room_sentence(room: Room) -> str:
+    """Return how many more replicas of a workload fit, in words."""
+    if room.proven:
+        return printable(f"{room.workload}: {room.count:,} more, proven")
+    if room.capped:
+        return printable(f"{room.workload}: at least {room.count:,} more; {COUNTING_ENDS}")
+    return printable(f"{room.workload}: at least {room.count:,} more, at most {room.bound:,}; not proven")
+
+
+def job_sentence(job: LargestJob) -> str:
+    """Return the largest job of a claim, in words."""
+    if not job.scale_bound:
+        return printable(f"{job.claim}: not even once, proven")
+    times = "the claim once" if job.scale == 1 else f"{job.scale} times the claim"
+    scale = f"{times} on {job.node}" if job.scale else "not known whether it fits"
+    open_scale = "" if job.scale >= job.scale_bound else f" (at most {job.scale_bound} times; not proven)"
+    pods = f"{'at least ' if job.capped else ''}{counted(job.replicas, 'pod')} of it can start together"
+    open_pods = "" if job.replicas >= job.replicas_bound else f" (at most {job.replicas_bound:,}; not proven)"
+    open_pods = f" ({COUNTING_ENDS})" if job.capped else open_pods
+    return printable(f"{job.claim}: {scale}{open_scale}; {pods}{open_pods}")
+
+
+def job_parts(job: LargestJob) -> Iterator[Part]:
+    """Yield the largest job of a claim."""
+    yield Sentence(f"{job_sentence(job)}.")
+
+
+def stranded_sentence(lost: Stranded) -> str:
+    """Return what is stranded in all, in words."""
+    told = [_stranded_words(kind) for kind in lost.kinds if kind.free]
+    return printable(f"Stranded: {'; '.join(told)}." if told else "Nothing is free, so nothing is stranded.")
+
+
+def _stranded_words(kind: StrandedKind) -> str:
+    words = f"{kind.stranded:,} of {kind.free:,} free {KINDS.get(kind.kind, kind.kind)}"
+    if kind.proven:
+        return words
+    why = ["not proven"] if kind.usable < kind.bound else []
+    if kind.partitions:
+        why.append(
+            f"{kind.partitions:,} of these are partitions of different sizes, of which large ones leave less free"
+        )
+    return f"{f'at most {words}' if kind.partitions else words} (at least {kind.least:,}; {'; '.join(why)})"
+
+
+def stranded_parts(lost: Stranded) -> Iterator[Part]:
+    """Yield what is stranded: the sentence, a row for each kind in all and on each node."""
+    yield Sentence(stranded_sentence(lost))
+    yield _stranded_table(lost)
+
+
+def _stranded_table(lost: Stranded) -> Table:
+    named = (([" + ".join(c.nodes)] if c.together else c.nodes, c.kinds) for c in lost.nodes)
+    nodes = sorted((name, _kind_rows(kinds)) for names, kinds in named for name in names)
+    rows = [["in all", *row] for row in _kind_rows(lost.kinds)] + [*_identical_together(nodes)]
+    title = "Stranded after this: free, and no aligned claim of these can use it"
+    return Table(("node", "kind", "free", "usable", "stranded", "proof"), rows, title)
+
+
+def _kind_rows(kinds: Sequence[StrandedKind]) -> list[list[object]]:
+    return [
+        [
+            KINDS.get(kind.kind, kind.kind),
+            kind.free,
+            kind.usable,
+            f"at most {kind.stranded:,}" if kind.partitions and not kind.proven else kind.stranded,
+            "proven" if kind.proven else f"at least {kind.least:,}",
+        ]
+        for kind in kinds
+        if kind.free
+    ]
+
+
+def scenario_parts(answer: ScenarioAnswer) -> Iterator[Part]:
+    """Yield the answer of one scenario."""
+    plan = answer.plan
+    if plan is None:
+        yield Sentence(f"{answer.scenario}: not answered: {answer.error}")
+    else:
+        told = fleet_sentence(plan) if isinstance(plan, FleetPlan) else answer_sentence(plan)
+        yield Sentence(f"{answer.scenario}: {told}")

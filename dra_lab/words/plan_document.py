@@ -1,0 +1,259 @@
+"""The answer to a drawing: its sentence, its figures, and the document with devices, goals, nodes and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus, Start
+from dra_lab.topology.locality import Locality, Place, localities
+from dra_lab.words.document import Column, Lines, Part, Picture, Sentence, Table, as_text, printable
+from dra_lab.words.facts import (
+    FIRST_FITS,
+    FIT_WORDS,
+    counted,
+    first_fits,
+    goal_figure,
+    goal_proof,
+    goal_words,
+    links_say_nothing,
+    proof_words,
+    search_end,
+    sentence,
+    taken_words,
+    telling,
+)
+from dra_lab.words.reason_words import reasons_parts, regret_parts, shortfall_item, suggestion_item
+
+MOST_DIFFERING = 3
+"""Goals in which kube-scheduler differs that a figure names, the most important first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of an answer: the value, its caption, what it means, and whether it is good or bad news."""
+
+    value: str
+    label: str = ""
+    tone: Literal["plain", "ok", "warn", "error"] = "plain"
+    title: str = ""
+
+
+def plan_text(plan: Plan, cluster: Cluster | None = None, *, names: int | None = None) -> str:
+    """Return the answer as plain text, with every row; see `plan_parts`."""
+    return as_text(plan_parts(plan, cluster, names=names)) + "\n"
+
+
+def plan_parts(
+    plan: Plan, cluster: Cluster | None = None, *, picture: str = "", names: int | None = None
+) -> Iterator[Part]:
+    """Yield the answer: sentence, picture, devices, goals with proof, nodes, reasons, suggestions, findings.
+
+    Args:
+        plan: The plan.
+        cluster: Its cluster, for the models and places of the devices.
+        picture: HTML that is shown below the sentence.
+        names: How many of the nodes that serve the claim alike are named; None names all.
+    """
+    yield Sentence(answer_sentence(plan, cluster))
+    yield Picture(picture)
+    yield devices_table(plan, cluster)
+    yield goals_table(plan)
+    yield from regret_parts(plan.regrets)
+    yield Lines("Nodes", [*_nodes(plan, names)])
+    yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
+    yield from reasons_parts(plan.reasons)
+    yield Lines("Suggestions", [suggestion_item(suggestion) for suggestion in plan.suggestions])
+    yield Lines("Findings", [str(finding) for finding in plan.findings])
+
+
+# ---------------------------------------------------------------- the sentence
+
+
+def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
+    """Return the answer in one to three short sentences.
+
+    With the cluster it can say what is not known of the devices in use. Text from the cluster may be in it: escape it
+    where it is shown.
+    """
+    if not plan.fits:
+        return printable(" ".join(_no_fit(plan)))
+    values = ", ".join([*map(goal_words, telling(plan.goals)), proof_words(plan)])
+    return printable(" ".join((_where(plan, cluster), f"Best on {plan.node}: {values}.", *_kube_scheduler(plan))))
+
+
+def headline(plan: Plan, cluster: Cluster | None = None) -> str:
+    """Return the answer where its figures stand beside it: where it fits and which node is best, or the reason."""
+    if not plan.fits:
+        return answer_sentence(plan, cluster)
+    return printable(f"{_where(plan, cluster)} Best on {plan.node}.")
+
+
+def _no_fit(plan: Plan) -> Iterator[str]:
+    reason = plan.shortfalls[0].message if plan.shortfalls else ""
+    if plan.status is PlanStatus.EMPTY:
+        yield "Nothing is drawn yet."
+    elif plan.status is PlanStatus.NOT_CHECKED:
+        yield f"Not checked: {sentence(reason)}"
+    elif plan.status is PlanStatus.STOPPED:
+        yield f"Not answered: {sentence(reason or _no_time(plan))}"
+    else:
+        yield f"Does not fit: {sentence(reason or 'no node can serve it')}"
+        yield from _help(plan)
+
+
+def _no_time(plan: Plan) -> str:
+    unknown = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
+    return f"there was not enough time; {counted(unknown, 'node')} not decided, raise the time limit"
+
+
+def _help(plan: Plan) -> Iterator[str]:
+    idle = len(plan.fitting_idle_nodes)
+    waiting = next((c.title for c in plan.reasons.relaxations if c.kind == "idle"), "") if plan.reasons else ""
+    # Where the first suggestion is to wait, it tells the same number of nodes.
+    if idle and not (waiting and plan.suggestions and plan.suggestions[0].title == waiting):
+        yield f"It would fit on {counted(idle, 'node')} if nothing else were running."
+    if plan.suggestions:
+        yield sentence(_offer(plan))
+    elif plan.shortfalls and plan.shortfalls[0].advice:
+        yield sentence(plan.shortfalls[0].advice)
+
+
+def _offer(plan: Plan) -> str:
+    """Return the first suggestion with the number of nodes that it brings, where it was tried."""
+    title = plan.suggestions[0].title
+    tried = plan.reasons.relaxations if plan.reasons else ()
+    gain = next((c for c in tried if c.title == title and c.fitting), None)
+    return title if gain is None else f"{title}: it then fits on {gain.fitting} of {counted(gain.total, 'node')}"
+
+
+def _where(plan: Plan, cluster: Cluster | None) -> str:
+    total = sum(len(node_class.nodes) for node_class in plan.node_classes)
+    now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)
+    exists = f"An allocation exists on {now:,} of {counted(total, 'node')}"
+    if plan.start is Start.NEVER or (plan.first_fit is not None and plan.first_fit.status is FirstFitStatus.ERROR):
+        # devices for it exist, and no pod starts: "fits" would say that one does
+        return f"{exists}, but no pod starts with this manifest."
+    if plan.start is Start.OPEN:
+        return f"{exists}; whether a pod starts with this manifest is not known."
+    every = "all " if idle == total and total > 1 else ""
+    when_idle = f" (on {every}{idle:,} if nothing else were running)" if idle > now else ""
+    # without claims nobody knows what is in use now, and with those of some namespaces not all of it
+    when = f" now{when_idle}"
+    if cluster is not None and not cluster.claims_known:
+        when = " if nothing is in use (no claims were read)"
+    elif cluster is not None and cluster.claims_in_part:
+        when = f" as far as claims were read, which are those of some namespaces{when_idle}"
+    return f"Fits on {now:,} of {counted(total, 'node')}{when}."
+
+
+def _kube_scheduler(plan: Plan) -> Iterator[str]:
+    if plan.first_fit is not None and links_say_nothing(plan):
+        yield f"kube-scheduler: {taken_words(plan, plan.first_fit)}."
+        return
+    for name, found in first_fits(plan):
+        taken = taken_words(plan, found)
+        if name is FIRST_FITS["plain"] or taken != "as good":
+            yield f"{name.name}: {taken}."
+
+
+# ---------------------------------------------------------------- the figures
+
+
+def figures(plan: Plan) -> tuple[Figure, ...]:
+    """Return the figures of a plan that fits: its goals, its proof, and what kube-scheduler takes on the same node.
+
+    For a claim without links kube-scheduler has one figure, where its manifest and its counts alone end alike.
+    """
+    numbers = [goal_figure(goal) for goal in telling(plan.goals)]
+    rows = [Figure(number, caption) if number else Figure(caption) for number, caption in numbers]
+    rows.append(Figure(proof_words(plan, most=1), tone="ok" if plan.proven else "warn"))
+    for name, found in first_fits(plan):
+        if name is FIRST_FITS["manifest"] or not links_say_nothing(plan):
+            value = search_end(found) or taken_words(plan, found, MOST_DIFFERING)
+            rows.append(Figure(value, name.caption, _tone(found, value), name.meaning))
+    return tuple(rows)
+
+
+def _tone(found: FirstFit, value: str) -> Literal["ok", "warn", "error"]:
+    if found.status is FirstFitStatus.ERROR:
+        return "error"
+    return "ok" if value == "as good" else "warn"
+
+
+# ---------------------------------------------------------------- the tables
+
+
+def devices_table(plan: Plan, cluster: Cluster | None = None) -> Table:
+    """Return the devices of a plan: for which request, the model and the places, and what is taken of a shared one."""
+    here = localities(cluster, plan.node) if cluster is not None and plan.node in cluster.node_by_name else {}
+    rows = []
+    for placement in plan.placements:
+        takes = ", ".join(f"{key} {amount}" for key, amount in placement.consumed.items())
+        places = _places(here.get(placement.device)) if here else ("", "", "")
+        rows.append((placement.reference, str(placement.device), *places, takes))
+    return Table(("request", "device", "model", "NUMA node", "PCIe root", "takes"), rows, f"Devices on {plan.node}")
+
+
+def _places(locality: Locality | None) -> tuple[str, str, str]:
+    if locality is None:
+        return "", "not known", "not known"
+    return locality.label, place_words(locality.numa_node, "not known"), place_words(locality.pcie_root, "not known")
+
+
+def place_words(place: Place | None, unknown: str = "") -> str:
+    """Return a place with the remark that it is derived; `unknown` where there is none."""
+    if place is None:
+        return unknown
+    return f"{place.value} (derived)" if place.derived else str(place.value)
+
+
+GOAL_COLUMNS = (
+    Column(name="goal"),
+    Column("goal", "meaning"),
+    Column("best"),
+    Column("proof"),
+    Column(name="best"),
+    Column(name="bound"),
+    Column(name="proven"),
+    Column(name="unknown"),
+    *(Column(name.name) for name in FIRST_FITS.values()),
+    Column(name="manifest"),
+    Column(name="plain"),
+    Column(name="regret"),
+    Column(name="plain_regret"),
+)
+
+
+def goals_table(plan: Plan) -> Table:
+    """Return the goals: the plan's value and proof, and kube-scheduler's two values on the same node."""
+    rows = []
+    for goal in plan.goals:
+        unknown = f" ({goal.unknown} of unknown place)" if goal.unknown else ""
+        fits = (plan.first_fit, plan.first_fit_plain)
+        values = [found.goal(goal.goal) if found is not None else None for found in fits]
+        worse = [None if value is None or goal.at_most else value - goal.value for value in values]
+        shown = [reached(goal, found) for found in fits]
+        exact = [goal.value, goal.bound, goal.proven, goal.unknown]
+        head = [goal.goal, GOAL_WORDS[goal.goal].meaning, f"{goal.words}{unknown}", goal_proof(goal)]
+        rows.append([*head, *exact, *shown, *values, *worse])
+    return Table(GOAL_COLUMNS, rows, "Goals, most important first (smaller is better)")
+
+
+def reached(goal: GoalValue, found: FirstFit | None) -> str:
+    """Return what kube-scheduler reaches in a goal and how much worse that is, or what its search ended with."""
+    value = found.goal(goal.goal) if found is not None else None
+    if found is None or found.status is not FirstFitStatus.ALLOCATED or value is None:
+        return search_end(found) if found is not None else ""
+    return f"{value} ({value - goal.value:+d})" if value != goal.value and not goal.at_most else str(value)
+
+
+def _nodes(plan: Plan, most: int | None) -> Iterator[str]:
+    for fit, word in FIT_WORDS.items():
+        names = sorted(name for c in plan.node_classes if c.fit is fit for name in c.nodes)
+        if names:
+            left = f" and {len(names) - most:,} more" if most is not None and len(names) > most else ""
+            yield f"{word}: {', '.join(names[:most])}{left}"

@@ -1,0 +1,37 @@
+"""The outcome of a plan in one word, as JSON, the exit status and the record of an export have it."""
+
+from __future__ import annotations
+
+from dra_lab.model.fleet import UNPLACED, FleetPlan
+from dra_lab.model.plan import FirstFitStatus, Plan, PlanStatus, Start
+
+FITS, DOES_NOT_FIT, NOT_CHECKED, STOPPED = "fits", "does-not-fit", "not-checked", "stopped"
+
+
+def plan_outcome(plan: Plan | FleetPlan) -> str:
+    """Return whether everything has a place in a plan: fits, does-not-fit (proven), not-checked, or stopped."""
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return NOT_CHECKED
+    if isinstance(plan, Plan):
+        refused = plan.status is PlanStatus.INFEASIBLE
+        return FITS if plan.fits else DOES_NOT_FIT if refused else STOPPED
+    unplaced = plan.goal(UNPLACED)
+    if plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE) and unplaced is not None and not unplaced.value:
+        return FITS
+    if plan.status is PlanStatus.EMPTY:
+        return FITS
+    proven = unplaced is not None and unplaced.bound is not None and unplaced.bound > 0
+    return DOES_NOT_FIT if plan.status is PlanStatus.INFEASIBLE or proven else STOPPED
+
+
+def pod_outcome(plan: Plan | FleetPlan) -> str:
+    """Return the outcome of a plan whose manifests are applied as they are, without pins.
+
+    It is `plan_outcome`, except that a pod for which kube-scheduler finds no devices, or which it gives up, does not
+    fit: it never starts, although an allocation exists. If a search did not end, that is not decided.
+    """
+    outcome = plan_outcome(plan)
+    first_fit = plan.first_fit if isinstance(plan, Plan) and plan.fits else None
+    if plan.start is Start.NEVER or (first_fit is not None and first_fit.status is FirstFitStatus.ERROR):
+        return DOES_NOT_FIT
+    return STOPPED if outcome == FITS and plan.start is Start.OPEN else outcome

@@ -1,0 +1,147 @@
+"""Results as text and as HTML, for `print`, terminals and notebooks; the values themselves know nothing of screens."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan, Shortfall, Suggestion
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.words.document import Lines, Part, Picture, Words, as_html, as_text, escaped
+
+NAMES = 8
+"""Nodes that serve a claim alike and are named: `plan.fitting_nodes` and `plan.node_classes` have all of them."""
+
+SHOWN = (
+    "dra_lab.findings.Finding",
+    "dra_lab.model.cluster.Cluster",
+    "dra_lab.model.fleet.FleetPlan",
+    "dra_lab.model.fleet.LargestJob",
+    "dra_lab.model.fleet.Room",
+    "dra_lab.model.fleet.Stranded",
+    "dra_lab.model.plan.Plan",
+    "dra_lab.model.plan.Shortfall",
+    "dra_lab.model.plan.Suggestion",
+    "dra_lab.model.reasons.Reasons",
+    "dra_lab.model.reasons.Relaxation",
+    "dra_lab.model.regret.Regret",
+    "dra_lab.model.sketch.ClaimSketch",
+    "dra_lab.planner.scenarios.ScenarioAnswer",
+)
+"""The types of which `parts_of` returns a document."""
+
+
+class Answered(Protocol):
+    """A cluster with its answer, such as a session."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster."""
+
+    @property
+    def answer(self) -> Plan | None:
+        """The latest plan for it."""
+
+
+_KNOWN: weakref.WeakKeyDictionary[Answered, Callable[[Cluster, Plan], str]] = weakref.WeakKeyDictionary()
+
+
+def show_with_picture(known: Answered, draw: Callable[[Cluster, Plan], str]) -> None:
+    """Show the answer of a session with the models and places of its devices and a picture, which a plan has not."""
+    _KNOWN[known] = draw
+
+
+def in_words(value: object) -> str:
+    """Return a result as plain text, as a terminal shows it; `str` of a plan or a cluster is the same."""
+    return as_text(parts_of(value))
+
+
+def in_html(value: object) -> str:
+    """Return a result as HTML without scripts."""
+    return as_html(parts_of(value, pictures=True))
+
+
+def parts_of(value: object, *, pictures: bool = False) -> Iterable[Part]:
+    """Return the document of a result, with pictures where a cluster is known."""
+    match value:
+        case Plan():
+            return _plan(value, pictures=pictures)
+        case Cluster():
+            from dra_lab.words.cluster_document import cluster_parts
+
+            return cluster_parts(value)
+        case ClaimSketch():
+            return [_sketch(value)]
+        case Finding():
+            return [Words(str(value))]
+        case Shortfall() | Suggestion():
+            return _advice(value)
+    return _other(value)
+
+
+def _plan(plan: Plan, *, pictures: bool) -> Iterable[Part]:
+    from dra_lab.words.plan_document import plan_parts
+
+    known = next((known for known in _KNOWN if known.answer is plan), None)
+    if known is None:
+        return plan_parts(plan, names=NAMES)
+    picture = _KNOWN[known](known.cluster, plan) if pictures else ""
+    return plan_parts(plan, known.cluster, picture=picture, names=NAMES)
+
+
+def _sketch(sketch: ClaimSketch) -> Part:
+    """Return a sketch as its file contains it."""
+    import msgspec
+
+    from dra_lab.manifests.yaml_text import dump_yaml
+
+    text = dump_yaml(msgspec.to_builtins(sketch))
+    return Picture(f"<pre>{chr(10).join(map(escaped, text.splitlines()))}</pre>", text.rstrip())
+
+
+def _advice(value: Shortfall | Suggestion) -> Iterable[Part]:
+    from dra_lab.words.reason_words import shortfall_item, suggestion_item
+
+    item = shortfall_item(value) if isinstance(value, Shortfall) else suggestion_item(value)
+    return [Words(f"{item.text} {item.advice}".rstrip()), Lines("Selectors", item.code)]
+
+
+def _other(value: object) -> Iterable[Part]:
+    """Return the document of a reason, or of an answer about a fleet."""
+    from dra_lab.model.fleet import FleetPlan, LargestJob, Room, Stranded
+    from dra_lab.model.reasons import Reasons, Relaxation
+    from dra_lab.model.regret import Regret
+    from dra_lab.planner.scenarios import ScenarioAnswer
+    from dra_lab.words import fleet_document
+    from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
+
+    match value:
+        case FleetPlan():
+            return fleet_document.fleet_parts(value)
+        case Room():
+            return fleet_document.room_parts(value)
+        case LargestJob():
+            return fleet_document.job_parts(value)
+        case Stranded():
+            return fleet_document.stranded_parts(value)
+        case ScenarioAnswer():
+            return fleet_document.scenario_parts(value)
+        case Reasons():
+            return reasons_parts(value)
+        case Relaxation():
+            return [Words(relaxation_words(value))]
+        case Regret():
+            return one_regret_parts(value)
+    raise TypeError(f"{type(value).__name__} is not a result of dra_lab")
+
+
+def teach(shell: Any) -> None:
+    """Teach an IPython shell to show results; no result's module is imported before there is one to show."""
+    rich, plain = (shell.display_formatter.formatters[kind] for kind in ("text/html", "text/plain"))
+    for name in SHOWN:
+        module, _, kind = name.rpartition(".")
+        rich.for_type_by_name(module, kind, in_html)
+        plain.for_type_by_name(module, kind, lambda value, printer, _cycle: printer.text(in_words(value)))

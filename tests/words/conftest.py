@@ -1,0 +1,22 @@
+"""An IPython, for what it shows of results."""
+
+from __future__ import annotations
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import dra_lab
+
+
+@pytest.fixture
+def bare_shell():
+    """Give an IPython that knows nothing of our results."""
+    yield InteractiveShell.instance()
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def shell(bare_shell):
+    """Give an IPython that has been told of our results, as `import dra_lab` does in a notebook."""
+    dra_lab._teach_notebook()
+    return bare_shell
