@@ -301,11 +301,10 @@ def _json(plan: FleetPlan, rooms: Sequence[Room], jobs: Sequence[LargestJob], lo
 def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: KubernetesRelease) -> str:
     """Return why one replica of each workload does not fit, as the plan of one claim says it."""
     from dra_lab.planner import make_plan
-    from dra_lab.words.document import printable
+    from dra_lab.words.document import Lines, Words, as_text
     from dra_lab.words.plan_document import answer_sentence
 
     plans = {w.name: make_plan(cluster, w, release=release, time_limit=10.0) for w in workloads}
-    lines = [printable(f"  {name}: {answer_sentence(plan)}") for name, plan in plans.items() if not plan.fits]
-    if not lines:
-        return "\nOf each workload one replica fits. --objective replicas places as many as can be."
-    return "\n".join(["", "Why one replica does not fit", *lines])
+    lines = [f"{name}: {answer_sentence(plan)}" for name, plan in plans.items() if not plan.fits]
+    fits = "One replica of each workload fits. --objective replicas places as many as possible."
+    return "\n" + as_text([Lines("Why one replica does not fit", lines) if lines else Words(fits)])

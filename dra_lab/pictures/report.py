@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
 from dra_lab.authoring.free_words import unread_words
-from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import asks
@@ -14,9 +12,10 @@ from dra_lab.pictures.fleet import fleet_svg
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.pictures.states import over_each_other
-from dra_lab.words.document import Item, Lines, Part, Picture, Sentence, Table, as_html, escaped
-from dra_lab.words.facts import FIRST_FITS, first_fits, proof_words, search_end, sentence, taken_words
-from dra_lab.words.plan_document import plan_parts
+from dra_lab.words.document import Part, Picture, Sentence, Table, as_html, escaped
+from dra_lab.words.facts import FIRST_FITS, first_fits, proof_words, search_end, taken_words
+from dra_lab.words.plan_document import NAMES, plan_parts
+from dra_lab.words.reason_words import finding_lines
 
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
@@ -71,14 +70,12 @@ def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, nod
 def _answer(cluster: Cluster, plan: Plan, title: str, node: str) -> Iterator[Part]:
     """Yield the document of a plan, with the facts, the requests and the pictures of the page below its sentence."""
     yield Picture(f'<p class="facts">{escaped(title)}</p>')
-    shown = replace(plan, findings=())
-    for part in plan_parts(shown, cluster):
+    for part in plan_parts(plan, cluster, names=NAMES):
         yield part
         if isinstance(part, Sentence):
             yield Picture(f'<p class="facts">{escaped(_facts(cluster, plan))}</p>')
             yield _requests(plan)
             yield Picture(_pictures(cluster, plan, node))
-    yield _findings(plan.findings)
     yield from _about_kube_scheduler(plan)
 
 
@@ -102,7 +99,7 @@ def node_to_draw(plan: Plan | None) -> str:
 
 def _bare(cluster: Cluster, title: str, node: str) -> list[Part]:
     picture = _figure("", hardware_svg(cluster, node, prefix="node")) if node else "<p>No node was read.</p>"
-    return [Sentence(title), Picture(picture), _findings(cluster.findings)]
+    return [Sentence(title), Picture(picture), finding_lines(cluster.findings)]
 
 
 def _head(title: str) -> str:
@@ -167,11 +164,3 @@ def _compared_picture(cluster: Cluster, plan: Plan) -> str:
 def _figure(caption: str, svg: str) -> str:
     told = f"<figcaption>{escaped(caption)}</figcaption>" if caption else ""
     return f"<figure>{told}{svg}</figure>"
-
-
-def _findings(findings: Iterable[Finding]) -> Lines:
-    items = []
-    for finding in sort_findings(findings):
-        subject = f"{finding.subject}: " if finding.subject else ""
-        items.append(Item(sentence(subject + finding.message), sentence(finding.advice), finding.severity.value))
-    return Lines("Findings", items)

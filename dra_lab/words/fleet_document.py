@@ -11,7 +11,7 @@ from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_text, printable
 from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted, goal_proof, sentence
 from dra_lab.words.plan_document import answer_sentence
-from dra_lab.words.reason_words import regret_parts, shortfall_item
+from dra_lab.words.reason_words import finding_lines, regret_parts, shortfall_item
 
 MANY = 40
 """Nodes up to which each has a row of its own."""
@@ -122,7 +122,7 @@ def fleet_parts(
     yield from regret_parts(plan.regrets)
     yield _nodes_table(plan)
     yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
-    yield Lines("Findings", [str(finding) for finding in plan.findings])
+    yield finding_lines(plan.findings)
     yield Lines("How many more fit after this, each workload by itself", [*map(room_sentence, rooms)])
     yield Lines("The largest job that still fits", [*map(job_sentence, jobs)])
     if lost is not None:

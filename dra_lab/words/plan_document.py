@@ -26,7 +26,10 @@ from dra_lab.words.facts import (
     taken_words,
     telling,
 )
-from dra_lab.words.reason_words import reasons_parts, regret_parts, shortfall_item, suggestion_item
+from dra_lab.words.reason_words import finding_lines, reasons_parts, regret_parts, shortfall_item, suggestion_item
+
+NAMES = 8
+"""Nodes that serve a claim alike and are named on a screen: `plan.fitting_nodes` and `plan.node_classes` have all."""
 
 MOST_DIFFERING = 3
 """Goals in which kube-scheduler differs that a figure names, the most important first."""
@@ -67,7 +70,7 @@ def plan_parts(
     yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
     yield from reasons_parts(plan.reasons)
     yield Lines("Suggestions", [suggestion_item(suggestion) for suggestion in plan.suggestions])
-    yield Lines("Findings", [str(finding) for finding in plan.findings])
+    yield finding_lines(plan.findings)
 
 
 # ---------------------------------------------------------------- the sentence

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from dra_lab.findings import shortened
+from dra_lab.findings import Finding, shortened, sort_findings
 from dra_lab.model.fleet import FLEET_GOALS
 from dra_lab.model.plan import GOALS, Shortfall, Suggestion
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation
@@ -21,6 +21,18 @@ _HEADS = {
     "in-use": "free",
     "capacity": "capacity",
 }
+
+
+def finding_lines(findings: Iterable[Finding]) -> Lines:
+    """Return findings as a list: severity, place, subject, message and advice of each, errors first."""
+    items = []
+    for finding in sort_findings(findings):
+        origin = finding.origin
+        named = origin is not None and finding.subject in (origin.source, origin.object)
+        where = [str(origin or ""), "" if named else finding.subject, finding.message]
+        text = ": ".join(filter(None, where))
+        items.append(Item(sentence(text), sentence(finding.advice), finding.severity.value))
+    return Lines("Findings", items)
 
 
 def shortfall_item(shortfall: Shortfall) -> Item:
@@ -96,25 +108,21 @@ def blocking_lines(reasons: Reasons) -> Iterator[str]:
 
 
 def _conflict(conflict: Conflict) -> str:
-    where = f"on node {conflict.node}" if conflict.node else "on any node"
+    where = f"on node {conflict.node}" if conflict.node else "on every node"
     names = [_element(element) for element in conflict.elements]
     if len(names) == 1:
-        return f"{_upper(names[0])} alone cannot be had {where}"
-    told = f"{', '.join(names[:-1])} and {names[-1]}"
+        return f"Impossible {where}: {names[0]}"
+    told = f"Impossible together {where}: {', '.join(names[:-1])} and {names[-1]}"
     if not conflict.minimal:
-        return f"{_upper(told)} cannot hold together {where}; perhaps fewer of them cannot: that was not found out"
-    least = "; no smaller set does" if conflict.smallest else ""
-    return f"{_upper(told)} cannot hold together {where}; without any one of them the others can{least}"
+        return f"{told}. Perhaps fewer of them are; that was not found out"
+    least = ". No smaller set is impossible" if conflict.smallest else ""
+    return f"{told}. Without any one of them the rest fits{least}"
 
 
 def _element(element: Element) -> str:
     if element.kind == "selector":
         return f"the selector {element.text} of {element.subject}"
     return f"the {element.kind} {element.subject}"
-
-
-def _upper(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def relaxation_lines(reasons: Reasons) -> Iterator[str]:
@@ -191,7 +199,7 @@ def source_lines(regrets: Sequence[Regret]) -> Iterator[str]:
         source = f": {', '.join(share.sources)}" if share.sources else ""
         note = f"; {share.note}" if share.note else ""
         words = share.words[0].upper() + share.words[1:]
-        yield f"{words}, {_ratio(share)}: {_KINDS.get(share.kind, 'not known')}{source}{note}"
+        yield f"{words}, {ratio_words(share)}: {_KINDS.get(share.kind, 'not known')}{source}{note}"
         if share.against:
             yield f"Outside that range: {'; '.join(share.against)}"
 
@@ -203,10 +211,11 @@ def path_words(shares: Sequence[PathShare]) -> str:
 
 def _share_words(share: PathShare, shares: Sequence[PathShare]) -> str:
     gpus = sum(share.gpus for share in shares)
-    return f"{_ratio(share)} on {share.gpus} of {counted(gpus, 'GPU')} ({share.words})"
+    return f"{ratio_words(share)} on {share.gpus} of {counted(gpus, 'GPU')} ({share.words})"
 
 
-def _ratio(share: PathShare) -> str:
+def ratio_words(share: PathShare) -> str:
+    """Return what a path leaves of the bandwidth: `1.0`, `0.45 to 0.64` or `not known`."""
     if share.low is None or share.high is None:
         return "not known"
     return f"{share.low:.1f}" if share.low == share.high else f"{share.low:.2f} to {share.high:.2f}"

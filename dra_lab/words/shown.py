@@ -12,9 +12,6 @@ from dra_lab.model.plan import Plan, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.words.document import Lines, Part, Picture, Words, as_html, as_text, escaped
 
-NAMES = 8
-"""Nodes that serve a claim alike and are named: `plan.fitting_nodes` and `plan.node_classes` have all of them."""
-
 SHOWN = (
     "dra_lab.findings.Finding",
     "dra_lab.model.cluster.Cluster",
@@ -83,7 +80,7 @@ def parts_of(value: object, *, pictures: bool = False) -> Iterable[Part]:
 
 
 def _plan(plan: Plan, *, pictures: bool) -> Iterable[Part]:
-    from dra_lab.words.plan_document import plan_parts
+    from dra_lab.words.plan_document import NAMES, plan_parts
 
     known = next((known for known in _KNOWN if known.answer is plan), None)
     if known is None:

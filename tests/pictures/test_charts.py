@@ -216,7 +216,7 @@ def test_bandwidth_is_a_range_with_its_sources_and_what_speaks_against_it(plan):
     """The path to another NUMA node is told with its published range, its sources and the counter-examples."""
     text = str(regret_chart(plan))
     assert "0.45 to 0.64 (measured)" in text
-    assert "outside the range" in text
+    assert "Outside that range" in text
 
 
 def a_fleet(placed: dict[str, int], *, bound: int, proven: bool) -> FleetPlan:

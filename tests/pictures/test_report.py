@@ -113,7 +113,7 @@ def test_what_is_in_the_way_what_was_tried_and_what_is_left_are_on_the_page():
     text = report_page(busy_cluster(), replace(plan, reasons=hostile_reasons()))
     words = " ".join(Page(text).words)
     for part in (
-        "cannot hold together on any node",
+        "Impossible together on every node",
         "Shortage:",
         "fits on 1 of 3 nodes (1 more not decided)",
         "2 needed",

@@ -27,7 +27,7 @@ RESULTS = [
     (Suggestion("Ask for 8", HOSTILE, selectors={"gpu": (HOSTILE,)}), "Ask for 8"),
     (Relaxation("link", HOSTILE, HOSTILE, 3, 4), "fits on 3 of 4 nodes"),
     (UNTRIED, "not found out, the time was up"),
-    (REASONS, "cannot be had on any node"),
+    (REASONS, "Impossible on every node"),
     (Regret("plain", (GoalRegret("numa", 1, 2),)), "NUMA nodes spanned"),
 ]
 

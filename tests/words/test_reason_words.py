@@ -36,7 +36,9 @@ def test_the_text_tells_counts_conflict_and_gains(cluster, misfit):
     """A misfit names what is scattered, what cannot hold together, every count and every gain."""
     told = plan_text(misfit, cluster)
     assert "Fragmentation: Request nic: 9 NICs are free, no node has 5" in told
-    assert 'The request nic and the selector device.attributes["dra.net"].rdma == true of nic cannot hold' in told
+    assert (
+        'Impossible together on every node: the request nic and the selector device.attributes["dra.net"].rdma' in told
+    )
     assert "ip-192-168-140-52.ec2.internal          15        7           4          4     4         4       4" in told
     assert "Ask for gpu ×4 and nic ×4: fits on 1 of 4 nodes." in told
     assert "Also tried, without success: Prefer 'pairs' instead of demanding it" in told

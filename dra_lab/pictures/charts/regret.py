@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,8 @@ from dra_lab.model.fleet import FLEET_GOALS, FleetPlan
 from dra_lab.model.plan import GOALS, GoalValue, Plan, PlanStatus
 from dra_lab.model.regret import PathShare
 from dra_lab.words.document import clean, plain_table
-from dra_lab.words.facts import FIRST_FITS, counted, proof_words, taken_words
+from dra_lab.words.facts import FIRST_FITS, counted, goal_proof, proof_words, taken_words
+from dra_lab.words.reason_words import ratio_words, source_lines
 
 if TYPE_CHECKING:
     import altair as alt
@@ -48,7 +49,7 @@ def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
     plain = plain_table(_PLAIN, [[r["goal"], r["who"], r["value"], r["worse"], r["proof"]] for r in rows])
     if told := _paths(answer):
         plain += "\n\n" + plain_table(_SHARES, [[who, s.gpus, s.words, _share_words(s)] for who, _, s in told])
-        plain += "\n" + "\n".join(_evidence(share for _, _, share in told))
+        plain += "\n" + "\n".join(source_lines(answer.regrets))
     return finish(_chart(rows, told), heading, _told(answer), plain)
 
 
@@ -120,9 +121,7 @@ def _rows(answer: Plan | FleetPlan) -> list[dict[str, Any]]:
 
 def _proof(goal: GoalValue) -> str:
     unknown = f", {goal.unknown} devices of unknown place" if goal.unknown else ""
-    if goal.proven:
-        return f"proven{unknown}"
-    return ("not proven" if goal.bound is None else f"not proven, bound {goal.bound}") + unknown
+    return goal_proof(goal) + unknown
 
 
 def _chart(rows: list[dict[str, Any]], told: Sequence[PathRow]) -> alt.TopLevelMixin:
@@ -179,19 +178,7 @@ def _paths(answer: Plan | FleetPlan) -> list[PathRow]:
 
 
 def _share_words(share: PathShare) -> str:
-    if share.low is None or share.high is None:
-        return "not known"
-    ratio = f"{share.low:g}" if share.low == share.high else f"{share.low:g} to {share.high:g}"
-    return f"{ratio} ({share.kind})"
-
-
-def _evidence(shares: Iterable[PathShare]) -> Iterator[str]:
-    """Yield the sources of every range once, and what has been measured outside it."""
-    for share in {share.path: share for share in shares}.values():
-        if share.sources:
-            yield f"{share.words}: {'; '.join(share.sources)}"
-        if share.against:
-            yield f"{share.words}, outside the range: {'; '.join(share.against)}"
+    return ratio_words(share) + (f" ({share.kind})" if share.low is not None else "")
 
 
 def _bandwidth(told: Sequence[PathRow]) -> Any:
