@@ -7,10 +7,10 @@ shown: nothing of it controls a terminal, and nothing of it is markup.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,38 +20,33 @@ _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"
 _NUMBER = re.compile(r"([-+]?[\d,]+(\.\d+)?)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Struct, frozen=True):
     """The answer, which stands first."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """A paragraph."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """HTML that was made and escaped elsewhere, with its words for plain text ("": plain text leaves it out)."""
 
     markup: str
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of a table: its head for people, and its name in a DataFrame; one that is "" leaves it out there."""
 
     head: str = ""
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows under their heads, with notes above. Without a row it is not shown.
 
     People see no column without a value, and numbers stand to the right. A DataFrame has every value as it is.
@@ -63,8 +58,7 @@ class Table:
     notes: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A line of a list: what is the matter, what to do about it, a word that it begins with, and lines of code."""
 
     text: str
@@ -73,8 +67,7 @@ class Item:
     code: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """A heading with a list under it. Without a line it is not shown."""
 
     heading: str
@@ -91,6 +84,8 @@ def clean(text: str) -> str:
     """Return text that XML can hold and that cannot reorder what stands around it: control signs become U+FFFD."""
     if text.isprintable():  # nearly all text is, and asking for each sign takes longer than drawing
         return text
+    import unicodedata
+
     # Cf are the invisible ones, such as right-to-left overrides; Cs lone surrogates; Cn what no font has.
     return "".join(
         "\ufffd" if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Cn") and sign not in "\n\t" else sign

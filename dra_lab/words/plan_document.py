@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GOAL_WORDS
@@ -35,8 +36,7 @@ MOST_DIFFERING = 3
 """Goals in which kube-scheduler differs that a figure names, the most important first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One figure of an answer: the value, its caption, what it means, and whether it is good or bad news."""
 
     value: str
