@@ -8,13 +8,12 @@ from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.targets import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.exports.tightening import Tightened
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FLEET_GOALS, FleetPlan
-from dra_lab.model.plan import GOALS, Plan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, asks
-from dra_lab.words.document import printable
-from dra_lab.words.plan_document import answer_sentence
-
-_MARKUP = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>#|"})
+from dra_lab.words.document import Lines, as_markdown, marked_up, printable
+from dra_lab.words.fleet_document import fleet_goals_table, workloads_table
+from dra_lab.words.plan_document import answer_sentence, goals_table
 
 
 def readme_text(
@@ -28,7 +27,7 @@ def readme_text(
     tightened: Tightened | None = None,
 ) -> str:
     """Return the README as Markdown; names from a cluster are escaped, the same plan gives the same text."""
-    parts = [f"# {_safe(sketch.name)}", *_answer(cluster, plan, loop), *_pins(tightened), *_use([sketch], target)]
+    parts = [f"# {marked_up(sketch.name)}", *_answer(cluster, plan, loop), *_pins(tightened), *_use([sketch], target)]
     return "\n\n".join([*parts, *_files(files)]) + "\n"
 
 
@@ -41,15 +40,10 @@ def fleet_readme(
     tightened: Tightened | None = None,
 ) -> str:
     """Return the README of several workloads as Markdown; the same plan gives the same text."""
-    rows = ["| workload | replicas wanted | placed |", "|---|---|---|"]
-    rows += [f"| {_safe(w.name)} | {w.replicas} | {plan.placed[w.name]} |" for w in plan.workloads]
-    parts = [f"# {_safe(', '.join(workload.name for workload in plan.workloads))}", "\n".join(rows)]
-    if plan.goals:
-        goals = ["| goal (smaller is better) | value | proven |", "|---|---|---|"]
-        goals += [f"| {FLEET_GOALS.get(g.goal, g.goal)} | {g.value} | {_yes(g.proven)} |" for g in plan.goals]
-        parts.append("\n".join(goals))
+    parts = [f"# {marked_up(', '.join(workload.name for workload in plan.workloads))}"]
+    parts.append(as_markdown([workloads_table(plan), fleet_goals_table(plan)]))
     if loop is not None:
-        parts.append(f"Run on a copy of kube-scheduler's first fit: {_safe(loop.sentence)}")
+        parts.append(f"Run on a copy of kube-scheduler's first fit: {marked_up(loop.sentence)}")
     parts += _pins(tightened)
     parts += _use([sketch for workload in plan.workloads for sketch in workload.claims], target)
     return "\n\n".join([*parts, *_files(files)]) + "\n"
@@ -61,21 +55,15 @@ def _files(files: Sequence[str]) -> Iterator[str]:
     yield "`plan.json` holds what was planned and run, and the digest of each file."
 
 
-def _yes(proven: object) -> str:
-    return "yes" if proven else "no"
-
-
 def _answer(cluster: Cluster, plan: Plan | None, loop: Loop | None) -> Iterator[str]:
     if plan is not None:
-        yield _safe(answer_sentence(plan, cluster))
+        yield marked_up(answer_sentence(plan, cluster))
         if plan.fits and plan.node in cluster.node_by_name:
-            yield f"![The plan on {_safe(plan.node)}](picture.svg)"
+            yield f"![The plan on {marked_up(plan.node)}](picture.svg)"
         if plan.goals:
-            rows = ["| goal (smaller is better) | value | proven |", "|---|---|---|"]
-            rows += [f"| {GOALS.get(g.goal, g.goal)} | {g.value} | {_yes(g.proven)} |" for g in plan.goals]
-            yield "\n".join(rows)
+            yield as_markdown([goals_table(plan)])
     if loop is not None:
-        yield f"Run on a copy of kube-scheduler's first fit: {_safe(loop.sentence)}"
+        yield f"Run on a copy of kube-scheduler's first fit: {marked_up(loop.sentence)}"
 
 
 def _pins(tightened: Tightened | None) -> Iterator[str]:
@@ -86,7 +74,8 @@ def _pins(tightened: Tightened | None) -> Iterator[str]:
         plain = "None: kube-scheduler allocates the plan without any."
         yield plain if tightened.loop.as_planned else "None: no pins were found that help every replica."
         return
-    yield "\n".join(f"- {_safe(pin.text)}: {_safe(pin.reason)}. Price: {_safe(pin.price)}." for pin in tightened.pins)
+    pins = (f"{pin.text}: {pin.reason}. Price: {pin.price}." for pin in tightened.pins)
+    yield as_markdown([Lines("", [*pins])])
 
 
 def _use(sketches: Sequence[ClaimSketch], target: Target) -> Iterator[str]:
@@ -98,7 +87,3 @@ def _use(sketches: Sequence[ClaimSketch], target: Target) -> Iterator[str]:
     yield "The spec of a claim or template cannot be changed once it is there: delete and create it, or rename it."
     if any(ask.admin_access for sketch in sketches for request in sketch.requests for ask in asks(request)):
         yield f"    kubectl label namespace {target.namespace or 'NAMESPACE'} {ADMIN_LABEL}=true"
-
-
-def _safe(text: str) -> str:
-    return printable(text).translate(_MARKUP)

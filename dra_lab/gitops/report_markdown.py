@@ -6,38 +6,22 @@ from collections.abc import Iterator
 
 from dra_lab.gitops.report_text import heading, last_line, together_line
 from dra_lab.gitops.review import OUTCOME_WORDS, Review
-from dra_lab.words.document import printable
-
-_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>#|~"})
+from dra_lab.words.document import Lines, Part, Sentence, Table, Words, as_markdown
 
 
 def review_markdown(review: Review) -> str:
     """Return the review as Markdown: the objects per outcome, a table of them, and the findings."""
-    return "\n".join(_lines(review)) + "\n"
+    return f"### dra-lab check\n\n{as_markdown(_parts(review))}\n"
 
 
-def _lines(review: Review) -> Iterator[str]:
-    yield "### dra-lab check"
-    yield ""
-    yield f"**{_text(last_line(review))}**"
-    yield ""
-    yield _text(heading(review))
-    if review.objects:
-        yield ""
-        yield "| object | outcome | reason |"
-        yield "|---|---|---|"
-        sentences = {item.origin.object: item.sentence for item in review.reviewed}
-        for item in review.objects:
-            reason = item.reason or sentences.get(item.object, "")
-            yield f"| {_text(item.object)} | {OUTCOME_WORDS[item.outcome]} | {_text(reason)} |"
-    if review.together is not None:
-        yield ""
-        yield _text(together_line(review))
-    if review.findings:
-        yield ""
-        for finding in review.findings:
-            yield f"- {_text(str(finding))}"
-
-
-def _text(text: str) -> str:
-    return printable(text).translate(_SPECIAL)
+def _parts(review: Review) -> Iterator[Part]:
+    yield Sentence(last_line(review))
+    yield Words(heading(review))
+    sentences = {item.origin.object: item.sentence for item in review.reviewed}
+    rows = [
+        (item.object, OUTCOME_WORDS[item.outcome], item.reason or sentences.get(item.object, ""))
+        for item in review.objects
+    ]
+    yield Table(("object", "outcome", "reason"), rows)
+    yield Words(together_line(review))
+    yield Lines("", [str(finding) for finding in review.findings])

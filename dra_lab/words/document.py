@@ -1,4 +1,4 @@
-"""The parts of a document, and the document as plain text, as HTML and as DataFrames.
+"""The parts of a document, and the document as plain text, as HTML, as Markdown and as DataFrames.
 
 The modules beside this one return the parts of an answer. The renderers make text from a cluster fit for where it is
 shown: nothing of it controls a terminal, and nothing of it is markup.
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _BREAKS = re.compile(r"\s*[\r\n\t\u2028\u2029]\s*")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
+_MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|~"})
 _NUMBER = re.compile(r"([-+]?[\d,]+(\.\d+)?)?")
 
 
@@ -231,6 +232,38 @@ def _table_html(table: Table) -> str:
 def _cell_html(name: str, value: object, *, far: bool) -> str:
     inner = value.markup if isinstance(value, Picture) else escaped(cell_words(value))
     return f'<{name} style="text-align:{"right" if far else "left"};padding:2px 14px 2px 0">{inner}</{name}>'
+
+
+# ---------------------------------------------------------------- Markdown
+
+
+def as_markdown(parts: Iterable[Part]) -> str:
+    """Return parts as Markdown; pictures are their words."""
+    return "\n\n".join(text for text in map(_markdown, parts) if text)
+
+
+def _markdown(part: Part) -> str:
+    match part:
+        case Sentence(text):
+            return f"**{marked_up(text)}**"
+        case Words(text) | Picture(_, text):
+            return marked_up(text)
+        case Lines(heading, lines) if lines:
+            items = (marked_up(line) for item in lines for line in _item_text(item))
+            return "\n".join([*([f"{marked_up(heading)}:", ""] if heading else []), *items])
+        case Table() if part.rows:
+            heads, rows = _shown(part)
+            body = [[marked_up(cell_words(cell)) for cell in row] for row in rows]
+            cells = [[*map(marked_up, heads)], ["---"] * len(heads), *body]
+            above = [f"{marked_up(part.title)}:", ""] if part.title else []
+            above += [line for note in part.notes for line in (f"- {marked_up(note)}", "")]
+            return "\n".join([*above, *(f"| {' | '.join(row)} |" for row in cells)])
+    return ""
+
+
+def marked_up(text: str) -> str:
+    """Return text in one line as Markdown."""
+    return printable(text).translate(_MARKUP)
 
 
 # ---------------------------------------------------------------- DataFrames

@@ -14,6 +14,7 @@ from dra_lab.words.document import (
     Words,
     as_frame,
     as_html,
+    as_markdown,
     as_text,
     printable,
 )
@@ -35,6 +36,25 @@ def test_no_part_lets_text_control_a_terminal_or_become_markup(part):
     assert not {"\x1b", "\u202e"} & set(shown)
     assert "\nforged" not in shown
     assert "<img" not in as_html([part])
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_part_lets_text_become_markdown(part):
+    """Tags are escaped, and a line stays a line."""
+    shown = as_markdown([part])
+    assert shown.count("<") == shown.count("\\<")
+    assert "\nforged" not in shown
+
+
+def test_a_table_is_a_table_of_markdown():
+    """With the heads that people see."""
+    assert as_markdown([TABLE]).splitlines() == [
+        "Goals:",
+        "",
+        "| goal | best |",
+        "| --- | --- |",
+        "| roots | at most 2 |",
+    ]
 
 
 def test_people_and_data_frames_see_their_columns_of_one_table():
