@@ -167,14 +167,14 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
 
     def in_use(self) -> pd.DataFrame:
         """Return the devices that claims hold as a table: by whom, what is left of shared ones, how they are."""
-        from dra_lab.exports.in_use import in_use_frame
+        from dra_lab.words.in_use_frames import in_use_frame
 
         frame: pd.DataFrame = in_use_frame(self.cluster)
         return frame
 
     def audit(self) -> pd.DataFrame:
         """Return why claims would not be granted their devices again, as a table with what to do next."""
-        from dra_lab.exports.in_use import audit_frame
+        from dra_lab.words.in_use_frames import audit_frame
 
         frame: pd.DataFrame = audit_frame(self.cluster)
         return frame

@@ -9,7 +9,6 @@ from small_nodes import a_slice, cluster, device
 from small_plans import GPU
 
 from dra_lab.checks.cluster import check_cluster
-from dra_lab.exports.in_use import AUDIT_COLUMNS, audit_frame, counters_frame, in_use_frame
 from dra_lab.index.device_health import device_health
 from dra_lab.index.in_use import counters_in_use, devices_in_use
 from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption, DeviceTaint
@@ -18,6 +17,7 @@ from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, Resour
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.states import device_states
 from dra_lab.sources import load_cluster
+from dra_lab.words.in_use_frames import AUDIT_COLUMNS, audit_frame, counters_frame, in_use_frame
 
 SHARED = device("gpu-0", capacity={"memory": DeviceCapacity(value="80Gi")}, allow_multiple_allocations=True)
 
