@@ -32,7 +32,7 @@ from dra_lab.words.reason_words import finding_lines, reasons_parts, regret_part
 NAMES = 8
 """Nodes that serve a claim alike and are named on a screen: `plan.fitting_nodes` and `plan.node_classes` have all."""
 
-MOST_DIFFERING = 3
+MOST_DIFFERING = 2
 """Goals in which kube-scheduler differs that a figure names, the most important first."""
 
 
@@ -171,14 +171,22 @@ def figures(plan: Plan) -> tuple[Figure, ...]:
 
     For a claim without links kube-scheduler has one figure, where its manifest and its counts alone end alike.
     """
-    numbers = [goal_figure(goal) for goal in telling(plan.goals)]
-    rows = [Figure(number, caption) if number else Figure(caption) for number, caption in numbers]
+    rows = [_figure(goal) for goal in telling(plan.goals)]
     rows.append(Figure(proof_words(plan, most=1), tone="ok" if plan.proven else "warn"))
     for name, found in first_fits(plan):
         if name is FIRST_FITS["manifest"] or not links_say_nothing(plan):
             value = search_end(found) or taken_words(plan, found, MOST_DIFFERING)
             rows.append(Figure(value, name.caption, _tone(found, value), name.meaning))
     return tuple(rows)
+
+
+def _figure(goal: GoalValue) -> Figure:
+    number, caption = goal_figure(goal)
+    words = GOAL_WORDS[goal.goal]
+    if not number:
+        return Figure(caption)
+    # A caption counts in general: "NUMA node 1" would be the name of a place.
+    return Figure(number, words.many if caption == words.one else caption)
 
 
 def _tone(found: FirstFit, value: str) -> Literal["ok", "warn", "error"]:

@@ -23,6 +23,7 @@ def test_the_answer_strip_has_sentence_figures_and_proof(session):
     )
     figures = {row.get("label", ""): row["value"] for row in view.answer["figures"]}
     assert figures["GPUs paired"] == "2 of 2"
+    assert figures["NUMA nodes"] == "1"
     assert figures[""] == "proven optimal"
     assert figures["kube-scheduler:"] == "as good"
     assert "1 of 2 GPUs paired" in figures["without links:"]
