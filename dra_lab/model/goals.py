@@ -54,14 +54,14 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
         "NUMA node",
         "NUMA nodes",
         worse="spans {} NUMA nodes instead of {}",
-        why="no constraint of the claim ties its devices to one NUMA node",
+        why="no constraint of the claim keeps its devices on one NUMA node",
     ),
     "unpaired": GoalWords(
         "GPUs without their own NIC on the same PCIe root",
         "GPUs without their own NIC on the same PCIe root",
         "GPU unpaired",
         "GPUs unpaired",
-        worse="has {} GPUs without a NIC of their own at their root instead of {}",
+        worse="has {} GPUs without their own NIC on the same PCIe root instead of {}",
         why="nothing in the claim pairs them",
     ),
     "roots": GoalWords(
@@ -70,7 +70,7 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
         "PCIe root",
         "PCIe roots",
         worse="spans {} PCIe roots instead of {}",
-        why="no constraint of the claim ties its devices to fewer PCIe roots",
+        why="no constraint of the claim keeps its devices on fewer PCIe roots",
     ),
     "damage": GoalWords(
         "copies that this plan prevents on its node",

@@ -103,8 +103,8 @@ def fleet_parts(
 ) -> Iterator[Part]:
     """Yield the answer: sentence, workloads, goals with proof, nodes, what more fits, what is stranded.
 
-    Of more than MANY nodes, those with identical pods are one row, with the names of the first two and the number of
-    the others; JSON names every one.
+    More than MANY nodes share rows: those with identical pods are one row, with the names of the first two and the
+    number of the others. JSON names every one.
 
     Args:
         plan: The fleet plan.

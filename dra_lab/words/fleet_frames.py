@@ -69,7 +69,7 @@ def replica_bandwidth_frame(cluster: Cluster, plan: FleetPlan) -> pd.DataFrame:
     """Return one row for each replica, plan and kind of path from its GPUs to their NICs; none without GPUs and NICs.
 
     Columns `workload`, `number`, `node`, `plan` ("best", or "first fit" for the pod that it put in this one's place),
-    `path`, `gpus`, `low` and `high` (ratios to the bandwidth at one PCIe root, a range; None where nothing is known),
+    `path`, `gpus`, `low` and `high` (ratios to the bandwidth on one PCIe root, a range; None where nothing is known),
     `kind` ("reference", "measured", "derived" or "unknown") and `sources`.
     """
     rows: list[list[object]] = []

@@ -43,7 +43,7 @@ def devices_frame(cluster: Cluster, node: str | None = None, plan: Plan | None =
     """Return one row for each device of one node or of all nodes, in kube-scheduler's order (`DEVICE_COLUMNS`).
 
     `state` is "free", "shared" (something of it is left), "in use", "tainted" or "skipped" (kube-scheduler does not
-    look at its pool), as far as claims were read; `request` is what a plan chose the device for. A device
+    look at its pool). It is right as far as claims were read. `request` is what a plan chose the device for. A device
     that several nodes see has a row on each. Raises NodeError for a node that the cluster does not have.
     """
     chosen = plan.chosen() if plan is not None else {}
@@ -144,7 +144,7 @@ def scarcity_frame(plan: Plan) -> pd.DataFrame:
 def regret_frame(plan: Plan) -> pd.DataFrame:
     """Return one row for each kind of path between GPUs and NICs, in the best and in both first fits.
 
-    Columns `allocation` (best, manifest, plain), `path`, `gpus`, `low`, `high` (ratios to the bandwidth at one PCIe
+    Columns `allocation` (best, manifest, plain), `path`, `gpus`, `low`, `high` (ratios to the bandwidth on one PCIe
     root, None: not known), `kind` (reference, measured, derived, unknown), `sources`, `outside` (published measurements
     that lie outside the range).
     """

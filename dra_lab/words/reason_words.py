@@ -12,7 +12,7 @@ from dra_lab.model.regret import PathShare, Regret
 from dra_lab.words.document import Item, Lines, Part, Picture, Table, escaped
 from dra_lab.words.facts import FIRST_FITS, counted, sentence
 
-_TITLE = "Bandwidth from GPUs to NICs (large transfers), as a ratio to that at one PCIe root"
+_TITLE = "Bandwidth from GPUs to NICs (large transfers), as a ratio to that on one PCIe root"
 _KINDS = {"measured": "published measurements", "derived": "derived, not measured"}
 _HEADS = {
     "published": "published",
