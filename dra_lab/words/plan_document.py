@@ -144,7 +144,7 @@ def _where(plan: Plan, cluster: Cluster | None) -> str:
         return f"{exists}; whether a pod starts with this manifest is not known."
     every = "all " if idle == total and total > 1 else ""
     when_idle = f" (on {every}{idle:,} if nothing else were running)" if idle > now else ""
-    # without claims nobody knows what is in use now, and with those of some namespaces not all of it
+    # without all claims it is not known what is in use now
     when = f" now{when_idle}"
     if cluster is not None and not cluster.claims_known:
         when = " if nothing is in use (no claims were read)"
