@@ -1,9 +1,10 @@
 // Bundles each widget into one ES module and one style sheet beside the Python half: ../dra_lab/widgets/static/<stem>.{js,css}.
-import * as esbuild from "esbuild";
-import { gzipSync } from "node:zlib";
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import * as esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const outdir = join(here, "..", "dra_lab", "widgets", "static");
@@ -67,6 +68,12 @@ if (watch) {
   }
   for (const file of readdirSync(outdir).filter((name) => /\.(js|css)$/.test(name))) {
     const bytes = readFileSync(join(outdir, file));
-    console.log(file.padEnd(20), String(bytes.length).padStart(8), "bytes", String(gzipSync(bytes).length).padStart(8), "gzip");
+    console.log(
+      file.padEnd(20),
+      String(bytes.length).padStart(8),
+      "bytes",
+      String(gzipSync(bytes).length).padStart(8),
+      "gzip",
+    );
   }
 }

@@ -1,6 +1,6 @@
 import "./cluster_bar.css";
-import { findingsButton } from "./bar/findings_button";
 import { chooseFiles, sendFiles, takeDrops } from "./bar/files";
+import { findingsButton } from "./bar/findings_button";
 import { followSwitch } from "./bar/follow_switch";
 import { lines } from "./bar/lines";
 import { sourcePicker } from "./bar/source_picker";
@@ -26,7 +26,11 @@ function fill(root: HTMLElement, sync: Sync<ClusterBarModel>): void {
     if (files.length) stop = sendFiles(sync, files, told, (why) => ((refused = why), draw()));
     draw();
   };
-  const local = { sending: () => sending, problem: () => refused, forget: () => (stop(), (refused = ""), (sending = "")) };
+  const local = {
+    sending: () => sending,
+    problem: () => refused,
+    forget: () => (stop(), (refused = ""), (sending = "")),
+  };
   const sources = sourcePicker(sync, takeFiles, local);
   const findings = findingsButton(sync);
   const told = lines(sync, sources.open);
@@ -35,20 +39,45 @@ function fill(root: HTMLElement, sync: Sync<ClusterBarModel>): void {
     sources.draw();
     words.draw();
   };
-  const tab = h("button.dra-button", { type: "button", onclick: () => openInTab(root, tab) }, icon("tab"), h("span.dra-wide", {}, "Open in a tab"));
+  const tab = h(
+    "button.dra-button",
+    { type: "button", onclick: () => openInTab(root, tab) },
+    icon("tab"),
+    h("span.dra-wide", {}, "Open in a tab"),
+  );
   tab.setAttribute("aria-label", "Open in a tab");
-  const bar = h("div.dra-bar", { role: "toolbar", "aria-label": "Cluster" }, sources.button, words.node, ...followSwitch(sync), h("span.dra-gap"), release(sync), findings.button, tab);
+  const bar = h(
+    "div.dra-bar",
+    { role: "toolbar", "aria-label": "Cluster" },
+    sources.button,
+    words.node,
+    ...followSwitch(sync),
+    h("span.dra-gap"),
+    release(sync),
+    findings.button,
+    tab,
+  );
   root.append(bar, told, sources.panel, findings.panel);
   takeDrops(sync, root, takeFiles);
 }
 
 /** What is in the cluster; while another one is read, how far that is, with a way to its Cancel. */
-function summary(sync: Sync<ClusterBarModel>, sending: () => string, open: () => void): { node: HTMLElement; draw: () => void } {
+function summary(
+  sync: Sync<ClusterBarModel>,
+  sending: () => string,
+  open: () => void,
+): { node: HTMLElement; draw: () => void } {
   const words = h("span.dra-bar-words");
   const read = h("span.dra-dim");
   const here = h("div.dra-bar-summary", {}, words, read);
   const going = h("span");
-  const status = h("div.dra-bar-busy", { role: "status" }, h("span.dra-spinner", { "aria-hidden": "true" }), going, h("button.dra-link", { type: "button", onclick: open }, "Show"));
+  const status = h(
+    "div.dra-bar-busy",
+    { role: "status" },
+    h("span.dra-spinner", { "aria-hidden": "true" }),
+    going,
+    h("button.dra-link", { type: "button", onclick: open }, "Show"),
+  );
   const node = h("div.dra-bar-state", {}, here, status);
   const draw = () => {
     words.textContent = sync.get("summary");
@@ -64,11 +93,18 @@ function summary(sync: Sync<ClusterBarModel>, sending: () => string, open: () =>
 }
 
 function release(sync: Sync<ClusterBarModel>): HTMLElement {
-  const select = h("select.dra-button", { "aria-label": "Kubernetes release that the manifests are for", onchange: () => sync.send({ type: "release", value: select.value }) });
+  const select = h("select.dra-button", {
+    "aria-label": "Kubernetes release that the manifests are for",
+    onchange: () => sync.send({ type: "release", value: select.value }),
+  });
   sync.watch(["release", "releases"], () => {
     const now = sync.get("release");
     const known = sync.get("releases");
-    select.replaceChildren(...[...new Set([...known, ...(now ? [now] : [])])].map((version) => h("option", { value: version, selected: version === now }, version)));
+    select.replaceChildren(
+      ...[...new Set([...known, ...(now ? [now] : [])])].map((version) =>
+        h("option", { value: version, selected: version === now }, version),
+      ),
+    );
     select.value = now;
   });
   return h("label.dra-bar-release", {}, h("span.dra-dim.dra-wide", {}, "Kubernetes"), select);

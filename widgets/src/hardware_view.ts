@@ -33,12 +33,38 @@ function fill(root: HTMLElement, sync: Sync<HardwareViewModel>): void {
     tell();
   };
   const shown = picture(sync, light, fail);
-  const graph = h("button.dra-button", { type: "button", "aria-label": "Graph", title: "The PCIe and NUMA tree as a graph", onclick: () => sync.send({ type: "graph" }) }, icon("graph"));
-  const png = h("button.dra-button", { type: "button", "aria-label": "Save as PNG", title: "Save the picture as a PNG file", onclick: () => void savePng(sync, shown, fail) }, icon("image"), h("span.dra-word", {}, "PNG"));
+  const graph = h(
+    "button.dra-button",
+    {
+      type: "button",
+      "aria-label": "Graph",
+      title: "The PCIe and NUMA tree as a graph",
+      onclick: () => sync.send({ type: "graph" }),
+    },
+    icon("graph"),
+  );
+  const png = h(
+    "button.dra-button",
+    {
+      type: "button",
+      "aria-label": "Save as PNG",
+      title: "Save the picture as a PNG file",
+      onclick: () => void savePng(sync, shown, fail),
+    },
+    icon("image"),
+    h("span.dra-word", {}, "PNG"),
+  );
   const example = choosing(sync, shown);
   const body = h("div.dra-hardware-body", {}, node(sync, [example.button, graph, png]), example.panel, shown);
   const head = h("div.dra-hardware-head", {}, h("h3", {}, "Where it fits"), toggle(sync));
-  root.append(head, fleetStrip(sync), problem, empty(sync), body, graphPanel(sync, () => graph));
+  root.append(
+    head,
+    fleetStrip(sync),
+    problem,
+    empty(sync),
+    body,
+    graphPanel(sync, () => graph),
+  );
   sync.watch(["problem"], tell);
   sync.watch(["svg"], () => (body.hidden = !sync.get("svg")));
   sync.watch(["stale"], () => shown.classList.toggle("is-stale", sync.get("stale")));
@@ -68,11 +94,38 @@ function node(sync: Sync<HardwareViewModel>, tools: readonly HTMLElement[]): HTM
       row,
       h("b.dra-node-name", { title: name }, name),
       sync.get("caption") ? h("span.dra-hint.dra-equal", { title: sync.get("caption") }, sync.get("caption")) : null,
-      best && best !== name ? h("button.dra-link", { type: "button", "data-key": "back", onclick: () => sync.send({ type: "node", name: best }) }, "Show the best") : null,
+      best && best !== name
+        ? h(
+            "button.dra-link",
+            { type: "button", "data-key": "back", onclick: () => sync.send({ type: "node", name: best }) },
+            "Show the best",
+          )
+        : null,
       h("span.dra-gap"),
       pinned
-        ? h("button.dra-button.is-on", { type: "button", "data-key": "pin", title: `The plan is held to ${pinned}; press to let it choose the best node`, onclick: pin("") }, icon("pin"), "Best node again")
-        : h("button.dra-button", { type: "button", "data-key": "pin", title: `Plan on ${name} only`, "aria-label": "Plan here", onclick: pin(name) }, icon("pin"), h("span.dra-word", {}, "Plan here")),
+        ? h(
+            "button.dra-button.is-on",
+            {
+              type: "button",
+              "data-key": "pin",
+              title: `The plan is held to ${pinned}; press to let it choose the best node`,
+              onclick: pin(""),
+            },
+            icon("pin"),
+            "Best node again",
+          )
+        : h(
+            "button.dra-button",
+            {
+              type: "button",
+              "data-key": "pin",
+              title: `Plan on ${name} only`,
+              "aria-label": "Plan here",
+              onclick: pin(name),
+            },
+            icon("pin"),
+            h("span.dra-word", {}, "Plan here"),
+          ),
       ...tools,
     );
   });
@@ -85,12 +138,22 @@ function empty(sync: Sync<HardwareViewModel>): HTMLElement {
   sync.watch(["empty", "empty_action"], () => {
     const [words, action] = [sync.get("empty"), sync.get("empty_action")];
     root.hidden = !words;
-    refill(root, h("p", {}, words), action ? h("button.dra-button.dra-primary", { type: "button", onclick: () => sync.send({ type: "sample" }) }, action) : null);
+    refill(
+      root,
+      h("p", {}, words),
+      action
+        ? h("button.dra-button.dra-primary", { type: "button", onclick: () => sync.send({ type: "sample" }) }, action)
+        : null,
+    );
   });
   return root;
 }
 
-async function savePng(sync: Sync<HardwareViewModel>, place: HTMLElement, fail: (words: string) => void): Promise<void> {
+async function savePng(
+  sync: Sync<HardwareViewModel>,
+  place: HTMLElement,
+  fail: (words: string) => void,
+): Promise<void> {
   const name = sync.get("node").replace(/[^A-Za-z0-9._-]+/g, "-") || "node";
   try {
     save(await toPng(sync.get("svg"), place), `${name}.png`);

@@ -2,7 +2,6 @@ import "./plan_view.css";
 import type { PlanViewModel } from "./generated/models";
 import { devicesPanel } from "./plan/devices_panel";
 import { goalsPanel } from "./plan/goals_panel";
-import { highlight } from "./view/light";
 import { reasonsPanel } from "./plan/reasons_panel";
 import { strip } from "./plan/strip";
 import { tabs } from "./plan/tabs";
@@ -12,6 +11,7 @@ import { yamlPanel } from "./plan/yaml_panel";
 import { selectAll } from "./view/copy";
 import { h, paneProblem } from "./view/dom";
 import { findingsList } from "./view/findings_list";
+import { highlight } from "./view/light";
 import type { Sync } from "./view/sync";
 import { view } from "./view/view";
 
@@ -44,7 +44,9 @@ function fill(root: HTMLElement, sync: Sync<PlanViewModel>): void {
   });
   sync.watch(["reasons"], () => all.count("reasons", sync.get("reasons").length, "error"));
   sync.watch(["devices"], () => all.count("devices", sync.get("devices").total ?? 0));
-  sync.watch(["problem"], () => paneProblem(problem, sync.get("problem"), () => sync.send({ type: "dismiss-problem" })));
+  sync.watch(["problem"], () =>
+    paneProblem(problem, sync.get("problem"), () => sync.send({ type: "dismiss-problem" })),
+  );
   root.append(strip(sync), all.root);
   sync.atEnd(watchSize(all.root, devices.shown));
 }

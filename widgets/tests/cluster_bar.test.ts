@@ -7,11 +7,31 @@ import { drawn, HOSTILE, mount, press } from "./fake_model";
 afterEach(() => document.body.replaceChildren());
 
 const BAR: ClusterBarModel = {
-  ask: {}, busy: "", counts: {}, details: [{ label: "Cluster", value: "sample:a" }], example: true, findings: [], follow: {}, problem: "", read_at: "14:02", refused: "", release: "1.36", releases: ["1.35", "1.36"], source: "sample:a",
-  sources: [{ value: "sample:a", label: "A", group: "Samples", detail: "one" }, { value: "sample:b", label: "B", group: "Samples" }], summary: "4 nodes · 2 drivers", uploaded: 0,
+  ask: {},
+  busy: "",
+  counts: {},
+  details: [{ label: "Cluster", value: "sample:a" }],
+  example: true,
+  findings: [],
+  follow: {},
+  problem: "",
+  read_at: "14:02",
+  refused: "",
+  release: "1.36",
+  releases: ["1.35", "1.36"],
+  source: "sample:a",
+  sources: [
+    { value: "sample:a", label: "A", group: "Samples", detail: "one" },
+    { value: "sample:b", label: "B", group: "Samples" },
+  ],
+  summary: "4 nodes · 2 drivers",
+  uploaded: 0,
 };
 const bar = (values: Partial<ClusterBarModel> = {}) => mount(widget, { ...BAR, ...values });
-const button = (el: Element, name: string) => [...el.querySelectorAll("button")].find((one) => (one.getAttribute("aria-label") ?? one.textContent ?? "").includes(name))!;
+const button = (el: Element, name: string) =>
+  [...el.querySelectorAll("button")].find((one) =>
+    (one.getAttribute("aria-label") ?? one.textContent ?? "").includes(name),
+  )!;
 
 test("everything that a view began ends with it", () => {
   const { model, el, end, outside } = bar();
@@ -37,7 +57,11 @@ test("a chosen sample, a path and the release are told to Python", () => {
   const select = el.querySelector("select")!;
   select.value = "1.35";
   select.dispatchEvent(new Event("change"));
-  expect(model.sent).toEqual([{ type: "load", source: "sample:b" }, { type: "load", source: "./cluster.json" }, { type: "release", value: "1.35" }]);
+  expect(model.sent).toEqual([
+    { type: "load", source: "sample:b" },
+    { type: "load", source: "./cluster.json" },
+    { type: "release", value: "1.35" },
+  ]);
 });
 
 test("the arrows go through the samples and Enter takes one", () => {
@@ -72,7 +96,13 @@ test("the example line offers two ways on and can be hidden", () => {
 
 test("a question has a button for each answer", async () => {
   const { el, model } = bar();
-  model.set("ask", { text: "Changed on disk?", options: [["reload", "Take it"], ["overwrite", "Write over it"]] });
+  model.set("ask", {
+    text: "Changed on disk?",
+    options: [
+      ["reload", "Take it"],
+      ["overwrite", "Write over it"],
+    ],
+  });
   await drawn();
   button(el, "Write over it").click();
   expect(model.sent).toEqual([{ type: "answer", id: "overwrite" }]);
@@ -82,7 +112,9 @@ test("findings are counted by severity, in words for those who do not see the si
   const { el, model } = bar();
   expect(button(el, "Findings").getAttribute("aria-label")).toBe("Findings: none");
   model.set("counts", { error: 1, note: 2 });
-  model.set("findings", [{ severity: "error", message: "broken", subject: "pool", advice: "mend it", origin: "a.yaml:3" }]);
+  model.set("findings", [
+    { severity: "error", message: "broken", subject: "pool", advice: "mend it", origin: "a.yaml:3" },
+  ]);
   await drawn();
   expect(button(el, "Findings").getAttribute("aria-label")).toBe("Findings: 1 error, 2 notes");
   expect(el.querySelector(".dra-finding")!.textContent).toBe("errorpoolbrokenmend ita.yaml:3");
@@ -98,7 +130,14 @@ test("a cluster that is still looked at is not called free of findings", async (
 });
 
 test("text from a cluster stays text everywhere", async () => {
-  const { el, model } = bar({ summary: HOSTILE, source: HOSTILE, problem: HOSTILE, busy: HOSTILE, refused: HOSTILE, details: [{ label: HOSTILE, value: HOSTILE }] });
+  const { el, model } = bar({
+    summary: HOSTILE,
+    source: HOSTILE,
+    problem: HOSTILE,
+    busy: HOSTILE,
+    refused: HOSTILE,
+    details: [{ label: HOSTILE, value: HOSTILE }],
+  });
   model.set("sources", [{ value: HOSTILE, label: HOSTILE, group: HOSTILE, detail: HOSTILE }]);
   model.set("findings", [{ severity: HOSTILE, message: HOSTILE, subject: HOSTILE }]);
   model.set("ask", { text: HOSTILE, options: [[HOSTILE, HOSTILE]] });
@@ -110,7 +149,10 @@ test("text from a cluster stays text everywhere", async () => {
 test("a context with a long name is named once", async () => {
   const { el, model } = bar();
   const name = "arn:aws:eks:eu-central-1:123456789012:cluster/prod";
-  model.set("sources", [{ value: `context:${name}`, label: name }, { value: "context:dev", label: "dev" }]);
+  model.set("sources", [
+    { value: `context:${name}`, label: name },
+    { value: "context:dev", label: "dev" },
+  ]);
   await drawn();
   expect([...el.querySelectorAll(".dra-option code")].map((code) => code.textContent)).toEqual(["", "context:dev"]);
 });
@@ -192,10 +234,17 @@ test("only a running cluster can be followed, and the switch says how it stands"
   follow.click();
   model.set("follow", { state: "lost", reason: "connection refused" });
   await drawn();
-  expect([follow.textContent, follow.getAttribute("aria-checked"), follow.title]).toEqual(["Lost", "true", "connection refused"]);
+  expect([follow.textContent, follow.getAttribute("aria-checked"), follow.title]).toEqual([
+    "Lost",
+    "true",
+    "connection refused",
+  ]);
   expect(follow.nextElementSibling!.textContent).toBe("The connection to the cluster is lost: connection refused");
   follow.click();
-  expect(model.sent).toEqual([{ type: "follow", on: true }, { type: "follow", on: false }]);
+  expect(model.sent).toEqual([
+    { type: "follow", on: true },
+    { type: "follow", on: false },
+  ]);
 });
 
 test("what is open stands in the choice line by line", () => {

@@ -38,8 +38,12 @@ export function mount<M extends object>(widget: { render: unknown }, values: M) 
   const spies = [window, document].map((target) => {
     const [add, remove] = [target.addEventListener.bind(target), target.removeEventListener.bind(target)];
     const key = (type: string, handler: unknown, capture: unknown) => `${type} ${capture === true} ${id(handler)}`;
-    target.addEventListener = ((type: string, handler: EventListener, capture: boolean) => (outside.add(key(type, handler, capture)), add(type, handler, capture))) as never;
-    target.removeEventListener = ((type: string, handler: EventListener, capture: boolean) => (outside.delete(key(type, handler, capture)), remove(type, handler, capture))) as never;
+    target.addEventListener = ((type: string, handler: EventListener, capture: boolean) => (
+      outside.add(key(type, handler, capture)), add(type, handler, capture)
+    )) as never;
+    target.removeEventListener = ((type: string, handler: EventListener, capture: boolean) => (
+      outside.delete(key(type, handler, capture)), remove(type, handler, capture)
+    )) as never;
     return () => ((target.addEventListener = add as never), (target.removeEventListener = remove as never));
   });
   const end = (widget.render as (context: object) => () => void)({ model, el });

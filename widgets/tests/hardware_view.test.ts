@@ -15,12 +15,32 @@ const SVG = `<svg xmlns="http://www.w3.org/2000/svg" class="dra-hw" viewBox="0 0
 <g role="treeitem" tabindex="-1" data-id="d/p/g0" data-request="gpu"><rect fill="url(#hatch)"/></g><g role="treeitem" tabindex="-1" data-id="d/p/g1"/></g></g></g>
 <g class="dra-hw-legend"><text>free</text></g></svg>`;
 const HARDWARE: HardwareViewModel = {
-  caption: "", empty: "", empty_action: "", fleet: { items: [{ id: "n1", label: "1", fit: "best" }, { id: "n2", label: "2", fit: "no" }], total: 2, best: "n1" },
+  caption: "",
+  empty: "",
+  empty_action: "",
+  fleet: {
+    items: [
+      { id: "n1", label: "1", fit: "best" },
+      { id: "n2", label: "2", fit: "no" },
+    ],
+    total: 2,
+    best: "n1",
+  },
   examples: [],
-  graph_html: "", highlight: "", node: "n1", pinned: "", problem: "", show: "best", stale: false, svg: SVG,
+  graph_html: "",
+  highlight: "",
+  node: "n1",
+  pinned: "",
+  problem: "",
+  show: "best",
+  stale: false,
+  svg: SVG,
 };
 const hardware = (values: Partial<HardwareViewModel> = {}) => mount(widget, { ...HARDWARE, ...values });
-const button = (el: Element, words: string) => [...el.querySelectorAll("button")].find((one) => (one.textContent + (one.getAttribute("aria-label") ?? "")).includes(words))!;
+const button = (el: Element, words: string) =>
+  [...el.querySelectorAll("button")].find((one) =>
+    (one.textContent + (one.getAttribute("aria-label") ?? "")).includes(words),
+  )!;
 const lit = (el: Element) => [...el.querySelectorAll(".dra-hw-lit")].map((item) => item.getAttribute("data-id"));
 const items = (el: Element) => [...el.querySelectorAll<SVGElement>('[role="treeitem"]')];
 
@@ -31,7 +51,8 @@ test("everything that a view began ends with it", () => {
 });
 
 test("a picture comes in without anything that could act or fetch", () => {
-  const svg = safeSvg(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" onload="x()"><script>x()</script>
+  const svg =
+    safeSvg(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" onload="x()"><script>x()</script>
     <foreignObject><body xmlns="http://www.w3.org/1999/xhtml"/></foreignObject><a xlink:href="javascript:x()"><text>a</text></a><image href="http://x/y.png"/>
     <style>@import "http://x";</style><g ONCLICK="x()" style="fill:url(http://x)"><rect fill="url(#ok)" onfocus="x()"/><animate/></g></svg>`);
   expect([...svg.querySelectorAll("*")].map((node) => node.localName)).toEqual(["g", "rect"]);
@@ -106,7 +127,10 @@ test("a request lights its devices, a device itself", async () => {
 test("a tile draws its node and says in words how it serves the drawing", () => {
   const { el, model } = hardware();
   const tiles = [...el.querySelectorAll<HTMLElement>(".dra-tile")];
-  expect(tiles.map((tile) => tile.getAttribute("aria-label"))).toEqual(["n1: best; the plan is here", "n2: does not fit"]);
+  expect(tiles.map((tile) => tile.getAttribute("aria-label"))).toEqual([
+    "n1: best; the plan is here",
+    "n2: does not fit",
+  ]);
   expect(tiles.map((tile) => tile.getAttribute("aria-pressed"))).toEqual(["true", "false"]);
   tiles[1]!.click();
   expect(model.sent).toEqual([{ type: "node", name: "n2" }]);
@@ -118,18 +142,28 @@ test("a plan is held to a node and let go again", async () => {
   model.set("pinned", "n1");
   await drawn();
   button(el, "Best node again").click();
-  expect(model.sent).toEqual([{ type: "pin", name: "n1" }, { type: "pin", name: "" }]);
+  expect(model.sent).toEqual([
+    { type: "pin", name: "n1" },
+    { type: "pin", name: "" },
+  ]);
 });
 
 test("many nodes are rows of classes, very many a table", async () => {
   const { el, model } = hardware();
-  const classes = (count: number) => ({ kind: "classes", total: 5000, items: Array.from({ length: count }, (_, i) => ({ id: `n${i}`, label: `class ${i}`, nodes: 100 - i })) });
+  const classes = (count: number) => ({
+    kind: "classes",
+    total: 5000,
+    items: Array.from({ length: count }, (_, i) => ({ id: `n${i}`, label: `class ${i}`, nodes: 100 - i })),
+  });
   model.set("fleet", classes(20));
   await drawn();
   expect(el.querySelectorAll(".dra-class").length).toBe(20);
   model.set("fleet", classes(1000));
   await drawn();
-  expect([el.querySelectorAll(".dra-class").length, el.querySelector(".dra-tpane")!.getAttribute("aria-rowcount")]).toEqual([0, "1001"]);
+  expect([
+    el.querySelectorAll(".dra-class").length,
+    el.querySelector(".dra-tpane")!.getAttribute("aria-rowcount"),
+  ]).toEqual([0, "1001"]);
 });
 
 test("what is shown is chosen like any group of radio buttons, and follows Python", async () => {
@@ -171,7 +205,9 @@ test("names of nodes and classes stay text", async () => {
 test("devices chosen on the picture ask for claims, which are shown as text", async () => {
   const { model, el } = hardware();
   button(el, "By example").click();
-  items(el).at(-1)!.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  items(el)
+    .at(-1)!
+    .dispatchEvent(new MouseEvent("click", { bubbles: true }));
   expect(model.sent.at(-1)).toEqual({ type: "by-example", devices: ["d/p/g1"] });
   model.set("examples", [{ title: HOSTILE, lines: [HOSTILE] }]);
   await drawn();

@@ -6,20 +6,33 @@ import { mount } from "./fake_model";
 
 afterEach(() => document.body.replaceChildren());
 
-const HARDWARE = { svg: "", node: "n-1", fleet: {}, show: "best", highlight: "", problem: "", empty: "", caption: "" } as unknown as HardwareViewModel;
+const HARDWARE = {
+  svg: "",
+  node: "n-1",
+  fleet: {},
+  show: "best",
+  highlight: "",
+  problem: "",
+  empty: "",
+  caption: "",
+} as unknown as HardwareViewModel;
 const hardware = () => mount(widget, { ...HARDWARE });
-const trigger = (model: ReturnType<typeof hardware>["model"], event: string) => model.listeners.get(event)?.forEach((call) => call());
+const trigger = (model: ReturnType<typeof hardware>["model"], event: string) =>
+  model.listeners.get(event)?.forEach((call) => call());
 const gone = (...inside: Element[]) => window.dispatchEvent(new CustomEvent(KERNEL_GONE, { detail: { inside } }));
 
-test.each(["comm_live_update", "comm:close", "destroy"])("after %s nothing is sent or saved any more, and the view says so once", (event) => {
-  const { el, model } = hardware();
-  trigger(model, event);
-  trigger(model, event);
-  expect(el.querySelectorAll(".dra-lost").length).toBe(1);
-  el.querySelector<HTMLInputElement>('input[value="both"]')!.click();
-  el.querySelector<HTMLElement>('[data-key="pin"]')!.click();
-  expect([model.sent, model.saved, model.values.show]).toEqual([[], 0, "best"]);
-});
+test.each(["comm_live_update", "comm:close", "destroy"])(
+  "after %s nothing is sent or saved any more, and the view says so once",
+  (event) => {
+    const { el, model } = hardware();
+    trigger(model, event);
+    trigger(model, event);
+    expect(el.querySelectorAll(".dra-lost").length).toBe(1);
+    el.querySelector<HTMLInputElement>('input[value="both"]')!.click();
+    el.querySelector<HTMLElement>('[data-key="pin"]')!.click();
+    expect([model.sent, model.saved, model.values.show]).toEqual([[], 0, "best"]);
+  },
+);
 
 test("a kernel that is gone concerns the views of its notebook only", () => {
   const [here, there] = [hardware(), hardware()];

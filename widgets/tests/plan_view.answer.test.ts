@@ -33,12 +33,18 @@ test("a first answer is waited for with one sentence, and the steps stand beside
 
 test("a stale answer is labelled after 150 ms and not before", async () => {
   const { el, model } = plan();
-  model.set("answer", { ...PLAN.answer, stale: true, progress: { text: "goal 4: NUMA nodes", bestText: "best 2, bound 1" } });
+  model.set("answer", {
+    ...PLAN.answer,
+    stale: true,
+    progress: { text: "goal 4: NUMA nodes", bestText: "best 2, bound 1" },
+  });
   await drawn();
   vi.advanceTimersByTime(149);
   expect(el.querySelector(".dra-work")!.textContent).toBe("");
   vi.advanceTimersByTime(1);
-  expect(el.querySelector(".dra-work")!.textContent).toBe("for the previous drawinggoal 4: NUMA nodes, best 2, bound 1Cancel");
+  expect(el.querySelector(".dra-work")!.textContent).toBe(
+    "for the previous drawinggoal 4: NUMA nodes, best 2, bound 1Cancel",
+  );
   expect(el.querySelector(".dra-answer")!.classList.contains("is-stale")).toBe(true);
   button(el, "Cancel").click();
   expect(model.sent).toEqual([{ type: "cancel" }]);
@@ -96,7 +102,9 @@ test("a drawing without an answer keeps the last one, with the trouble beside it
   model.set("answer", { ...PLAN.answer, stale: true, trouble: "CEL selector `device.` does not compile" });
   await drawn();
   expect(el.querySelector(".dra-sentence")!.textContent).toBe("Fits on 3 of 4 nodes.");
-  expect(el.querySelector(".dra-work")!.textContent).toBe("for the previous drawingCEL selector `device.` does not compile");
+  expect(el.querySelector(".dra-work")!.textContent).toBe(
+    "for the previous drawingCEL selector `device.` does not compile",
+  );
   expect(el.querySelector(".dra-answer")!.classList.contains("is-stale")).toBe(true);
   model.set("answer", PLAN.answer);
   await drawn();

@@ -28,7 +28,9 @@ test("an open editor follows the drawing with its caret in place, and keeps the 
   const { model, el } = plan();
   [...el.querySelectorAll("button")].find((one) => one.textContent === "Edit")!.click();
   const area = el.querySelector("textarea")!;
-  const follow = async (claim_text: string, claim_number: number) => (model.set("claim_text", claim_text), model.set("claim_number", claim_number), await drawn());
+  const follow = async (claim_text: string, claim_number: number) => (
+    model.set("claim_text", claim_text), model.set("claim_number", claim_number), await drawn()
+  );
   area.setSelectionRange(6, 6);
   await follow("a: 1\nkind: ResourceClaimTemplate\n", 0);
   expect([area.value, area.selectionStart]).toEqual(["a: 1\nkind: ResourceClaimTemplate\n", 11]);
@@ -75,7 +77,10 @@ test("what went wrong in the pane can be hidden", async () => {
 });
 
 const FIX = { line: 9, text: "deviceClassName: 'nvidia-gpu' → 'gpu.nvidia.com'" };
-const fixButton = (el: Element) => [...el.querySelectorAll<HTMLButtonElement>("button")].find((one) => !one.hidden && /^Correct \d/.test(one.textContent!));
+const fixButton = (el: Element) =>
+  [...el.querySelectorAll<HTMLButtonElement>("button")].find(
+    (one) => !one.hidden && /^Correct \d/.test(one.textContent!),
+  );
 
 test("the drawing's own corrections are listed with a button, and the button asks for them", async () => {
   const { el, model } = plan();
@@ -113,7 +118,9 @@ test("a correction that comes after more was typed does not overwrite it", async
   const { el, model } = plan();
   button(el, "Edit").click();
   const area = el.querySelector("textarea")!;
-  const type = (text: string) => ((area.value = text), area.dispatchEvent(new Event("input")), vi.advanceTimersByTime(400));
+  const type = (text: string) => (
+    (area.value = text), area.dispatchEvent(new Event("input")), vi.advanceTimersByTime(400)
+  );
   type("kind: wrong\n");
   model.set("claim_answer", { number: 1, fixes: [FIX] });
   await drawn();

@@ -17,35 +17,65 @@ test("a suggestion that sets selectors can be applied, another can be read", asy
 
 test("goals stand with their proof and what kube-scheduler reaches", async () => {
   const { el, model } = plan();
-  model.set("goals", [{ goal: "numa", label: "NUMA nodes", best: 1, bound: 1, proven: true, manifest: "1", plain: "2", better: "1 better than without links" }]);
+  model.set("goals", [
+    {
+      goal: "numa",
+      label: "NUMA nodes",
+      best: 1,
+      bound: 1,
+      proven: true,
+      manifest: "1",
+      plain: "2",
+      better: "1 better than without links",
+    },
+  ]);
   await drawn();
-  expect([...el.querySelectorAll(".dra-goals tbody :is(th, td):not(.dra-order)")].map((cell) => cell.textContent)).toEqual(["NUMA nodes", "1", "proven", "1", "2", "1 better than without links"]);
+  expect(
+    [...el.querySelectorAll(".dra-goals tbody :is(th, td):not(.dra-order)")].map((cell) => cell.textContent),
+  ).toEqual(["NUMA nodes", "1", "proven", "1", "2", "1 better than without links"]);
 });
 
 test("a column of the devices has room for its longest text, to a limit", () => {
   const rows = [["a-node.of.a-long.domain.example.org"], ["n"], ["x".repeat(253)]];
-  const width = (count: number) => fitting(["node"], rows.slice(0, count).map((cells) => ({ id: "", cells })))[0] ?? 0;
+  const width = (count: number) =>
+    fitting(
+      ["node"],
+      rows.slice(0, count).map((cells) => ({ id: "", cells })),
+    )[0] ?? 0;
   expect(width(1)).toBeGreaterThan(34 * 7);
   expect(width(2)).toBe(width(1));
   expect(width(3)).toBe(340);
-  const { el } = plan({ devices: { columns: ["node"], ids: ["d/p/g0"], rows: rows.slice(0, 1), total: 1 }, chosen: {} });
-  expect(el.querySelector<HTMLElement>(".dra-table")!.style.getPropertyValue("--dra-columns")).toContain(`${width(1)}px`);
+  const { el } = plan({
+    devices: { columns: ["node"], ids: ["d/p/g0"], rows: rows.slice(0, 1), total: 1 },
+    chosen: {},
+  });
+  expect(el.querySelector<HTMLElement>(".dra-table")!.style.getPropertyValue("--dra-columns")).toContain(
+    `${width(1)}px`,
+  );
 });
 
 test("chosen devices come first in the table with the letter of their request", () => {
-  const { el } = plan({ devices: { columns: ["device"], ids: ["d/p/n0", "d/p/g0"], rows: [["n0"], ["g0"]], total: 2 } });
+  const { el } = plan({
+    devices: { columns: ["device"], ids: ["d/p/n0", "d/p/g0"], rows: [["n0"], ["g0"]], total: 2 },
+  });
   expect([...el.querySelectorAll(".dra-tbody .dra-tr")].map((row) => row.textContent)).toEqual(["A gpug0", "n0"]);
 });
 
 test("a table of ninety thousand rows puts only those on the page that can be seen", () => {
   const ids = Array.from({ length: 90_000 }, (_, i) => `d/p/${i}`);
-  const { el } = plan({ devices: { columns: ["device"], ids, rows: ids.map((id) => [id]), total: ids.length }, chosen: {} });
+  const { el } = plan({
+    devices: { columns: ["device"], ids, rows: ids.map((id) => [id]), total: ids.length },
+    chosen: {},
+  });
   expect(el.querySelectorAll(".dra-tbody .dra-tr").length).toBeLessThan(60);
   expect(el.querySelector(".dra-tpane")!.getAttribute("aria-rowcount")).toBe("90001");
 });
 
 test("a table is filtered by every word and sorted as people count", () => {
-  const rows = ["gpu-10 busy", "gpu-9 free", "nic-1 free"].map((text, i) => ({ id: String(i), cells: text.split(" ") }));
+  const rows = ["gpu-10 busy", "gpu-9 free", "nic-1 free"].map((text, i) => ({
+    id: String(i),
+    cells: text.split(" "),
+  }));
   const names = (list: readonly { cells: readonly string[] }[]) => list.map((row) => row.cells[0]);
   expect(names(arrange(rows, "GPU free", -1, false))).toEqual(["gpu-9"]);
   expect(names(arrange(rows, "", 0, false))).toEqual(["gpu-9", "gpu-10", "nic-1"]);
@@ -53,7 +83,11 @@ test("a table is filtered by every word and sorted as people count", () => {
 });
 
 test("text from a cluster stays text everywhere, and a colour can only be a colour", async () => {
-  const { el, model } = plan({ answer: { state: "misfit", sentence: HOSTILE, figures: [{ label: HOSTILE, value: HOSTILE }] }, yaml: `# ${HOSTILE}\n${HOSTILE}: ${HOSTILE}`, problem: HOSTILE });
+  const { el, model } = plan({
+    answer: { state: "misfit", sentence: HOSTILE, figures: [{ label: HOSTILE, value: HOSTILE }] },
+    yaml: `# ${HOSTILE}\n${HOSTILE}: ${HOSTILE}`,
+    problem: HOSTILE,
+  });
   model.set("badges", { gpu: { letter: "A", colour: "red;background:url(http://x)", textColour: "#fff" } });
   model.set("yaml_marks", { "1": "A" });
   model.set("reasons", [{ rule: HOSTILE, message: HOSTILE, subject: HOSTILE, advice: HOSTILE }]);
@@ -87,14 +121,28 @@ test("goals are moved by mouse and by arrows, and the focus stays on the goal", 
   model.set("goals_changed", true);
   await drawn();
   expect(document.activeElement).toBe(mover("up-roots"));
-  expect(el.querySelector('[role="status"].dra-sr')!.textContent).toBe("PCIe roots: now 1 of the 2 goals that can be moved");
+  expect(el.querySelector('[role="status"].dra-sr')!.textContent).toBe(
+    "PCIe roots: now 1 of the 2 goals that can be moved",
+  );
   button(el, "Usual order").click();
   expect(model.sent[2]).toEqual({ type: "order-goals", goals: [] });
 });
 
 test("counts after each test are a table, and text of a cluster stays text", async () => {
   const { el, model } = plan();
-  model.set("why", { lines: [`Fragmentation: ${HOSTILE}`], tried: ["Tried in vain"], funnels: [{ title: "gpu: 5 needed", columns: ["nodes", "published"], legend: [["class 1", HOSTILE]], rows: [["n1", "8"]], more: 3 }] });
+  model.set("why", {
+    lines: [`Fragmentation: ${HOSTILE}`],
+    tried: ["Tried in vain"],
+    funnels: [
+      {
+        title: "gpu: 5 needed",
+        columns: ["nodes", "published"],
+        legend: [["class 1", HOSTILE]],
+        rows: [["n1", "8"]],
+        more: 3,
+      },
+    ],
+  });
   model.set("regret", { lines: [`best ${HOSTILE}`], sources: ["somewhere"] });
   model.set("goals", GOALS);
   await drawn();

@@ -46,12 +46,26 @@ test("the YAML on the screen is the text, letter for letter", () => {
 
 test("YAML is cut into keys, values and comments and loses nothing", () => {
   const kinds = (line: string) => tokens(line).map((token) => `${token.kind}:${token.text}`);
-  expect(kinds("  count: 2  # A")).toEqual(["sign:  ", "key:count", "sign::", "text: ", "number:2", "text:  ", "comment:# A"]);
+  expect(kinds("  count: 2  # A")).toEqual([
+    "sign:  ",
+    "key:count",
+    "sign::",
+    "text: ",
+    "number:2",
+    "text:  ",
+    "comment:# A",
+  ]);
   expect(kinds("- name: gpu-0")).toEqual(["sign:- ", "key:name", "sign::", "text: ", "string:gpu-0"]);
-  expect(kinds('  expression: device.attributes["a#b"].x == "y: z"').at(-1)).toBe('string:device.attributes["a#b"].x == "y: z"');
+  expect(kinds('  expression: device.attributes["a#b"].x == "y: z"').at(-1)).toBe(
+    'string:device.attributes["a#b"].x == "y: z"',
+  );
   expect(kinds("---")).toEqual(["sign:---"]);
   for (const line of ["", "  ", "- - a", "'it''s': \"a # b\" # c", "http://x/y#z", "a:b", "- 'x'", "? y", "💥: 1"]) {
-    expect(tokens(line).map((token) => token.text).join("")).toBe(line);
+    expect(
+      tokens(line)
+        .map((token) => token.text)
+        .join(""),
+    ).toBe(line);
   }
 });
 

@@ -14,11 +14,40 @@ export function fakeTimers(): void {
 
 export const YAML = "apiVersion: v1\nrequests:\n- name: gpu\n- name: nic\n";
 export const PLAN: PlanViewModel = {
-  answer: { state: "fits", sentence: "Fits on 3 of 4 nodes.", figures: [{ label: "NUMA nodes", value: "1" }, { value: "proven best", tone: "ok" }] },
-  claim_answer: {}, claim_fixes: [], claim_number: 0, claim_text: "kind: ResourceClaimTemplate\n", badges: { gpu: { letter: "A", colour: "#0072b2", textColour: "#ffffff" }, nic: { letter: "B", colour: "#d55e00", textColour: "#000000" } },
-  chosen: { "d/p/g0": "gpu" }, devices: { columns: ["device"], ids: ["d/p/g0", "d/p/n0"], rows: [["g0"], ["n0"]], total: 2 }, findings: [], folder: "manifests",
-  goals: [], goals_changed: false, highlight: "", problem: "", reasons: [], regret: {}, suggestions: [], why: {}, written: [], yaml: YAML, yaml_marks: { "3": "A", "4": "B" },
+  answer: {
+    state: "fits",
+    sentence: "Fits on 3 of 4 nodes.",
+    figures: [
+      { label: "NUMA nodes", value: "1" },
+      { value: "proven best", tone: "ok" },
+    ],
+  },
+  claim_answer: {},
+  claim_fixes: [],
+  claim_number: 0,
+  claim_text: "kind: ResourceClaimTemplate\n",
+  badges: {
+    gpu: { letter: "A", colour: "#0072b2", textColour: "#ffffff" },
+    nic: { letter: "B", colour: "#d55e00", textColour: "#000000" },
+  },
+  chosen: { "d/p/g0": "gpu" },
+  devices: { columns: ["device"], ids: ["d/p/g0", "d/p/n0"], rows: [["g0"], ["n0"]], total: 2 },
+  findings: [],
+  folder: "manifests",
+  goals: [],
+  goals_changed: false,
+  highlight: "",
+  problem: "",
+  reasons: [],
+  regret: {},
+  suggestions: [],
+  why: {},
+  written: [],
+  yaml: YAML,
+  yaml_marks: { "3": "A", "4": "B" },
 };
 export const plan = (values: Partial<PlanViewModel> = {}) => mount(widget, { ...PLAN, ...values });
-export const button = (el: Element, words: string) => [...el.querySelectorAll("button")].find((one) => one.textContent!.includes(words))!;
-export const lit = (el: Element) => [...el.querySelectorAll(".dra-code-line.is-lit .dra-code")].map((line) => line.textContent);
+export const button = (el: Element, words: string) =>
+  [...el.querySelectorAll("button")].find((one) => one.textContent!.includes(words))!;
+export const lit = (el: Element) =>
+  [...el.querySelectorAll(".dra-code-line.is-lit .dra-code")].map((line) => line.textContent);

@@ -16,16 +16,21 @@ describe("a fresh planner notebook", () => {
     expect(runsOnOpen(plannerNotebook("plan", null).metadata)).toBe(true);
   });
 
-  it.each(["a.yaml", 'x"); import os #.json', "sample:x.yaml", "-.json", "ü ☃ 😀.yml", "back\\slash.json", "a\r\nb.json"])(
-    "keeps the hostile file name %j a name, and the cell one that may run",
-    (name) => {
-      const source = sourceOf(name);
-      expect(source.split("\n")).toHaveLength(3);
-      expect(isPlannerCell(source)).toBe(true);
-      const literal = /^lab = Lab\((".*"), file="plan\.dralab\.yaml"\)$/.exec(source.split("\n")[1]!)![1]!;
-      expect(JSON.parse(literal)).toBe(`./${name}`);
-    },
-  );
+  it.each([
+    "a.yaml",
+    'x"); import os #.json',
+    "sample:x.yaml",
+    "-.json",
+    "ü ☃ 😀.yml",
+    "back\\slash.json",
+    "a\r\nb.json",
+  ])("keeps the hostile file name %j a name, and the cell one that may run", (name) => {
+    const source = sourceOf(name);
+    expect(source.split("\n")).toHaveLength(3);
+    expect(isPlannerCell(source)).toBe(true);
+    const literal = /^lab = Lab\((".*"), file="plan\.dralab\.yaml"\)$/.exec(source.split("\n")[1]!)![1]!;
+    expect(JSON.parse(literal)).toBe(`./${name}`);
+  });
 
   it("shows a hostile file name in the title as text", () => {
     const title = plannerNotebook("plan", "<img src=x onerror=alert(1)>\n# x.yaml").cells[0]!.source as string;

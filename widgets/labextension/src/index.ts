@@ -53,7 +53,9 @@ function addCommands(app: JupyterFrontEnd, browser: IDefaultFileBrowser | null):
 
 /** The active cell of the notebook that is on the screen. */
 function currentCell(): Element | null {
-  const shown = [...document.querySelectorAll(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell.jp-mod-active")];
+  const shown = [
+    ...document.querySelectorAll(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell.jp-mod-active"),
+  ];
   return document.activeElement?.closest(".jp-Notebook .jp-Cell") ?? shown[0] ?? null;
 }
 

@@ -46,9 +46,14 @@ function cellOf(app: JupyterFrontEnd, element: Element): { panel: NotebookPanel;
   const tab = (shown as OutputTab | undefined)?.content;
   const path = tab?.path;
   const panels = open as NotebookPanel[];
-  const panel = path === undefined ? (shown as NotebookPanel | undefined) : panels.find((one) => one.context?.path === path && one.content?.widgets);
+  const panel =
+    path === undefined
+      ? (shown as NotebookPanel | undefined)
+      : panels.find((one) => one.context?.path === path && one.content?.widgets);
   const cell = element.closest(".jp-Notebook .jp-Cell");
-  const index = cell ? (panel?.content?.widgets?.findIndex((one) => one.node === cell) ?? -1) : Number(tab?.index ?? -1);
+  const index = cell
+    ? (panel?.content?.widgets?.findIndex((one) => one.node === cell) ?? -1)
+    : Number(tab?.index ?? -1);
   return panel?.content?.widgets?.[index] ? { panel, index } : undefined;
 }
 
@@ -59,7 +64,9 @@ export function listenForRunAgain(app: JupyterFrontEnd): () => void {
     const found = element instanceof Element ? cellOf(app, element) : undefined;
     if (!found) return;
     event.preventDefault();
-    void runUpTo(app, found.panel, found.index).catch((error) => console.warn("dra-lab: the cells were not run;", error));
+    void runUpTo(app, found.panel, found.index).catch((error) =>
+      console.warn("dra-lab: the cells were not run;", error),
+    );
   };
   window.addEventListener(RUN_AGAIN, onEvent);
   return () => window.removeEventListener(RUN_AGAIN, onEvent);

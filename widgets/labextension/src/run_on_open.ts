@@ -2,7 +2,7 @@ import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { Notification } from "@jupyterlab/apputils";
 import type { DocumentRegistry, IDocumentWidget } from "@jupyterlab/docregistry";
 import type { Widget } from "@lumino/widgets";
-import { isPlannerCell, runsOnOpen, type NotebookContent } from "./planner_notebook";
+import { isPlannerCell, type NotebookContent, runsOnOpen } from "./planner_notebook";
 
 /** What is used of JupyterLab's notebook panel; its package is not imported for three names. */
 interface Notebook extends Widget {
@@ -132,10 +132,14 @@ interface Connection {
  * until it connects anew.
  */
 async function started(kernel: () => Connection | null | undefined, panel: { isDisposed: boolean }): Promise<void> {
-  const isOver = (): boolean => panel.isDisposed || (kernel()?.status === "idle" && kernel()?.connectionStatus === "connected");
+  const isOver = (): boolean =>
+    panel.isDisposed || (kernel()?.status === "idle" && kernel()?.connectionStatus === "connected");
   for (let waited = 0; waited < START && !isOver(); waited += HEARD) {
     await until(isOver, HEARD);
-    if (!isOver()) await kernel()?.reconnect().catch(() => undefined);
+    if (!isOver())
+      await kernel()
+        ?.reconnect()
+        .catch(() => undefined);
   }
 }
 

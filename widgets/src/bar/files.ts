@@ -22,10 +22,19 @@ export function chooseFiles(list: Iterable<File>): ChosenFiles {
   const others = all.filter((file) => !ENDINGS.test(file.name)).map((file) => file.name);
   const bytes = files.reduce((sum, file) => sum + file.size, 0);
   if (bytes > MAX_BYTES) {
-    return { files: [], problem: `${counted(files.length, "file")} of ${(bytes / 1024 / 1024).toFixed(0)} MB in all is more than the 256 MB that are sent. Save it beside the notebook and give its path.` };
+    return {
+      files: [],
+      problem: `${counted(files.length, "file")} of ${(bytes / 1024 / 1024).toFixed(0)} MB in all is more than the 256 MB that are sent. Save it beside the notebook and give its path.`,
+    };
   }
-  if (!files.length) return { files: [], problem: `${others.join(", ") || "Nothing"} is no .json, .yaml, .tar.gz, .xml or .txt file.` };
-  return { files, problem: others.length ? `Left out, since they are neither JSON, YAML, XML, text nor an archive: ${others.join(", ")}` : "" };
+  if (!files.length)
+    return { files: [], problem: `${others.join(", ") || "Nothing"} is no .json, .yaml, .tar.gz, .xml or .txt file.` };
+  return {
+    files,
+    problem: others.length
+      ? `Left out, since they are neither JSON, YAML, XML, text nor an archive: ${others.join(", ")}`
+      : "",
+  };
 }
 
 let drops = 0;
@@ -35,7 +44,12 @@ let drops = 0;
  *
  * A drop that another one has overtaken, or that was given up, stops by itself.
  */
-export function sendFiles(sync: Sync<ClusterBarModel>, files: readonly File[], told: (words: string) => void, failed: (why: string) => void): () => void {
+export function sendFiles(
+  sync: Sync<ClusterBarModel>,
+  files: readonly File[],
+  told: (words: string) => void,
+  failed: (why: string) => void,
+): () => void {
   const number = ++drops;
   const all = new Blob([...files]);
   let sent = 0;
@@ -52,7 +66,10 @@ export function sendFiles(sync: Sync<ClusterBarModel>, files: readonly File[], t
       if (stopped || number !== drops) return;
       sent += bytes.byteLength;
       sync.send({ type: "piece", number }, bytes);
-      if (all.size > PIECE) told(`Sending ${counted(files.length, "file")}: ${(sent / 1024 / 1024).toFixed(0)} of ${(all.size / 1024 / 1024).toFixed(0)} MB`);
+      if (all.size > PIECE)
+        told(
+          `Sending ${counted(files.length, "file")}: ${(sent / 1024 / 1024).toFixed(0)} of ${(all.size / 1024 / 1024).toFixed(0)} MB`,
+        );
       if (sent >= all.size) end();
     } catch (error) {
       end();
@@ -75,7 +92,8 @@ export function sendFiles(sync: Sync<ClusterBarModel>, files: readonly File[], t
  */
 export function takeDrops<M extends object>(sync: Sync<M>, root: HTMLElement, take: (files: FileList) => void): void {
   const around = () => root.closest<HTMLElement>(".dra-lab") ?? root;
-  const concerns = (event: DragEvent) => (event.dataTransfer?.types.includes("Files") ?? false) && around().contains(event.target as Node);
+  const concerns = (event: DragEvent) =>
+    (event.dataTransfer?.types.includes("Files") ?? false) && around().contains(event.target as Node);
   const mark = (now: boolean) => around().classList.toggle("is-over", now);
   const on = (type: string, act: (event: DragEvent) => void) =>
     sync.listen<DragEvent>(

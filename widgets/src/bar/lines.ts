@@ -12,16 +12,18 @@ export function lines(sync: Sync<ClusterBarModel>, load: () => void): HTMLElemen
   const draw = () => {
     const held = root.contains(document.activeElement);
     const problem = sync.get("problem");
-    const close = h("button.dra-quiet", { type: "button", "aria-label": "Hide this message", onclick: () => sync.send({ type: "dismiss-problem" }) }, icon("cross"));
-    refill(
-      status,
-      problem ? h("div.dra-line.dra-problem", {}, icon("error"), messageText(problem), close) : null,
+    const close = h(
+      "button.dra-quiet",
+      { type: "button", "aria-label": "Hide this message", onclick: () => sync.send({ type: "dismiss-problem" }) },
+      icon("cross"),
     );
+    refill(status, problem ? h("div.dra-line.dra-problem", {}, icon("error"), messageText(problem), close) : null);
     const ask = question(sync);
     refill(over, status, ask);
     refill(root, over, example(sync, load));
     // Whoever closed a line by keyboard goes on from the bar and not from the top of the page.
-    if (held && !root.contains(document.activeElement)) root.parentElement?.querySelector<HTMLElement>('[data-key="source"]')?.focus();
+    if (held && !root.contains(document.activeElement))
+      root.parentElement?.querySelector<HTMLElement>('[data-key="source"]')?.focus();
   };
   sync.watch(["problem", "ask", "example"], draw);
   sync.atEnd(makeRoom(over));
@@ -36,7 +38,9 @@ export function messageText(text: string): HTMLElement {
 /** In the planner a row under the answer strip is as high as what is told: it covers no pane, and the strip stays. */
 function makeRoom(over: HTMLElement): () => void {
   if (typeof ResizeObserver === "undefined") return () => undefined;
-  const observer = new ResizeObserver(() => over.closest<HTMLElement>(".dra-lab-grid")?.style.setProperty("--dra-note", `${over.offsetHeight}px`));
+  const observer = new ResizeObserver(() =>
+    over.closest<HTMLElement>(".dra-lab-grid")?.style.setProperty("--dra-note", `${over.offsetHeight}px`),
+  );
   observer.observe(over);
   return () => observer.disconnect();
 }
@@ -44,7 +48,9 @@ function makeRoom(over: HTMLElement): () => void {
 function question(sync: Sync<ClusterBarModel>): HTMLElement | null {
   const ask = sync.get("ask");
   if (!ask.text) return null;
-  const answers = (ask.options ?? []).map(([id, label]) => h("button.dra-button", { type: "button", onclick: () => sync.send({ type: "answer", id }) }, label));
+  const answers = (ask.options ?? []).map(([id, label]) =>
+    h("button.dra-button", { type: "button", onclick: () => sync.send({ type: "answer", id }) }, label),
+  );
   return h("div.dra-line.dra-ask", { role: "alert" }, icon("warning"), h("span", {}, ask.text), ...answers);
 }
 
@@ -57,6 +63,15 @@ function example(sync: Sync<ClusterBarModel>, load: () => void): HTMLElement | n
     h("button.dra-link", { type: "button", onclick: load }, "Load your cluster"),
     h("span", { "aria-hidden": "true" }, "·"),
     h("button.dra-link", { type: "button", onclick: () => sync.send({ type: "start-empty" }) }, "Start empty"),
-    h("button.dra-quiet", { type: "button", "aria-label": "Keep the example and hide this line", title: "Keep it", onclick: () => sync.send({ type: "dismiss-example" }) }, icon("cross")),
+    h(
+      "button.dra-quiet",
+      {
+        type: "button",
+        "aria-label": "Keep the example and hide this line",
+        title: "Keep it",
+        onclick: () => sync.send({ type: "dismiss-example" }),
+      },
+      icon("cross"),
+    ),
   );
 }

@@ -2,7 +2,7 @@
 import type { ClusterBarModel, SourceRow } from "../generated/models";
 import { copyText, selectAll } from "../view/copy";
 import { h, icon, onEnter, refill } from "../view/dom";
-import { popover, type Popover } from "../view/popover";
+import { type Popover, popover } from "../view/popover";
 import type { Sync } from "../view/sync";
 import { messageText } from "./lines";
 
@@ -25,19 +25,41 @@ export interface Local {
   forget(): void;
 }
 
-export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: FileList) => void, local: Local): SourcePicker {
+export function sourcePicker(
+  sync: Sync<ClusterBarModel>,
+  takeFiles: (files: FileList) => void,
+  local: Local,
+): SourcePicker {
   const name = h("span.dra-bar-source");
   const button = h("button.dra-button", { type: "button", "data-key": "source" }, name, icon("down"));
   const list = h("ul.dra-options", { role: "listbox", "aria-label": "Clusters", tabindex: -1 });
-  const path = h("input.dra-field", { type: "text", placeholder: "path of a file, folder or .tar.gz", "aria-label": "Path of a file, folder or .tar.gz", spellcheck: "false", autocomplete: "off" });
-  const files = h("input", { type: "file", multiple: true, accept: ".json,.yaml,.yml,.gz,.tgz,.xml,.txt", hidden: true, tabindex: -1, "aria-hidden": "true" });
+  const path = h("input.dra-field", {
+    type: "text",
+    placeholder: "path of a file, folder or .tar.gz",
+    "aria-label": "Path of a file, folder or .tar.gz",
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  const files = h("input", {
+    type: "file",
+    multiple: true,
+    accept: ".json,.yaml,.yml,.gz,.tgz,.xml,.txt",
+    hidden: true,
+    tabindex: -1,
+    "aria-hidden": "true",
+  });
   const told = h("div.dra-loading", { role: "status" });
   const details = h("dl.dra-details", { "aria-label": "What is open" });
   const command = h("code.dra-command", { tabindex: 0 }, `${KUBECTL} > cluster.json`);
   const copied = async () => (words.textContent = await copyText(command.textContent ?? "", () => selectAll(command)));
   const words = h("span", { role: "status" }, "Copy");
   const copy = h("button.dra-button", { type: "button", onclick: () => void copied() }, icon("copy"), words);
-  const over: Popover = popover(sync, button, "Choose a cluster", () => list.querySelector<HTMLElement>('[aria-selected="true"]') ?? list.querySelector("li"));
+  const over: Popover = popover(
+    sync,
+    button,
+    "Choose a cluster",
+    () => list.querySelector<HTMLElement>('[aria-selected="true"]') ?? list.querySelector("li"),
+  );
   let asked = "";
   let wasBusy = false;
 
@@ -68,7 +90,12 @@ export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: Fil
     list,
     h("h3", {}, "Your cluster"),
     h("div.dra-row", {}, path, h("button.dra-button", { type: "button", onclick: () => load(path.value) }, "Load")),
-    h("div.dra-row", {}, h("button.dra-button", { type: "button", onclick: () => files.click() }, icon("file"), "Choose files"), h("span.dra-hint", {}, "or drop them on the planner")),
+    h(
+      "div.dra-row",
+      {},
+      h("button.dra-button", { type: "button", onclick: () => files.click() }, icon("file"), "Choose files"),
+      h("span.dra-hint", {}, "or drop them on the planner"),
+    ),
     files,
     h("p.dra-hint", {}, "Save one with:"),
     h("div.dra-row", {}, command, copy),
@@ -88,7 +115,15 @@ export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: Fil
     };
     refill(
       told,
-      busy ? h("div.dra-line.dra-busy", {}, h("span.dra-spinner", { "aria-hidden": "true" }), h("span", {}, busy), h("button.dra-button", { type: "button", "data-key": "cancel", onclick: giveUp }, "Cancel")) : null,
+      busy
+        ? h(
+            "div.dra-line.dra-busy",
+            {},
+            h("span.dra-spinner", { "aria-hidden": "true" }),
+            h("span", {}, busy),
+            h("button.dra-button", { type: "button", "data-key": "cancel", onclick: giveUp }, "Cancel"),
+          )
+        : null,
       problem && !busy ? h("div.dra-line.dra-problem", {}, icon("error"), messageText(problem), hide()) : null,
     );
     // What was asked for is open now: the panel has done its work.
@@ -100,7 +135,15 @@ export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: Fil
     told.scrollIntoView?.({ block: "nearest" });
   };
   const hide = () =>
-    h("button.dra-quiet", { type: "button", "aria-label": "Hide this message", onclick: () => (local.forget(), sync.send({ type: "dismiss-problem" }), draw(), path.focus()) }, icon("cross"));
+    h(
+      "button.dra-quiet",
+      {
+        type: "button",
+        "aria-label": "Hide this message",
+        onclick: () => (local.forget(), sync.send({ type: "dismiss-problem" }), draw(), path.focus()),
+      },
+      icon("cross"),
+    );
   sync.watch(["busy", "refused"], draw);
   sync.watch(["sources", "source"], () => {
     const now = sync.get("source");
@@ -108,7 +151,9 @@ export function sourcePicker(sync: Sync<ClusterBarModel>, takeFiles: (files: Fil
     button.title = now;
     refill(list, ...options(sync.get("sources"), now));
   });
-  sync.watch(["details"], () => refill(details, ...sync.get("details").flatMap((row) => [h("dt", {}, row.label), h("dd", {}, row.value)])));
+  sync.watch(["details"], () =>
+    refill(details, ...sync.get("details").flatMap((row) => [h("dt", {}, row.label), h("dd", {}, row.value)])),
+  );
   return { button, panel: over.panel, open: () => (over.open(), path.focus()), draw };
 }
 
@@ -122,7 +167,16 @@ function options(sources: readonly SourceRow[], now: string): HTMLElement[] {
     items.push(
       h(
         "li.dra-option",
-        { role: "option", tabindex: selected || (!items.some((item) => item.tabIndex === 0) && !sources.some((one) => one.value === now)) ? 0 : -1, "aria-selected": String(selected), "data-value": source.value, "data-key": source.value },
+        {
+          role: "option",
+          tabindex:
+            selected || (!items.some((item) => item.tabIndex === 0) && !sources.some((one) => one.value === now))
+              ? 0
+              : -1,
+          "aria-selected": String(selected),
+          "data-value": source.value,
+          "data-key": source.value,
+        },
         h("b", {}, source.label),
         h("code", {}, source.value === source.label || isLong(source) ? "" : source.value),
         source.detail ? h("small", {}, source.detail) : null,
@@ -138,7 +192,12 @@ const isLong = (source: SourceRow) => source.label.length > 24 && source.value.e
 function onKey(event: KeyboardEvent, list: HTMLElement): void {
   const items = [...list.querySelectorAll<HTMLElement>('[role="option"]')];
   const here = items.indexOf(document.activeElement as HTMLElement);
-  const steps: Readonly<Record<string, number>> = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: items.length - 1 };
+  const steps: Readonly<Record<string, number>> = {
+    ArrowDown: here + 1,
+    ArrowUp: here - 1,
+    Home: 0,
+    End: items.length - 1,
+  };
   const next = steps[event.key];
   if (next !== undefined) {
     event.preventDefault();

@@ -2,24 +2,24 @@
 import {
   Background,
   BackgroundVariant,
+  type Connection,
   ConnectionMode,
+  type FinalConnectionState,
+  type OnNodeDrag,
   ReactFlow,
   SelectionMode,
   useReactFlow,
-  type Connection,
-  type FinalConnectionState,
-  type OnNodeDrag,
 } from "@xyflow/react";
-import { useCallback, useState, type DragEvent, type FocusEvent, type ReactNode } from "react";
+import { type DragEvent, type FocusEvent, type ReactNode, useCallback, useState } from "react";
 import type { PaletteRow } from "../generated/models";
+import { freshId } from "../view/dom";
 import { useCanvas } from "./editor";
 import { EndLine } from "./end_edge";
-import { isRequestId, nameOf, placesOf, type CanvasNode, type EndEdge } from "./flow";
+import { type CanvasNode, type EndEdge, isRequestId, nameOf, placesOf } from "./flow";
 import { BOX } from "./layout";
 import { LinkKnot, RequestBox } from "./nodes";
 import { DRAGGED } from "./palette";
 import type { Flow } from "./use_flow";
-import { freshId } from "../view/dom";
 
 const NODE_TYPES = { request: RequestBox, link: LinkKnot };
 const EDGE_TYPES = { end: EndLine };

@@ -1,10 +1,11 @@
 // The whole canvas: palette, board, form; one editor behind all of them.
 import { ReactFlowProvider } from "@xyflow/react";
-import { useCallback, useEffect, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
+import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { PaletteRow } from "../generated/models";
+import { type Life, LOST, runAgain } from "../view/life";
 import { Board } from "./board";
 import { onCanvasKey } from "./canvas_keys";
-import { EditorProvider, useEditor, useTrait, type Model } from "./editor";
+import { EditorProvider, type Model, useEditor, useTrait } from "./editor";
 import { linkId, placesOf, requestId } from "./flow";
 import { Icon } from "./icons";
 import { Inspector } from "./inspector";
@@ -14,7 +15,6 @@ import { addRequest, linksOf, requestsOf } from "./sketch";
 import { KeysPanel, Toolbar } from "./toolbar";
 import { useFlow } from "./use_flow";
 import { useView } from "./use_view";
-import { LOST, runAgain, type Life } from "../view/life";
 
 interface DeskProps {
   model: Model;

@@ -2,7 +2,7 @@
 import type { KeyboardEvent } from "react";
 import type { Editor } from "./editor";
 import { isRequestId, nameOf, placesOf } from "./flow";
-import { actionOf, neighbour, strideTo, type Action, type Direction } from "./keyboard";
+import { type Action, actionOf, type Direction, neighbour, strideTo } from "./keyboard";
 import { candidatesFrom, candidateWords, type Linking } from "./linking";
 import { step } from "./sketch";
 import type { Flow } from "./use_flow";

@@ -11,8 +11,8 @@ import {
   useSyncExternalStore,
 } from "react";
 import type { CanvasHistory, CanvasStatus, ClaimCanvasModel, ClaimSketch, PaletteRow } from "../generated/models";
-import type { Place, Places } from "./layout";
 import type { Life } from "../view/life";
+import type { Place, Places } from "./layout";
 import { describeChange, isSame } from "./wording";
 
 export type Model = AnyModel<ClaimCanvasModel>;

@@ -2,11 +2,11 @@
 import {
   BaseEdge,
   EdgeLabelRenderer,
+  type EdgeProps,
   getBezierPath,
+  type InternalNode,
   Position,
   useInternalNode,
-  type EdgeProps,
-  type InternalNode,
 } from "@xyflow/react";
 import type { EndEdge } from "./flow";
 

@@ -2,9 +2,9 @@
 import type { Edge, Node } from "@xyflow/react";
 import type { DeviceRequest, Link } from "../generated/models";
 import type { Editor } from "./editor";
-import { BOX, KNOT, linkKey, placeAll, type Place, type Places } from "./layout";
+import { BOX, KNOT, linkKey, type Place, type Places, placeAll } from "./layout";
 import { linksOf, mustOf, partsOf, requestOf, requestsOf, selectorsOf } from "./sketch";
-import { badgeOf, describeLink, describeRequest, type Badge } from "./wording";
+import { type Badge, badgeOf, describeLink, describeRequest } from "./wording";
 
 export interface BoxData extends Record<string, unknown> {
   request: DeviceRequest;

@@ -1,7 +1,7 @@
 // The same drawing as a form: nothing needs a drag. With nothing selected it lists everything there is.
 import { useCanvas } from "./editor";
-import { isRequestId, linkId, nameOf, requestId, type CanvasNode } from "./flow";
 import { TextField, Wrong } from "./fields";
+import { type CanvasNode, isRequestId, linkId, nameOf, requestId } from "./flow";
 import { Icon, Strength } from "./icons";
 import { LinkForm } from "./link_form";
 import { RequestForm, wrongName } from "./request_form";
@@ -131,9 +131,7 @@ function Overview({ onSelect }: { onSelect(id: string): void }) {
               <Strength must={mustOf(link)} /> {linkWords(link, status).how} · {linkWords(link, status).where}
             </button>
           ))}
-          {requests.length === 0 && (
-            <span className="dra-hint">Nothing drawn yet.</span>
-          )}
+          {requests.length === 0 && <span className="dra-hint">Nothing drawn yet.</span>}
         </div>
       </div>
     </>

@@ -37,8 +37,7 @@ export function placeAll(sketch: ClaimSketch, known: Places): Places {
   for (const name of names) if (known[name]) places[name] = known[name];
   const boxes = requestsOf(sketch).map((r) => r.name);
   for (const name of boxes) places[name] ??= beside(places, boxes, sketch) ?? below(places, sketch);
-  for (const link of linksOf(sketch))
-    places[linkKey(sketch, link.name)] ??= between(link, sketch, places);
+  for (const link of linksOf(sketch)) places[linkKey(sketch, link.name)] ??= between(link, sketch, places);
   return places;
 }
 
@@ -98,7 +97,9 @@ function below(places: Readonly<Record<string, Place>>, sketch: ClaimSketch): Pl
   const all = Object.values(places);
   if (!all.length) return [0, 0];
   const knots = new Set(linksOf(sketch).map((link) => linkKey(sketch, link.name)));
-  const ends = Object.entries(places).map(([name, [, y]]) => y + (knots.has(name) ? KNOT.height + NEAR : BOX.height + GAP));
+  const ends = Object.entries(places).map(
+    ([name, [, y]]) => y + (knots.has(name) ? KNOT.height + NEAR : BOX.height + GAP),
+  );
   return [Math.min(...all.map(([x]) => x)), Math.max(...ends)];
 }
 
@@ -118,7 +119,12 @@ function between(link: Link, sketch: ClaimSketch, places: Readonly<Record<string
 }
 
 /** Whether something of a size lies on nothing that stands already, nor very near to it. */
-function isFree([left, top]: Place, size: typeof BOX, places: Readonly<Record<string, Place>>, sketch: ClaimSketch): boolean {
+function isFree(
+  [left, top]: Place,
+  size: typeof BOX,
+  places: Readonly<Record<string, Place>>,
+  sketch: ClaimSketch,
+): boolean {
   const knots = new Map(linksOf(sketch).map((other) => [linkKey(sketch, other.name), other]));
   return Object.entries(places).every(([name, [px, py]]) => {
     const knot = knots.get(name);

@@ -1,6 +1,6 @@
 // How a new link starts: the place and the word that a person most often means between these requests.
 import type { CanvasStatus } from "../generated/models";
-import { requestOf, type How, type NewLink } from "./sketch";
+import { type How, type NewLink, requestOf } from "./sketch";
 
 const NEAREST: Readonly<Record<string, string>> = { "gpu+nic": "pcieRoot", gpu: "numaNode", nic: "numaNode" };
 

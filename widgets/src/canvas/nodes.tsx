@@ -1,5 +1,5 @@
 // What a request and a link look like on the canvas.
-import { Handle, Position, type NodeProps } from "@xyflow/react";
+import { Handle, type NodeProps, Position } from "@xyflow/react";
 import type { CSSProperties } from "react";
 import { useCanvas } from "./editor";
 import type { BoxNode, KnotNode } from "./flow";

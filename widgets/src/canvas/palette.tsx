@@ -1,5 +1,5 @@
 // What this cluster offers, to be dragged onto the board or added with Enter.
-import { useRef, useState, type KeyboardEvent } from "react";
+import { type KeyboardEvent, useRef, useState } from "react";
 import type { PaletteRow } from "../generated/models";
 import { useCanvas } from "./editor";
 import { KindIcon } from "./icons";

@@ -1,9 +1,9 @@
 // The form of one way to serve a request: class, count or amount, selectors, tolerations.
-import { useState, type ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import type { DeviceRequest } from "../generated/models";
 import { useCanvas } from "./editor";
 import { Field, TextField, useDraft } from "./fields";
-import { ALL, changePart, countOf, isAll, selectorsFrom, selectorsOf, type Part } from "./sketch";
+import { ALL, changePart, countOf, isAll, type Part, selectorsFrom, selectorsOf } from "./sketch";
 import { Tolerations } from "./tolerations";
 
 interface PartProps {

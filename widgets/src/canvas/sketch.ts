@@ -1,10 +1,10 @@
 // The edits of a drawing, each a pure function from one sketch to the next. What a sketch means is decided in Python.
 import {
-  LINK_KINDS,
   type ClaimSketch,
   type DeviceRequest,
   type DeviceSubRequest,
   type ExactDeviceRequest,
+  LINK_KINDS,
   type Link,
   type PaletteRow,
 } from "../generated/models";

@@ -1,9 +1,9 @@
 // The nodes and edges that React Flow works on, rebuilt whenever the drawing changes; selection and focus live here.
 import { applyEdgeChanges, applyNodeChanges, type EdgeChange, type NodeChange } from "@xyflow/react";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from "react";
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Editor } from "./editor";
-import { isRequestId, nameOf, toEdges, toNodes, type CanvasNode, type EndEdge } from "./flow";
-import { linkNamed, remove, type Removal } from "./sketch";
+import { type CanvasNode, type EndEdge, isRequestId, nameOf, toEdges, toNodes } from "./flow";
+import { linkNamed, type Removal, remove } from "./sketch";
 
 export interface Flow {
   nodes: CanvasNode[];

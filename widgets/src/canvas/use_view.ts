@@ -3,9 +3,9 @@
 // opened, the planner got its grid) and the person has not moved the view, or it became too small for what was in sight.
 // A box that a person dropped stays under the mouse.
 import { useReactFlow } from "@xyflow/react";
-import { useCallback, useEffect, useRef, type RefObject } from "react";
-import { BOX } from "./layout";
+import { type RefObject, useCallback, useEffect, useRef } from "react";
 import type { CanvasNode } from "./flow";
+import { BOX } from "./layout";
 
 const MARGIN = 16;
 /** Pixels that the buttons in the corner take. */

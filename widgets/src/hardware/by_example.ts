@@ -14,7 +14,18 @@ const HINT = "Choose devices on the picture: click them, or move with the arrows
 export function choosing(sync: Sync<HardwareViewModel>, place: HTMLElement): Choosing {
   const picked = new Set<string>();
   let on = false;
-  const button = h("button.dra-button", { type: "button", "aria-pressed": "false", "aria-label": "By example", title: "Choose devices and get the claim that asks for such devices", onclick: () => turn(!on) }, icon("check"), h("span.dra-last-word", {}, "By example"));
+  const button = h(
+    "button.dra-button",
+    {
+      type: "button",
+      "aria-pressed": "false",
+      "aria-label": "By example",
+      title: "Choose devices and get the claim that asks for such devices",
+      onclick: () => turn(!on),
+    },
+    icon("check"),
+    h("span.dra-last-word", {}, "By example"),
+  );
   const words = h("p.dra-hint", { role: "status" });
   const rows = h("ol.dra-examples");
   const panel = h("section.dra-by-example", { "aria-label": "Claim by example", hidden: true }, words, rows);
@@ -29,7 +40,9 @@ export function choosing(sync: Sync<HardwareViewModel>, place: HTMLElement): Cho
   };
   const ask = () => {
     sync.send({ type: "by-example", devices: [...picked] });
-    words.textContent = picked.size ? `${counted(picked.size, "device")} chosen. Claims that ask for such devices, the most general first:` : HINT;
+    words.textContent = picked.size
+      ? `${counted(picked.size, "device")} chosen. Claims that ask for such devices, the most general first:`
+      : HINT;
     mark();
   };
   const turn = (to: boolean) => {
@@ -52,7 +65,7 @@ export function choosing(sync: Sync<HardwareViewModel>, place: HTMLElement): Cho
   place.addEventListener(
     "keydown",
     (event) => {
-      if (event.key === " " && toggle(document.activeElement)) (event.preventDefault(), event.stopPropagation());
+      if (event.key === " " && toggle(document.activeElement)) event.preventDefault(), event.stopPropagation();
     },
     true,
   );
@@ -69,7 +82,7 @@ export function choosing(sync: Sync<HardwareViewModel>, place: HTMLElement): Cho
   sync.watch(["node"], () => {
     if (node === sync.get("node")) return;
     node = sync.get("node");
-    if (on) (picked.clear(), ask());
+    if (on) picked.clear(), ask();
   });
   sync.watch(["examples"], () => {
     const found = on && picked.size ? (sync.get("examples") ?? []) : [];
@@ -92,8 +105,16 @@ function claim(sync: Sync<HardwareViewModel>, row: ExampleRow, number: number, d
     h(
       "span.dra-example-tools",
       {},
-      h("button.dra-button", { type: "button", "data-key": `use-${number}`, onclick: take(false) }, "Use as the drawing"),
-      h("button.dra-button", { type: "button", "data-key": `add-${number}`, onclick: take(true) }, "Add to the drawing"),
+      h(
+        "button.dra-button",
+        { type: "button", "data-key": `use-${number}`, onclick: take(false) },
+        "Use as the drawing",
+      ),
+      h(
+        "button.dra-button",
+        { type: "button", "data-key": `add-${number}`, onclick: take(true) },
+        "Add to the drawing",
+      ),
     ),
   );
 }

@@ -2,11 +2,16 @@
 import type { Fleet, FleetItem, HardwareViewModel } from "../generated/models";
 import { counted, h, refill } from "../view/dom";
 import type { Sync } from "../view/sync";
-import { Table, type Row } from "../view/table";
+import { type Row, Table } from "../view/table";
 
 /** Classes up to which each has a row of its own; more become a table. */
 export const MAX_ROWS = 20;
-const FITS: Readonly<Record<NonNullable<FleetItem["fit"]>, string>> = { best: "best", worse: "worse", no: "does not fit", unknown: "not known" };
+const FITS: Readonly<Record<NonNullable<FleetItem["fit"]>, string>> = {
+  best: "best",
+  worse: "worse",
+  no: "does not fit",
+  unknown: "not known",
+};
 
 export function fleetStrip(sync: Sync<HardwareViewModel>): HTMLElement {
   const root = h("div.dra-fleet");
@@ -30,7 +35,15 @@ function tiles(fleet: Fleet, node: string, look: (id: string) => void): HTMLElem
     list.append(
       h(
         "button.dra-tile",
-        { type: "button", "data-fit": fit, "data-key": item.id, "aria-pressed": String(item.id === node), "aria-label": words, title: words, onclick: () => look(item.id) },
+        {
+          type: "button",
+          "data-fit": fit,
+          "data-key": item.id,
+          "aria-pressed": String(item.id === node),
+          "aria-label": words,
+          title: words,
+          onclick: () => look(item.id),
+        },
         h("span", {}, item.label),
       ),
     );
@@ -41,7 +54,10 @@ function tiles(fleet: Fleet, node: string, look: (id: string) => void): HTMLElem
 
 function rows(fleet: Fleet, node: string, look: (id: string) => void): HTMLElement {
   const most = Math.max(1, ...(fleet.items ?? []).map((item) => item.nodes ?? 1));
-  const list = h("div.dra-classes", { role: "group", "aria-label": `Classes of equal nodes, ${counted(fleet.total ?? 0, "node")} in all` });
+  const list = h("div.dra-classes", {
+    role: "group",
+    "aria-label": `Classes of equal nodes, ${counted(fleet.total ?? 0, "node")} in all`,
+  });
   for (const item of fleet.items ?? []) {
     const fit = item.fit ?? "unknown";
     const nodes = item.nodes ?? 1;
@@ -51,7 +67,14 @@ function rows(fleet: Fleet, node: string, look: (id: string) => void): HTMLEleme
     list.append(
       h(
         "button.dra-class",
-        { type: "button", "data-key": item.id, "aria-pressed": String(item.id === node), "aria-label": words, title: words, onclick: () => look(item.id) },
+        {
+          type: "button",
+          "data-key": item.id,
+          "aria-pressed": String(item.id === node),
+          "aria-label": words,
+          title: words,
+          onclick: () => look(item.id),
+        },
         h("span.dra-class-name", {}, item.label),
         h("span.dra-class-count", {}, nodes.toLocaleString("en")),
         h("span.dra-class-bar", {}, bar),
@@ -67,22 +90,50 @@ function table(fleet: Fleet, look: (id: string) => void): HTMLElement {
   // A class without a name of its own is "like" its first node: that needs no column as well.
   const named = items.some((item) => !item.label?.endsWith(item.id));
   const columns = ["class", "nodes", "fits", ...(named ? ["first node"] : [])];
-  const made = new Table({ label: "Classes of equal nodes", columns, widths: named ? [120, 54, 120, 80] : [130, 54, 160], pick: (row: Row) => look(row.id) });
-  made.fill(items.map((item) => ({ id: item.id, cells: [item.label, String(item.nodes ?? 1), item.detail || FITS[item.fit ?? "unknown"], ...(named ? [item.id] : [])] })));
+  const made = new Table({
+    label: "Classes of equal nodes",
+    columns,
+    widths: named ? [120, 54, 120, 80] : [130, 54, 160],
+    pick: (row: Row) => look(row.id),
+  });
+  made.fill(
+    items.map((item) => ({
+      id: item.id,
+      cells: [
+        item.label,
+        String(item.nodes ?? 1),
+        item.detail || FITS[item.fit ?? "unknown"],
+        ...(named ? [item.id] : []),
+      ],
+    })),
+  );
   requestAnimationFrame(() => made.paint());
   return made.root;
 }
 
 /** What the fills mean; only those that are there. */
 function key(items: readonly FleetItem[]): HTMLElement {
-  const there = (Object.keys(FITS) as (keyof typeof FITS)[]).filter((fit) => items.some((item) => (item.fit ?? "unknown") === fit));
-  return h("div.dra-fleet-key", { "aria-hidden": "true" }, ...there.map((fit) => h("span", {}, h("span.dra-swatch", { "data-fit": fit }), FITS[fit])));
+  const there = (Object.keys(FITS) as (keyof typeof FITS)[]).filter((fit) =>
+    items.some((item) => (item.fit ?? "unknown") === fit),
+  );
+  return h(
+    "div.dra-fleet-key",
+    { "aria-hidden": "true" },
+    ...there.map((fit) => h("span", {}, h("span.dra-swatch", { "data-fit": fit }), FITS[fit])),
+  );
 }
 
 /** Arrows go from tile to tile; Tab does as well. */
 function walk(event: KeyboardEvent, buttons: readonly HTMLButtonElement[]): void {
   const here = buttons.indexOf(document.activeElement as HTMLButtonElement);
-  const steps: Readonly<Record<string, number>> = { ArrowRight: here + 1, ArrowDown: here + 1, ArrowLeft: here - 1, ArrowUp: here - 1, Home: 0, End: buttons.length - 1 };
+  const steps: Readonly<Record<string, number>> = {
+    ArrowRight: here + 1,
+    ArrowDown: here + 1,
+    ArrowLeft: here - 1,
+    ArrowUp: here - 1,
+    Home: 0,
+    End: buttons.length - 1,
+  };
   const next = steps[event.key];
   if (next === undefined || here < 0) return;
   event.preventDefault();

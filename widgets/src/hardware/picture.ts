@@ -10,7 +10,9 @@ export function picture(sync: Sync<HardwareViewModel>, light: Light, fail: (word
   const items = () => [...root.querySelectorAll<SVGElement>('[role="treeitem"]')];
   const relight = () => {
     for (const item of root.querySelectorAll("[data-id]")) {
-      const meant = light.now !== "" && (item.getAttribute("data-id") === light.now || item.getAttribute("data-request") === light.now);
+      const meant =
+        light.now !== "" &&
+        (item.getAttribute("data-id") === light.now || item.getAttribute("data-request") === light.now);
       item.classList.toggle("dra-hw-lit", meant);
     }
   };
@@ -39,7 +41,8 @@ export function picture(sync: Sync<HardwareViewModel>, light: Light, fail: (word
     sync.atEnd(() => sizes.disconnect());
   }
 
-  const point = (event: Event) => light.point((event.target as Element).closest("[data-id]")?.getAttribute("data-id") ?? "");
+  const point = (event: Event) =>
+    light.point((event.target as Element).closest("[data-id]")?.getAttribute("data-id") ?? "");
   root.addEventListener("pointerover", point);
   root.addEventListener("pointerleave", () => light.point(""));
   root.addEventListener("focusin", point);
@@ -84,7 +87,8 @@ function apart(svg: SVGSVGElement): readonly Element[] {
 }
 
 const key = (item: Element | null): string =>
-  item?.getAttribute("data-id") ?? `${item?.getAttribute("data-level") ?? ""} ${item?.getAttribute("data-value") ?? ""}`;
+  item?.getAttribute("data-id") ??
+  `${item?.getAttribute("data-level") ?? ""} ${item?.getAttribute("data-value") ?? ""}`;
 
 /** One item is the tab stop. */
 function focus(items: readonly SVGElement[], item: SVGElement): void {
@@ -112,12 +116,19 @@ function onKey(event: KeyboardEvent, items: readonly SVGElement[], light: Light)
 function target(pressed: string, items: readonly SVGElement[], here: number): SVGElement | undefined {
   const item = items[here];
   switch (pressed) {
-    case "ArrowDown": return items[here + 1];
-    case "ArrowUp": return items[here - 1];
-    case "ArrowRight": return item?.querySelector<SVGElement>('[role="treeitem"]') ?? items[here + 1];
-    case "ArrowLeft": return item?.parentElement?.closest<SVGElement>('[role="treeitem"]') ?? undefined;
-    case "Home": return items[0];
-    case "End": return items[items.length - 1];
-    default: return undefined;
+    case "ArrowDown":
+      return items[here + 1];
+    case "ArrowUp":
+      return items[here - 1];
+    case "ArrowRight":
+      return item?.querySelector<SVGElement>('[role="treeitem"]') ?? items[here + 1];
+    case "ArrowLeft":
+      return item?.parentElement?.closest<SVGElement>('[role="treeitem"]') ?? undefined;
+    case "Home":
+      return items[0];
+    case "End":
+      return items[items.length - 1];
+    default:
+      return undefined;
   }
 }

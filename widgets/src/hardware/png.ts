@@ -4,14 +4,30 @@ import { safeSvg } from "./safe_svg";
 /** Pixels of the file for one of the screen. */
 const SCALE = 2;
 const STYLED = [
-  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-opacity", "opacity", "font-family", "font-size",
-  "font-weight", "text-anchor", "dominant-baseline", "visibility", "display",
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "stroke-opacity",
+  "opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "text-anchor",
+  "dominant-baseline",
+  "visibility",
+  "display",
 ] as const;
 
 /** Copy a picture with the colours that it has on the screen: a file knows nothing of the page's theme. */
 export function standalone(svg: SVGSVGElement): SVGSVGElement {
   const copy = svg.cloneNode(true) as SVGSVGElement;
-  const [from, to] = [[svg, ...svg.querySelectorAll("*")], [copy, ...copy.querySelectorAll("*")]];
+  const [from, to] = [
+    [svg, ...svg.querySelectorAll("*")],
+    [copy, ...copy.querySelectorAll("*")],
+  ];
   from.forEach((node, i) => {
     if (["style", "title", "desc"].includes(node.localName)) return;
     const [seen, made] = [getComputedStyle(node), to[i] as SVGElement];
@@ -49,7 +65,9 @@ export async function toPng(text: string, place: HTMLElement): Promise<Blob> {
   context.fillStyle = background;
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("This browser cannot make a PNG."))), "image/png"));
+  return new Promise((done, fail) =>
+    canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("This browser cannot make a PNG."))), "image/png"),
+  );
 }
 
 /** Let the person save a file. */

@@ -1,7 +1,22 @@
 // A picture that came as text: read as XML, and without anything that could act.
 import { freshId } from "../view/dom";
 
-const BARRED = new Set(["script", "foreignobject", "iframe", "object", "embed", "image", "use", "a", "animate", "set", "animatetransform", "animatemotion", "handler", "listener"]);
+const BARRED = new Set([
+  "script",
+  "foreignobject",
+  "iframe",
+  "object",
+  "embed",
+  "image",
+  "use",
+  "a",
+  "animate",
+  "set",
+  "animatetransform",
+  "animatemotion",
+  "handler",
+  "listener",
+]);
 const LINKS = new Set(["href", "xlink:href", "src"]);
 
 /**

@@ -1,9 +1,9 @@
 // Every device as a row; those that are chosen carry their request's letter.
 import type { PlanViewModel } from "../generated/models";
 import { h } from "../view/dom";
-import type { Sync } from "../view/sync";
-import { Table, type Row } from "../view/table";
 import type { Light } from "../view/light";
+import type { Sync } from "../view/sync";
+import { type Row, Table } from "../view/table";
 
 export function devicesPanel(sync: Sync<PlanViewModel>, light: Light): { root: HTMLElement; shown: () => void } {
   const caption = h("span.dra-hint");
@@ -22,7 +22,9 @@ export function devicesPanel(sync: Sync<PlanViewModel>, light: Light): { root: H
     return h("span", {}, mark, ` ${name}`);
   };
   const relight = () => {
-    const chosen = Object.entries(sync.get("chosen")).filter(([, name]) => name === light.now).map(([id]) => id);
+    const chosen = Object.entries(sync.get("chosen"))
+      .filter(([, name]) => name === light.now)
+      .map(([id]) => id);
     table?.light(new Set([light.now, ...chosen].filter(Boolean)));
   };
   sync.watch(["devices", "chosen", "badges"], () => {
@@ -30,12 +32,22 @@ export function devicesPanel(sync: Sync<PlanViewModel>, light: Light): { root: H
     const names = ["chosen for", ...(devices.columns ?? [])];
     if (!table || names.join("\n") !== columns) {
       columns = names.join("\n");
-      table = new Table({ label: "Devices", columns: names, note: caption, cell: letter, pick: (row) => light.point(row.id), point: (row) => light.point(row?.id ?? "") });
+      table = new Table({
+        label: "Devices",
+        columns: names,
+        note: caption,
+        cell: letter,
+        pick: (row) => light.point(row.id),
+        point: (row) => light.point(row?.id ?? ""),
+      });
       place.replaceChildren(table.root);
     }
     caption.textContent = devices.caption ? `Shown: ${devices.caption}.` : "";
     const ids = devices.ids ?? [];
-    const rows = (devices.rows ?? []).map((cells, i) => ({ id: ids[i] ?? String(i), cells: [request(ids[i] ?? "") ?? "", ...cells] }));
+    const rows = (devices.rows ?? []).map((cells, i) => ({
+      id: ids[i] ?? String(i),
+      cells: [request(ids[i] ?? "") ?? "", ...cells],
+    }));
     // What is chosen comes first, so that it is seen without a scroll.
     table.fill([...rows.filter((row) => row.cells[0]), ...rows.filter((row) => !row.cells[0])]);
     relight();

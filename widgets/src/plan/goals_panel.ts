@@ -3,7 +3,15 @@ import type { GoalRow, PlanViewModel } from "../generated/models";
 import { h, icon, refill } from "../view/dom";
 import type { Sync } from "../view/sync";
 
-const COLUMNS = ["Order", "Goal", "Best", "Proof", "kube-scheduler with this manifest", "kube-scheduler without links", "Difference"] as const;
+const COLUMNS = [
+  "Order",
+  "Goal",
+  "Best",
+  "Proof",
+  "kube-scheduler with this manifest",
+  "kube-scheduler without links",
+  "Difference",
+] as const;
 type Order = (goal: string, step: number) => void;
 
 export function goalsPanel(sync: Sync<PlanViewModel>): HTMLElement {
@@ -11,7 +19,10 @@ export function goalsPanel(sync: Sync<PlanViewModel>): HTMLElement {
   const content = h("div");
   const root = h("div.dra-scroll", { tabindex: 0, role: "region", "aria-label": "Goals" }, content, told);
   const order: Order = (goal, step) => {
-    const movable = sync.get("goals").filter((one) => one.movable !== false).map((one) => one.goal);
+    const movable = sync
+      .get("goals")
+      .filter((one) => one.movable !== false)
+      .map((one) => one.goal);
     const [from, to] = [movable.indexOf(goal), movable.indexOf(goal) + step];
     if (from < 0 || to < 0 || to >= movable.length) return;
     movable.splice(to, 0, ...movable.splice(from, 1));
@@ -28,7 +39,14 @@ export function goalsPanel(sync: Sync<PlanViewModel>): HTMLElement {
     refill(
       content,
       goals.length ? table(goals, order) : h("p.dra-nothing", {}, "Goals are told when the drawing fits."),
-      goals.length && sync.get("goals_changed") ? h("p", {}, "This order is yours, and is kept with the drawing. ", h("button.dra-button", { type: "button", "data-key": "reset", onclick: reset }, "Usual order")) : null,
+      goals.length && sync.get("goals_changed")
+        ? h(
+            "p",
+            {},
+            "This order is yours, and is kept with the drawing. ",
+            h("button.dra-button", { type: "button", "data-key": "reset", onclick: reset }, "Usual order"),
+          )
+        : null,
       regret(sync.get("regret")),
     );
   });
@@ -48,15 +66,28 @@ function table(goals: readonly GoalRow[], order: Order): HTMLElement {
 }
 
 function goalRow(goal: GoalRow, place: number, count: number, order: Order): HTMLElement {
-  const worse = (text: string | undefined) => (text && /^\d+$/.test(text) && Number(text) > goal.best ? "warn" : "plain");
+  const worse = (text: string | undefined) =>
+    text && /^\d+$/.test(text) && Number(text) > goal.best ? "warn" : "plain";
   const unknown = goal.unknown ? h("small", {}, ` ${goal.unknown} of unknown place`) : null;
   const proof = goal.proven
     ? h("span.dra-proof", { "data-tone": "ok" }, icon("check"), "proven")
-    : h("span.dra-proof", { "data-tone": "warn" }, goal.bound === null || goal.bound === undefined ? "not proven" : `not proven, bound ${goal.bound}, gap ${goal.best - goal.bound}`);
+    : h(
+        "span.dra-proof",
+        { "data-tone": "warn" },
+        goal.bound === null || goal.bound === undefined
+          ? "not proven"
+          : `not proven, bound ${goal.bound}, gap ${goal.best - goal.bound}`,
+      );
   return h(
     "tr",
     { "data-goal": goal.goal },
-    h("td.dra-order", {}, ...(place < 0 ? [h("span.dra-hint", {}, "fixed")] : [mover(goal, -1, place > 0, order), mover(goal, 1, place < count - 1, order)])),
+    h(
+      "td.dra-order",
+      {},
+      ...(place < 0
+        ? [h("span.dra-hint", {}, "fixed")]
+        : [mover(goal, -1, place > 0, order), mover(goal, 1, place < count - 1, order)]),
+    ),
     h("th", { scope: "row" }, goal.label),
     h("td.dra-number", {}, h("b", {}, String(goal.best)), unknown),
     h("td", {}, proof),
@@ -78,7 +109,16 @@ function mover(goal: GoalRow, step: number, able: boolean, order: Order): HTMLEl
   };
   return h(
     "button.dra-move",
-    { type: "button", "data-key": `${words}-${goal.goal}`, "data-way": words, "aria-disabled": able ? null : "true", title: `Move ${words}`, "aria-label": `Move ${words}: ${goal.label}`, onclick: () => order(goal.goal, step), onkeydown: keys },
+    {
+      type: "button",
+      "data-key": `${words}-${goal.goal}`,
+      "data-way": words,
+      "aria-disabled": able ? null : "true",
+      title: `Move ${words}`,
+      "aria-label": `Move ${words}: ${goal.label}`,
+      onclick: () => order(goal.goal, step),
+      onkeydown: keys,
+    },
     icon("down"),
   );
 }
@@ -91,6 +131,13 @@ function regret(row: PlanViewModel["regret"]): HTMLElement | null {
     {},
     h("h3", {}, "Bandwidth from GPUs to NICs"),
     h("ul", {}, ...lines.map((line) => h("li", {}, line))),
-    sources.length ? h("details", {}, h("summary", {}, "Where the ranges come from"), h("ul", {}, ...sources.map((line) => h("li.dra-hint", {}, line)))) : null,
+    sources.length
+      ? h(
+          "details",
+          {},
+          h("summary", {}, "Where the ranges come from"),
+          h("ul", {}, ...sources.map((line) => h("li.dra-hint", {}, line))),
+        )
+      : null,
   );
 }

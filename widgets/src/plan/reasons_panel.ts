@@ -9,9 +9,13 @@ export function reasonsPanel(sync: Sync<PlanViewModel>): HTMLElement {
     const [reasons, suggestions, why] = [sync.get("reasons"), sync.get("suggestions"), sync.get("why")];
     const [lines, tried] = [why.lines ?? [], why.tried ?? []];
     root.replaceChildren(
-      reasons.length ? h("ul.dra-findings", {}, ...reasons.map(reason)) : h("p.dra-nothing", {}, "Nothing is in the way: the drawing fits, or nothing is drawn."),
+      reasons.length
+        ? h("ul.dra-findings", {}, ...reasons.map(reason))
+        : h("p.dra-nothing", {}, "Nothing is in the way: the drawing fits, or nothing is drawn."),
       ...(lines.length ? [h("ul.dra-lines", {}, ...lines.map((line) => h("li", {}, line)))] : []),
-      ...(suggestions.length ? [h("h3", {}, "What would help"), h("ul.dra-findings", {}, ...suggestions.map((one) => suggestion(one, sync)))] : []),
+      ...(suggestions.length
+        ? [h("h3", {}, "What would help"), h("ul.dra-findings", {}, ...suggestions.map((one) => suggestion(one, sync)))]
+        : []),
       ...(tried.length ? [h("ul.dra-lines", {}, ...tried.map((line) => h("li.dra-hint", {}, line)))] : []),
       ...(why.funnels?.length ? [h("h3", {}, "Devices left after each test"), ...why.funnels.map(funnel)] : []),
     );
@@ -24,17 +28,37 @@ function reason(row: ReasonRow): HTMLElement {
     "li.dra-finding",
     { "data-severity": "error" },
     icon("cross"),
-    h("div", {}, h("span.dra-severity", {}, row.rule), row.subject ? h("code", {}, row.subject) : null, h("p", {}, row.message), row.advice ? h("p.dra-advice", {}, row.advice) : null),
+    h(
+      "div",
+      {},
+      h("span.dra-severity", {}, row.rule),
+      row.subject ? h("code", {}, row.subject) : null,
+      h("p", {}, row.message),
+      row.advice ? h("p.dra-advice", {}, row.advice) : null,
+    ),
   );
 }
 
 function suggestion(row: SuggestionRow, sync: Sync<PlanViewModel>): HTMLElement {
-  const apply = row.id ? h("button.dra-button", { type: "button", onclick: () => sync.send({ type: "apply-suggestion", id: row.id }) }, "Apply to the drawing") : null;
+  const apply = row.id
+    ? h(
+        "button.dra-button",
+        { type: "button", onclick: () => sync.send({ type: "apply-suggestion", id: row.id }) },
+        "Apply to the drawing",
+      )
+    : null;
   return h(
     "li.dra-finding",
     { "data-severity": "note" },
     icon("note"),
-    h("div", {}, h("p", {}, h("b", {}, row.title)), row.detail ? h("p.dra-detail", {}, row.detail) : null, row.source ? h("p.dra-origin", {}, row.source) : null, apply),
+    h(
+      "div",
+      {},
+      h("p", {}, h("b", {}, row.title)),
+      row.detail ? h("p.dra-detail", {}, row.detail) : null,
+      row.source ? h("p.dra-origin", {}, row.source) : null,
+      apply,
+    ),
   );
 }
 
@@ -49,9 +73,27 @@ function funnel(row: FunnelRow): HTMLElement {
       {},
       h("caption", {}, row.title),
       h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, ...rows.map((cells) => h("tr", {}, ...cells.map((cell, at) => (at ? h("td.dra-number", {}, cell) : h("th", { scope: "row" }, cell)))))),
+      h(
+        "tbody",
+        {},
+        ...rows.map((cells) =>
+          h(
+            "tr",
+            {},
+            ...cells.map((cell, at) => (at ? h("td.dra-number", {}, cell) : h("th", { scope: "row" }, cell))),
+          ),
+        ),
+      ),
     ),
-    row.more ? h("p.dra-hint", {}, `${row.more} more kinds of nodes; the text and the JSON answer have them all`) : null,
-    legend.length ? h("dl.dra-legend", {}, ...legend.flatMap(([head, text]) => [h("dt", {}, head), h("dd", {}, h("code", {}, text))])) : null,
+    row.more
+      ? h("p.dra-hint", {}, `${row.more} more kinds of nodes; the text and the JSON answer have them all`)
+      : null,
+    legend.length
+      ? h(
+          "dl.dra-legend",
+          {},
+          ...legend.flatMap(([head, text]) => [h("dt", {}, head), h("dd", {}, h("code", {}, text))]),
+        )
+      : null,
   );
 }

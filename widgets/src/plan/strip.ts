@@ -1,6 +1,6 @@
 // The answer strip: one sentence, its figures, and how far a solve is. It never moves and is never blank.
 import type { AnswerRow, PlanViewModel } from "../generated/models";
-import { h, icon, refill, type Icon } from "../view/dom";
+import { h, type Icon, icon, refill } from "../view/dom";
 import type { Sync } from "../view/sync";
 
 /** How long the last answer may look like the present one, in milliseconds. */
@@ -30,7 +30,12 @@ export function strip(sync: Sync<PlanViewModel>): HTMLElement {
   const sign = h("span.dra-sign", { role: "img" });
   const sentence = h("h2.dra-sentence", { role: "status" });
   const figures = h("div.dra-figures");
-  const root = h("section.dra-answer", { "aria-label": "Answer" }, sign, h("div.dra-answer-text", {}, sentence, figures));
+  const root = h(
+    "section.dra-answer",
+    { "aria-label": "Answer" },
+    sign,
+    h("div.dra-answer-text", {}, sentence, figures),
+  );
   sync.watch(["answer"], () => {
     const answer = sync.get("answer");
     const state = answer.state ?? "empty";
@@ -60,7 +65,11 @@ function work(sync: Sync<PlanViewModel>, strip: HTMLElement): HTMLElement {
       root,
       answer.stale ? h("span.dra-for-previous", {}, `for the previous ${answer.previous ?? "drawing"}`) : null,
       h("span.dra-progress", { title: told }, told),
-      h("button.dra-button", { type: "button", "data-key": "cancel", onclick: () => sync.send({ type: "cancel" }) }, "Cancel"),
+      h(
+        "button.dra-button",
+        { type: "button", "data-key": "cancel", onclick: () => sync.send({ type: "cancel" }) },
+        "Cancel",
+      ),
     );
   };
   sync.watch(["answer"], () => {
@@ -69,13 +78,21 @@ function work(sync: Sync<PlanViewModel>, strip: HTMLElement): HTMLElement {
       clearTimeout(timer);
       timer = undefined;
       strip.classList.add("is-stale");
-      refill(root, h("span.dra-for-previous", {}, "for the previous drawing"), h("span.dra-trouble", { title: answer.trouble }, icon("error"), h("span", {}, answer.trouble)));
+      refill(
+        root,
+        h("span.dra-for-previous", {}, "for the previous drawing"),
+        h("span.dra-trouble", { title: answer.trouble }, icon("error"), h("span", {}, answer.trouble)),
+      );
     } else if (!answer.stale && answer.state !== "solving") {
       clearTimeout(timer);
       timer = undefined;
       strip.classList.remove("is-stale");
       refill(root);
-      if (answer.after) timer = setTimeout(() => refill(root, h("span.dra-progress", { title: answer.after }, answer.after, " ...")), AFTER);
+      if (answer.after)
+        timer = setTimeout(
+          () => refill(root, h("span.dra-progress", { title: answer.after }, answer.after, " ...")),
+          AFTER,
+        );
     } else if (root.childElementCount && !root.querySelector(".dra-trouble")) show(answer);
     // Progress that is told often must not put the moment off.
     else timer ??= setTimeout(() => show(sync.get("answer")), STALE_AFTER);
@@ -85,5 +102,10 @@ function work(sync: Sync<PlanViewModel>, strip: HTMLElement): HTMLElement {
 }
 
 function figure(row: NonNullable<AnswerRow["figures"]>[number]): HTMLElement {
-  return h("span.dra-figure", { "data-tone": row.tone ?? "plain", title: row.title || null }, row.label ? `${row.label} ` : null, h("b", {}, row.value));
+  return h(
+    "span.dra-figure",
+    { "data-tone": row.tone ?? "plain", title: row.title || null },
+    row.label ? `${row.label} ` : null,
+    h("b", {}, row.value),
+  );
 }

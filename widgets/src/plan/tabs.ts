@@ -21,7 +21,12 @@ export function tabs(label: string, all: readonly Tab[], tools: HTMLElement): Ta
   const made = all.map((tab) => {
     const [id, panelId] = [freshId("tab"), freshId("tabpanel")];
     const number = h("span.dra-tab-count");
-    const button = h("button.dra-tab", { type: "button", role: "tab", id, "aria-controls": panelId, onclick: () => show(tab.key) }, tab.label, number);
+    const button = h(
+      "button.dra-tab",
+      { type: "button", role: "tab", id, "aria-controls": panelId, onclick: () => show(tab.key) },
+      tab.label,
+      number,
+    );
     const panel = h("div.dra-panel", { role: "tabpanel", id: panelId, "aria-labelledby": id }, tab.panel);
     list.append(button);
     panels.append(panel);
@@ -39,7 +44,12 @@ export function tabs(label: string, all: readonly Tab[], tools: HTMLElement): Ta
   };
   list.addEventListener("keydown", (event) => {
     const here = made.findIndex((one) => one.button === document.activeElement);
-    const steps: Readonly<Record<string, number>> = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: made.length - 1 };
+    const steps: Readonly<Record<string, number>> = {
+      ArrowRight: here + 1,
+      ArrowLeft: here - 1,
+      Home: 0,
+      End: made.length - 1,
+    };
     const next = steps[event.key];
     if (next === undefined || here < 0) return;
     event.preventDefault();

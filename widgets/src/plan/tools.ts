@@ -48,6 +48,12 @@ export function tools(sync: Sync<PlanViewModel>, select: () => void): { root: HT
       files.length ? h("ul", {}, ...files.map((file) => h("li", {}, h("code", {}, file)))) : null,
     );
   });
-  const root = h("div.dra-tools-right", {}, told, h("button.dra-button", { type: "button", onclick: () => void copy() }, icon("copy"), "Copy"), write);
+  const root = h(
+    "div.dra-tools-right",
+    {},
+    told,
+    h("button.dra-button", { type: "button", onclick: () => void copy() }, icon("copy"), "Copy"),
+    write,
+  );
   return { root, panel: over.panel };
 }

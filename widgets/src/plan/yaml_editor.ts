@@ -9,18 +9,48 @@ export const PAUSE = 400;
 /** Around the manifests: a button that opens the editor, and the editor in their place. */
 export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): HTMLElement {
   const id = freshId("claim-text");
-  const area = h("textarea.dra-editor-text", { id, spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": "Claim as YAML", "aria-describedby": `${id}-told` });
+  const area = h("textarea.dra-editor-text", {
+    id,
+    spellcheck: "false",
+    autocapitalize: "off",
+    autocomplete: "off",
+    wrap: "off",
+    "aria-label": "Claim as YAML",
+    "aria-describedby": `${id}-told`,
+  });
   const gutter = h("div.dra-editor-lines", { "aria-hidden": "true" });
   const told = h("p.dra-editor-told", { id: `${id}-told`, role: "status" });
-  const back = h("button.dra-button", { type: "button", hidden: true, onclick: () => begin() }, "Back to the drawing's YAML");
+  const back = h(
+    "button.dra-button",
+    { type: "button", hidden: true, onclick: () => begin() },
+    "Back to the drawing's YAML",
+  );
   const done = h("button.dra-button", { type: "button", onclick: () => end() }, icon("check"), "Done");
-  const open = h("button.dra-button.dra-editor-open", { type: "button", title: "Edit the claim as text; the canvas follows", onclick: () => (unfinished ? goOn() : begin()) }, "Edit");
+  const open = h(
+    "button.dra-button.dra-editor-open",
+    {
+      type: "button",
+      title: "Edit the claim as text; the canvas follows",
+      onclick: () => (unfinished ? goOn() : begin()),
+    },
+    "Edit",
+  );
   const fix = h("button.dra-button", { type: "button", hidden: true, onclick: () => correct() });
   const fixes = h("ul.dra-fixes", { hidden: true, "aria-label": "Corrections" });
   // Of the drawing's own text, beside the manifests.
-  const fixDrawing = h("button.dra-button.dra-fix-open", { type: "button", title: "Correct the drawing; Ctrl+Z undoes", onclick: () => sync.send({ type: "fix-claim" }) });
+  const fixDrawing = h("button.dra-button.dra-fix-open", {
+    type: "button",
+    title: "Correct the drawing; Ctrl+Z undoes",
+    onclick: () => sync.send({ type: "fix-claim" }),
+  });
   const drawingFixes = h("ul.dra-fixes", { "aria-label": "Corrections" });
-  const editor = h("section.dra-editor", { "aria-label": "Edit the claim", hidden: true }, h("div.dra-editor-page", {}, gutter, area), fixes, h("div.dra-editor-foot", {}, told, h("span.dra-gap"), fix, back, done));
+  const editor = h(
+    "section.dra-editor",
+    { "aria-label": "Edit the claim", hidden: true },
+    h("div.dra-editor-page", {}, gutter, area),
+    fixes,
+    h("div.dra-editor-foot", {}, told, h("span.dra-gap"), fix, back, done),
+  );
   // The number of the latest text that was sent, 0 while nobody has typed; numbers go on where the page before ended.
   let sent = 0;
   let last = Math.max(sync.get("claim_answer").number ?? 0, sync.get("claim_number"));
@@ -34,7 +64,9 @@ export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): H
   const number = () => {
     const wrong = answer().line;
     const count = area.value.split("\n").length;
-    gutter.replaceChildren(...Array.from({ length: count }, (_, i) => h(i + 1 === wrong ? "span.is-wrong" : "span", {}, String(i + 1))));
+    gutter.replaceChildren(
+      ...Array.from({ length: count }, (_, i) => h(i + 1 === wrong ? "span.is-wrong" : "span", {}, String(i + 1))),
+    );
     gutter.scrollTop = area.scrollTop;
   };
   const answer = () => sync.get("claim_answer");
@@ -46,10 +78,23 @@ export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): H
     fix.hidden = !rows.length || Boolean(now.text);
     fix.textContent = correctWords(rows.length);
     fixes.hidden = !rows.length;
-    refill(fixes, ...rows.map((row) => h("li", {}, `${now.text ? "Corrected: " : ""}${row.line ? `line ${row.line}, ` : ""}${row.text}`)));
+    refill(
+      fixes,
+      ...rows.map((row) =>
+        h("li", {}, `${now.text ? "Corrected: " : ""}${row.line ? `line ${row.line}, ` : ""}${row.text}`),
+      ),
+    );
     area.setAttribute("aria-invalid", String(words !== ""));
     back.hidden = words === "";
-    refill(told, words ? icon("error") : null, words ? `${now.line ? `Line ${now.line}: ` : ""}${words.replace(/[.]$/, "")}. The drawing stays as it was.` : mine ? "The canvas shows this text." : "The canvas follows when you pause. Ctrl+Z takes back what you typed.");
+    refill(
+      told,
+      words ? icon("error") : null,
+      words
+        ? `${now.line ? `Line ${now.line}: ` : ""}${words.replace(/[.]$/, "")}. The drawing stays as it was.`
+        : mine
+          ? "The canvas shows this text."
+          : "The canvas follows when you pause. Ctrl+Z takes back what you typed.",
+    );
     told.classList.toggle("is-wrong", words !== "");
     number();
   };
@@ -116,7 +161,7 @@ export function yamlEditor(sync: Sync<PlanViewModel>, manifests: HTMLElement): H
   });
   area.addEventListener("scroll", () => (gutter.scrollTop = area.scrollTop));
   editor.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") (event.preventDefault(), end());
+    if (event.key === "Escape") event.preventDefault(), end();
     // The canvas' own undo would take back the drawing while the text is being written.
     else if ((event.ctrlKey || event.metaKey) && ["z", "y"].includes(event.key.toLowerCase())) {
       event.stopPropagation();

@@ -9,7 +9,8 @@ export interface Token {
 
 const WORDS = /^(?:true|false|null|~)$/i;
 const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
-const KEY = /^(\s*(?:- +)*)((?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#'"[\]{},&*!|>%@`-][^:#]*?|-[^\s:#][^:#]*?))(:)(?=\s|$)/;
+const KEY =
+  /^(\s*(?:- +)*)((?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#'"[\]{},&*!|>%@`-][^:#]*?|-[^\s:#][^:#]*?))(:)(?=\s|$)/;
 
 /** Split one line into what is coloured differently; the pieces joined are the line. */
 export function tokens(line: string): readonly Token[] {
@@ -34,7 +35,16 @@ export function tokens(line: string): readonly Token[] {
   const tail = /\s*$/.exec(rest.slice(space.length))?.[0] ?? "";
   const value = rest.slice(space.length, rest.length - tail.length);
   push("text", space);
-  push(NUMBER.test(value) ? "number" : WORDS.test(value) ? "word" : /^(?:[|>][-+]?|[[\]{}]+)$/.test(value) ? "sign" : "string", value);
+  push(
+    NUMBER.test(value)
+      ? "number"
+      : WORDS.test(value)
+        ? "word"
+        : /^(?:[|>][-+]?|[[\]{}]+)$/.test(value)
+          ? "sign"
+          : "string",
+    value,
+  );
   push("text", tail);
   push("comment", comment);
   return found;
@@ -56,5 +66,7 @@ function cutComment(line: string): readonly [string, string] {
 
 /** One line as elements; a plain piece is a text node of its own. */
 export function lineNodes(line: string): Node[] {
-  return tokens(line).map(({ kind, text }) => (kind === "text" ? document.createTextNode(text) : h("span", { class: `dra-y-${kind}` }, text)));
+  return tokens(line).map(({ kind, text }) =>
+    kind === "text" ? document.createTextNode(text) : h("span", { class: `dra-y-${kind}` }, text),
+  );
 }

@@ -8,15 +8,24 @@ type Props = Readonly<Record<string, string | number | boolean | null | undefine
  *
  * Functions become listeners, true an empty attribute; null, undefined and false leave an attribute out.
  */
-export function h<K extends keyof HTMLElementTagNameMap>(spec: K | `${K}.${string}`, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function h<K extends keyof HTMLElementTagNameMap>(
+  spec: K | `${K}.${string}`,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const [tag, ...classes] = spec.split(".");
   const node = document.createElement(tag as K);
   if (classes.length) node.className = classes.join(" ");
   for (const [name, value] of Object.entries(props)) {
     if (typeof value === "function") node.addEventListener(name.replace(/^on/, ""), value as unknown as EventListener);
-    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : String(value));
+    else if (value !== null && value !== undefined && value !== false)
+      node.setAttribute(name, value === true ? "" : String(value));
   }
-  node.append(...children.filter((child): child is Node | string => child !== null && child !== undefined && child !== false && child !== ""));
+  node.append(
+    ...children.filter(
+      (child): child is Node | string => child !== null && child !== undefined && child !== false && child !== "",
+    ),
+  );
   return node;
 }
 
@@ -44,7 +53,13 @@ export type Icon = keyof typeof ICONS;
 /** Make an icon; it says nothing to a screen reader, the words beside it do. */
 export function icon(name: Icon): SVGSVGElement {
   const svg = document.createElementNS(SVG, "svg");
-  for (const [key, value] of Object.entries({ class: "dra-icon", viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" })) {
+  for (const [key, value] of Object.entries({
+    class: "dra-icon",
+    viewBox: "0 0 16 16",
+    width: 16,
+    height: 16,
+    "aria-hidden": "true",
+  })) {
     svg.setAttribute(key, String(value));
   }
   const path = document.createElementNS(SVG, "path");
@@ -57,14 +72,23 @@ export function icon(name: Icon): SVGSVGElement {
 export function refill(node: Element, ...children: Child[]): void {
   const held = document.activeElement;
   const key = held && node.contains(held) ? held.getAttribute("data-key") : null;
-  node.replaceChildren(...children.filter((child): child is Node | string => child !== null && child !== undefined && child !== false && child !== ""));
-  if (key !== null) [...node.querySelectorAll<HTMLElement>("[data-key]")].find((one) => one.getAttribute("data-key") === key)?.focus();
+  node.replaceChildren(
+    ...children.filter(
+      (child): child is Node | string => child !== null && child !== undefined && child !== false && child !== "",
+    ),
+  );
+  if (key !== null)
+    [...node.querySelectorAll<HTMLElement>("[data-key]")].find((one) => one.getAttribute("data-key") === key)?.focus();
 }
 
 /** Tell what is wrong with a pane, and let it be hidden; whoever hides it by keyboard goes on from the pane's first button. */
 export function paneProblem(node: HTMLElement, words: string, hide: () => void): void {
   const held = node.contains(document.activeElement);
-  const close = h("button.dra-quiet", { type: "button", "aria-label": "Hide this message", "data-key": "hide", onclick: hide }, icon("cross"));
+  const close = h(
+    "button.dra-quiet",
+    { type: "button", "aria-label": "Hide this message", "data-key": "hide", onclick: hide },
+    icon("cross"),
+  );
   refill(node, words ? icon("error") : null, words ? h("span", {}, words) : null, words ? close : null);
   if (held && !words) node.parentElement?.querySelector<HTMLElement>('button:not([tabindex="-1"])')?.focus();
 }
@@ -79,7 +103,8 @@ export function onEnter(field: HTMLInputElement, act: () => void): void {
 }
 
 /** `1 finding`, `2 findings`. */
-export const counted = (number: number, word: string): string => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+export const counted = (number: number, word: string): string =>
+  `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
 
 // Every widget of a page has a copy of this module, so a counter alone would begin anew in each.
 const COPY = Math.random().toString(36).slice(2, 8);

@@ -1,6 +1,6 @@
 // Findings as a list: severity as sign and word, what it is about, what is the matter, what to do next.
 import type { FindingRow } from "../generated/models";
-import { h, icon, type Icon } from "./dom";
+import { h, type Icon, icon } from "./dom";
 
 const SIGNS: Readonly<Record<string, Icon>> = { error: "error", warning: "warning", note: "note" };
 

@@ -17,7 +17,10 @@ export class Life {
   private readonly endings: (() => void)[] = [];
 
   constructor(model: AnyModel<never>, root?: Element) {
-    const events = model as unknown as { on(name: string, call: () => void): void; off(name: string, call: () => void): void };
+    const events = model as unknown as {
+      on(name: string, call: () => void): void;
+      off(name: string, call: () => void): void;
+    };
     const end = () => this.lose();
     for (const name of LAST) {
       events.on(name, end);
@@ -57,7 +60,11 @@ export const LOST = "The kernel behind this has ended or was restarted: what is 
 /** The line that says so, with the way back: in JupyterLab a button, elsewhere what to press. */
 export function lostLine(): HTMLElement {
   const way = h("span");
-  const button = h("button.dra-button", { type: "button", onclick: () => (way.textContent = runAgain(button) ? "" : "Run its cell again: Shift+Enter.") }, "Run again up to here");
+  const button = h(
+    "button.dra-button",
+    { type: "button", onclick: () => (way.textContent = runAgain(button) ? "" : "Run its cell again: Shift+Enter.") },
+    "Run again up to here",
+  );
   return h("div.dra-line.dra-lost", { role: "alert" }, h("span", {}, LOST), button, way);
 }
 

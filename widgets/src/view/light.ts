@@ -47,5 +47,8 @@ interface Named {
 export function requestOf<M extends Named>(sync: Sync<M>, subject: string): string {
   if (!subject) return "";
   const name = subject.split("/")[0] ?? "";
-  return sync.get("chosen")[subject] ?? (sync.get("badges")[subject] ? subject : subject.split("/").length <= 2 && sync.get("badges")[name] ? name : "");
+  return (
+    sync.get("chosen")[subject] ??
+    (sync.get("badges")[subject] ? subject : subject.split("/").length <= 2 && sync.get("badges")[name] ? name : "")
+  );
 }

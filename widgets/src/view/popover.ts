@@ -17,7 +17,12 @@ export interface Popover {
  * Tie a panel to its button. `first` chooses what gets the focus when it opens (else the panel itself); closing gives the
  * focus back to the button, unless the person went elsewhere.
  */
-export function popover<M extends object>(sync: Sync<M>, button: HTMLElement, label: string, first?: () => HTMLElement | null): Popover {
+export function popover<M extends object>(
+  sync: Sync<M>,
+  button: HTMLElement,
+  label: string,
+  first?: () => HTMLElement | null,
+): Popover {
   const id = freshId("panel");
   const panel = h("div.dra-popover", { id, popover: "auto", role: "dialog", "aria-label": label, tabindex: -1 });
   const native = typeof panel.showPopover === "function";

@@ -75,13 +75,25 @@ export class Table {
 
   constructor(private readonly options: TableOptions) {
     const type = debounced<void>(80, () => this.arrange());
-    this.filter = h("input.dra-field", { type: "search", placeholder: "Filter", "aria-label": `Filter: ${options.label}`, oninput: () => type.later() });
+    this.filter = h("input.dra-field", {
+      type: "search",
+      placeholder: "Filter",
+      "aria-label": `Filter: ${options.label}`,
+      oninput: () => type.later(),
+    });
     this.count = h("span.dra-hint", { role: "status" });
     this.head = h("div.dra-tr.dra-thead", { role: "row" });
     this.body = h("div.dra-tbody", { role: "rowgroup" });
     this.pane = h(
       "div.dra-tpane",
-      { id: freshId("table"), role: "grid", "aria-label": options.label, tabindex: 0, onscroll: () => this.paint(), onkeydown: (event: KeyboardEvent) => this.onKey(event) },
+      {
+        id: freshId("table"),
+        role: "grid",
+        "aria-label": options.label,
+        tabindex: 0,
+        onscroll: () => this.paint(),
+        onkeydown: (event: KeyboardEvent) => this.onKey(event),
+      },
       h("div", { role: "rowgroup", class: "dra-tsticky" }, this.head),
       this.body,
     );
@@ -123,10 +135,24 @@ export class Table {
 
   private row(row: Row, index: number): HTMLElement {
     const cells = this.options.columns.map((_, column) =>
-      h("div.dra-td", { role: "gridcell", title: row.cells[column] ?? "" }, this.options.cell?.(row, column) ?? row.cells[column] ?? ""),
+      h(
+        "div.dra-td",
+        { role: "gridcell", title: row.cells[column] ?? "" },
+        this.options.cell?.(row, column) ?? row.cells[column] ?? "",
+      ),
     );
     const active = index === this.current;
-    const node = h("div.dra-tr", { role: "row", id: active ? `${this.pane.id}-row` : null, "data-id": row.id, "aria-rowindex": index + 2, "aria-selected": String(active) }, ...cells);
+    const node = h(
+      "div.dra-tr",
+      {
+        role: "row",
+        id: active ? `${this.pane.id}-row` : null,
+        "data-id": row.id,
+        "aria-rowindex": index + 2,
+        "aria-selected": String(active),
+      },
+      ...cells,
+    );
     node.classList.toggle("is-lit", this.lit.has(row.id));
     node.classList.toggle("is-current", active);
     node.style.top = `${index * ROW}px`;
@@ -141,7 +167,12 @@ export class Table {
         return h(
           "div.dra-td",
           { role: "columnheader", "aria-sort": sorting },
-          h("button.dra-sort", { type: "button", onclick: () => this.sort(column) }, name, h("span", { "aria-hidden": "true" }, sign)),
+          h(
+            "button.dra-sort",
+            { type: "button", onclick: () => this.sort(column) },
+            name,
+            h("span", { "aria-hidden": "true" }, sign),
+          ),
         );
       }),
     );
@@ -160,7 +191,10 @@ export class Table {
     this.shown = arrange(this.rows, this.filter.value, this.sorted, this.falling);
     this.current = Math.min(this.current, Math.max(0, this.shown.length - 1));
     const all = this.rows.length.toLocaleString("en");
-    this.count.textContent = this.shown.length === this.rows.length ? `${all} rows` : `${this.shown.length.toLocaleString("en")} of ${all} rows`;
+    this.count.textContent =
+      this.shown.length === this.rows.length
+        ? `${all} rows`
+        : `${this.shown.length.toLocaleString("en")} of ${all} rows`;
     this.pane.setAttribute("aria-rowcount", String(this.shown.length + 1));
     this.paint();
   }
@@ -175,7 +209,14 @@ export class Table {
     if (event.target !== this.pane) return;
     const page = Math.max(1, Math.floor(this.pane.clientHeight / ROW) - 2);
     const last = this.shown.length - 1;
-    const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const steps: Readonly<Record<string, number>> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity,
+    };
     const step = steps[event.key];
     const here = this.shown[this.current];
     if (step !== undefined && last >= 0) {

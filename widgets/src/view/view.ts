@@ -5,7 +5,10 @@ import { lostLine } from "./life";
 import { Sync } from "./sync";
 
 /** Make anywidget's `render` of a function that fills an element; everything it began ends with the view. */
-export function view<M extends object>(className: string, fill: (root: HTMLElement, sync: Sync<M>) => void): Render<M & Record<string, unknown>> {
+export function view<M extends object>(
+  className: string,
+  fill: (root: HTMLElement, sync: Sync<M>) => void,
+): Render<M & Record<string, unknown>> {
   return ({ model, el }) => {
     const sync = new Sync<M>(model as AnyModel<M & Record<string, unknown>>, el);
     const classes = ["dra-widget", "dra-view", className];
