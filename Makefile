@@ -93,7 +93,8 @@ unit: front-end
 	@$(BIN)/python -m pytest -q -n auto -m "not browser and not slow and not long"
 
 typescript: front-end
-	$(call say,TypeScript: tsc and vitest   [10 s])
+	$(call say,TypeScript: biome$(COMMA) tsc and vitest   [10 s])
+	@$(BIN)/python widgets/front_end.py npm run lint
 	@$(BIN)/python widgets/front_end.py npm run typecheck
 	@$(BIN)/python widgets/front_end.py npm run typecheck -w labextension
 	@$(BIN)/python widgets/front_end.py npm test

@@ -27,7 +27,7 @@ class FakeModel {
   }
   set(name: string, value: unknown) {
     (this.values as unknown as Record<string, unknown>)[name] = value;
-    this.listeners.get(`change:${name}`)?.forEach((listener) => listener());
+    this.listeners.get(`change:${name}`)?.forEach((listener) => void listener());
   }
   on(event: string, listener: () => void) {
     this.listeners.set(event, (this.listeners.get(event) ?? new Set()).add(listener));

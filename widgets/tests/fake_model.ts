@@ -11,7 +11,7 @@ export class FakeModel<M extends object> {
   }
   set(name: keyof M & string, value: unknown): void {
     (this.values as Record<string, unknown>)[name] = value;
-    this.listeners.get(`change:${name}`)?.forEach((listener) => listener());
+    this.listeners.get(`change:${name}`)?.forEach((listener) => void listener());
   }
   on(event: string, listener: () => void): void {
     this.listeners.set(event, (this.listeners.get(event) ?? new Set()).add(listener));
@@ -53,7 +53,7 @@ export function mount<M extends object>(widget: { render: unknown }, values: M) 
     outside,
     end: () => {
       end();
-      spies.forEach((restore) => restore());
+      spies.forEach((restore) => void restore());
     },
   };
 }

@@ -18,7 +18,7 @@ const HARDWARE = {
 } as unknown as HardwareViewModel;
 const hardware = () => mount(widget, { ...HARDWARE });
 const trigger = (model: ReturnType<typeof hardware>["model"], event: string) =>
-  model.listeners.get(event)?.forEach((call) => call());
+  model.listeners.get(event)?.forEach((call) => void call());
 const gone = (...inside: Element[]) => window.dispatchEvent(new CustomEvent(KERNEL_GONE, { detail: { inside } }));
 
 test.each(["comm_live_update", "comm:close", "destroy"])(

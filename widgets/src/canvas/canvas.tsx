@@ -40,6 +40,7 @@ function Desk({ model, life }: DeskProps) {
   const arranged = Object.keys(placesOf(editor, flow.nodes)).some((name) => !editor.positions[name]);
   const fit = useView(flow.nodes, arranged, root);
   // What can be tied may be gone: a link that is being made ends when the drawing changes.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the drawing changes
   useEffect(() => setLinking(null), [editor.sketch]);
   const find = useCallback((selector: string) => root.current?.querySelector<HTMLElement>(selector)?.focus(), []);
 

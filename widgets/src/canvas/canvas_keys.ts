@@ -112,7 +112,10 @@ function beginLink({ editor, flow, setLinking }: KeyTargets): void {
   const from = flow.active;
   if (!from || editor.readOnly) return;
   const candidates = candidatesFrom(editor.sketch, from);
-  if (!candidates.length) return editor.say(`${nameOf(from)} ties every request already`);
+  if (!candidates.length) {
+    editor.say(`${nameOf(from)} ties every request already`);
+    return;
+  }
   const linking = { from, candidates, index: 0 };
   setLinking(linking);
   editor.say(candidateWords(linking));

@@ -132,7 +132,7 @@ export function useEditor(model: Model, life: Life): Editor {
   const redo = useCallback(() => travel("redo"), [travel]);
   const shown = { sketch, status, palette, positions, history, problem, highlight, readOnly, isLost, spoken };
   const editor: Editor = { ...shown, edit, place, say, light, forget, undo, redo };
-  // Always the same names in the same order, so their values are what it depends on.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the same names in the same order, so their values decide
   return useMemo(() => editor, Object.values(editor));
 }
 
@@ -173,6 +173,7 @@ function useHighlight(model: Model, life: Life): Pick<Editor, "highlight" | "lig
   const told = useTrait(model, "highlight");
   const [own, setOwn] = useState<string | null>(null);
   const timer = useRef(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what Python says ends what is shown here
   useEffect(() => setOwn(null), [told]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const light = useCallback(

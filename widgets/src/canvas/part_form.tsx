@@ -122,6 +122,7 @@ function Selectors({
     <div className="dra-field is-wide dra-selectors">
       {shown.map((text, i) => (
         <SelectorField
+          // biome-ignore lint/suspicious/noArrayIndexKey: selectors have no name, and two may be equal
           key={i}
           label={shown.length > 1 ? `selector ${i + 1}` : "selector"}
           value={text}

@@ -16,6 +16,7 @@ export function Tolerations({ part, onChange }: { part: Part; onChange(next: rea
   return (
     <div className="dra-field is-wide dra-tolerations">
       {list.map((toleration, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: tolerations have no name, and two may be equal
         <div key={i} className="dra-row" role="group" aria-label={`Toleration ${i + 1}`}>
           <TextField label="tolerates" value={toleration.key ?? ""} onDone={(key) => set(i, { key: key.trim() })} />
           <select

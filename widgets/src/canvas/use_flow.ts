@@ -137,6 +137,7 @@ function useFocus(
     setActive(waiting.current);
     waiting.current = "";
   }, [root, select, setActive]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a node to be reached may have come
   useEffect(() => {
     if (waiting.current) reach();
   }, [nodes, reach]);

@@ -35,7 +35,7 @@ export function useView(
 ): () => Promise<boolean> {
   const flow = useReactFlow();
   const seen = useRef({ names: "", arranged: false });
-  const board = () => root.current?.querySelector(".react-flow")?.getBoundingClientRect();
+  const board = useCallback(() => root.current?.querySelector(".react-flow")?.getBoundingClientRect(), [root]);
   // What is seen as it was last chosen here: as long as the person has not moved it, it follows the size of the board.
   const chosen = useRef("");
   const fit = useCallback(async () => {
@@ -43,7 +43,7 @@ export function useView(
     const done = await flow.fitView({ maxZoom: 1, duration: 0, padding: paddingFor(bounds, board()) });
     chosen.current = JSON.stringify(flow.getViewport());
     return done;
-  }, [flow]);
+  }, [flow, board]);
 
   const showAll = useCallback(() => {
     const size = board();
@@ -60,7 +60,7 @@ export function useView(
     const best = isNew && nodes.length ? zoomFor(flow.getNodesBounds(flow.getNodes()), size, TOOLS.height, MARGIN) : 0;
     const tiny = flow.getZoom() < TOO_SMALL * best && nodes.length < last.names.split("\n").length - 1;
     if (nodes.length && (whole || lost || tiny)) void fit();
-  }, [nodes, arranged, flow, fit]);
+  }, [nodes, arranged, flow, fit, board]);
 
   const room = useRef<DOMRect | undefined>(undefined);
   const onResize = useCallback(() => {
@@ -73,7 +73,7 @@ export function useView(
     const wasInSight = nodes.every((node) => !isOutside(node, view, before));
     const tooSmall = wasInSight && nodes.some((node) => isOutside(node, view, now));
     if (nodes.length && (tooSmall || chosen.current === JSON.stringify(view))) void fit();
-  }, [nodes, flow, fit, showAll]);
+  }, [nodes, flow, fit, showAll, board]);
 
   useEffect(showAll, [showAll]);
   useEffect(() => {

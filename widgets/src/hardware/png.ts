@@ -37,7 +37,7 @@ export function standalone(svg: SVGSVGElement): SVGSVGElement {
     }
     made.removeAttribute("tabindex");
   });
-  copy.querySelectorAll("style").forEach((style) => style.remove());
+  for (const style of copy.querySelectorAll("style")) style.remove();
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   return copy;
 }

@@ -17,7 +17,7 @@ export interface Light {
 export function highlight<M extends LitWidgetModel>(sync: Sync<M>): Light {
   let now: string = sync.get("highlight");
   const draws: (() => void)[] = [];
-  const redraw = () => draws.forEach((draw) => draw());
+  const redraw = () => draws.forEach((draw) => void draw());
   const tell = debounced<string>(PAUSE, (subject) => sync.set("highlight", subject as M["highlight"]));
   sync.atEnd(tell.end);
   sync.watch(["highlight"], () => {
