@@ -3,7 +3,8 @@
     python widgets/generate_models.py           write the file
     python widgets/generate_models.py --check   say whether the file is what the traits give (exit status 1 if not)
 
-Every class of dra_lab.widgets that is an AnyWidget becomes `<Name>Model`. A trait says more about its value with
+Every class of dra_lab.widgets that is an AnyWidget becomes `<Name>Model`, and the messages that it takes (`actions`)
+`<Name>Message`. A trait says more about its value with
 `.tag(sync=True, value=T)`, where T is a type of Python: a msgspec Struct, list[...], dict[str, ...], Literal[...].
 """
 
@@ -18,6 +19,9 @@ from pathlib import Path
 import anywidget
 import msgspec.inspect as shape
 import traitlets
+
+from dra_lab.widgets.following import FollowingWidget
+from dra_lab.widgets.messages import Message
 
 TARGET = Path(__file__).resolve().parent / "src" / "generated" / "models.ts"
 HEAD = "// Generated from the Python traits by widgets/generate_models.py; a test compares. Do not edit.\n"
@@ -76,6 +80,13 @@ class Types:
             self.interfaces[name] = "\n".join([f"export interface {name} {{", *lines, "}"])
         return name
 
+    def of_message(self, cls: type[Message]) -> str:
+        """Return the TypeScript of a message: an object that its type tells apart."""
+        kind = shape.type_info(cls)
+        assert isinstance(kind, shape.StructType)
+        fields = [f"{field.encode_name}{'' if field.required else '?'}: {self.of(field.type)}" for field in kind.fields]
+        return "{ " + "; ".join([f'type: "{kind.tag}"', *fields]) + " }"
+
     def of_trait(self, trait: traitlets.TraitType) -> str:
         """Return the TypeScript of a trait: of its `value` tag, else of its class."""
         if (value := trait.metadata.get("value")) is not None:
@@ -116,8 +127,18 @@ def models() -> str:
         own = {name: trait for name, trait in cls.class_traits(sync=True).items() if name not in inherited}
         lines = [f"  {name}: {types.of_trait(own[name])};" for name in sorted(own) if re.match(r"[a-z]", name)]
         wholes.append("\n".join([f"export interface {cls.__name__}Model {{", *lines, "}"]))
+        wholes.append(_messages(types, cls))
     parts = [link_kinds(), *(types.interfaces[name] for name in sorted(types.interfaces)), *wholes]
     return HEAD + "\n" + "\n\n".join(parts) + "\n"
+
+
+def _messages(types: Types, cls: type[anywidget.AnyWidget]) -> str:
+    """Return the union of the messages that a widget takes."""
+    actions = getattr(cls, "actions", {})
+    if not issubclass(cls, FollowingWidget) or not actions:
+        return f"export type {cls.__name__}Message = never;"
+    lines = sorted(f"  | {types.of_message(message)}" for message in actions)
+    return "\n".join([f"export type {cls.__name__}Message =", *lines]) + ";"
 
 
 def main(arguments: list[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import traitlets
@@ -14,9 +14,10 @@ from dra_lab.model.decoding import from_builtins
 from dra_lab.model.sketch import ClaimSketch, check_sketch
 from dra_lab.session import Session
 from dra_lab.session.history import History
+from dra_lab.widgets import messages
 from dra_lab.widgets.canvas_rows import palette_rows, status_rows
 from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, PaletteRow
-from dra_lab.widgets.following import STATIC
+from dra_lab.widgets.following import STATIC, Actions
 from dra_lab.widgets.lit import LitWidget
 from dra_lab.widgets.wire import wire
 
@@ -108,11 +109,11 @@ class ClaimCanvas(LitWidget):
             if "sketch" in sync_data and not self._refused:
                 self._blame("drawing", "")
 
-    def _asked_undo(self, _message: object) -> None:
-        self.undo()
-
-    def _asked_redo(self, _message: object) -> None:
-        self.redo()
+    actions: ClassVar[Actions] = {
+        **LitWidget.actions,
+        messages.Undo: lambda self, _message: self.undo(),
+        messages.Redo: lambda self, _message: self.redo(),
+    }
 
     # ------------------------------------------------------------ values
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import traitlets
 
@@ -16,9 +16,10 @@ from dra_lab.model.release import RELEASES
 from dra_lab.session import Session
 from dra_lab.session.preparing import is_checked
 from dra_lab.sources.live import PREFIX, Context, contexts
+from dra_lab.widgets import messages
 from dra_lab.widgets.bar_values import AskRow, CountsRow, DetailRow, FindingRow, FollowRow, SourceRow
 from dra_lab.widgets.cluster_rows import counts, detail_rows, finding_rows, read_at, source_rows
-from dra_lab.widgets.following import STATIC, FollowingWidget
+from dra_lab.widgets.following import STATIC, Actions, FollowingWidget
 from dra_lab.widgets.loading import Loading, Read, reading_of, reading_of_files
 from dra_lab.widgets.uploads import Upload
 from dra_lab.words.cluster_document import first_words, summary
@@ -27,11 +28,7 @@ from dra_lab.words.cluster_document import first_words, summary
 class ClusterBar(FollowingWidget):
     """The line over a plan: cluster, its contents in a few words, target release, findings, a tab of its own.
 
-    All traits are written by Python; the browser sends `{type: "load", source}`, `{type: "files", files: [{name,
-    text}]}`, `{type: "upload", number, files: [{name, size}]}` and then `{type: "piece", number}` with the bytes as
-    its buffer, `{type: "cancel"}`, `{type: "sources"}` when the choice opens, `{type: "follow", on}`, `{type:
-    "start-empty"}`, `{type: "dismiss-example"}`, `{type: "release", value}`, `{type: "answer", id}` and `{type:
-    "dismiss-problem"}`.
+    All traits are written by Python.
     `example` shows the line about the example, `ask` a question with a button for each answer, `busy` what is being
     read, `refused` why the latest cluster could not be read, `uploaded` how many bytes of a drop are here, `details`
     what was read, `follow` whether the running cluster is followed. Clusters are read in a thread (`loading`).
@@ -116,26 +113,21 @@ class ClusterBar(FollowingWidget):
 
     # ------------------------------------------------------------ what the person did
 
-    def _asked_load(self, message: Mapping[str, Any]) -> None:
-        source = str(message.get("source", "")).strip()
+    def _load(self, message: messages.Load) -> None:
+        source = message.source.strip()
         if source:
             self._read(f"Reading {source} ...", reading_of(source))
 
-    def _asked_files(self, message: Mapping[str, Any]) -> None:
-        texts = {str(file["name"]): str(file["text"]) for file in message.get("files", ())}
-        if texts and not self._opened(texts):
-            self._read(f"Reading {', '.join(texts)} ...", reading_of_files(texts))
-
-    def _asked_upload(self, message: Mapping[str, Any]) -> None:
+    def _announce(self, message: messages.AnnounceFiles) -> None:
         self._upload, self.refused, self.uploaded = None, "", 0
         try:
-            self._upload = Upload(int(message["number"]), message["files"])
+            self._upload = Upload(message.number, message.files)
         except SourceError as error:
             self.refused = str(error)
 
-    def _asked_piece(self, message: Mapping[str, Any]) -> None:
+    def _receive(self, message: messages.FilePiece) -> None:
         upload = self._upload
-        if upload is None or upload.number != message.get("number"):
+        if upload is None or upload.number != message.number:
             return
         for piece in self._buffers:
             upload.add(piece)
@@ -164,21 +156,21 @@ class ClusterBar(FollowingWidget):
             self.refused = str(error)
         return True
 
-    def _asked_sources(self, _message: Mapping[str, Any]) -> None:
+    def _list_sources(self, _message: messages.Sources) -> None:
         # The kubeconfig is read when the choice opens: a login in a terminal must be seen without a new notebook.
         self._contexts = contexts()
         if self._session is not None:
             self._tell(sources=source_rows(self._session.cluster, self._contexts))
 
-    def _asked_cancel(self, _message: Mapping[str, Any]) -> None:
+    def _cancel(self, _message: messages.Cancel) -> None:
         self._upload = None
         if self._session is not None:
             self.loading.cancel()
 
-    def _asked_follow(self, message: Mapping[str, Any]) -> None:
+    def _turn_following(self, message: messages.Follow) -> None:
         if (session := self._session) is None:
             return
-        if message.get("on"):
+        if message.on:
             session.follow()
         else:
             # Ending waits for the connections to close, which must not hold up the kernel.
@@ -199,29 +191,43 @@ class ClusterBar(FollowingWidget):
     def _refuse(self, problem: str) -> None:
         self.refused = problem
 
-    def _asked_dismiss_problem(self, _message: object) -> None:
+    def _dismiss_problems(self, message: messages.DismissProblem) -> None:
         self.refused = ""
-        super()._asked_dismiss_problem(_message)
+        self._dismiss_problem(message)
 
-    def _asked_start_empty(self, _message: Mapping[str, Any]) -> None:
+    def _start_empty(self, _message: messages.StartEmpty) -> None:
         if self._session is not None:
             self._session.clear()
-            self._asked_dismiss_example({})
+            self._dismiss_example()
 
-    def _asked_dismiss_example(self, _message: Mapping[str, Any]) -> None:
+    def _dismiss_example(self, _message: messages.DismissExample | None = None) -> None:
         self.example = False
         if self._session is not None:
             self._session.example = False
 
-    def _asked_release(self, message: Mapping[str, Any]) -> None:
+    def _set_release(self, message: messages.Release) -> None:
         if self._session is not None:
-            self._session.set_release(str(message.get("value", "")))
+            self._session.set_release(message.value)
         else:
-            self.release = str(message.get("value", ""))
+            self.release = message.value
 
-    def _asked_answer(self, message: Mapping[str, Any]) -> None:
+    def _answer(self, message: messages.GiveAnswer) -> None:
         if self._session is not None:
-            self._session.choose(str(message.get("id", "")))
+            self._session.choose(message.id)
+
+    actions: ClassVar[Actions] = {
+        messages.DismissProblem: _dismiss_problems,
+        messages.Load: _load,
+        messages.AnnounceFiles: _announce,
+        messages.FilePiece: _receive,
+        messages.Sources: _list_sources,
+        messages.Cancel: _cancel,
+        messages.Follow: _turn_following,
+        messages.StartEmpty: _start_empty,
+        messages.DismissExample: _dismiss_example,
+        messages.Release: _set_release,
+        messages.GiveAnswer: _answer,
+    }
 
 
 def _read_words(cluster: Cluster) -> str:

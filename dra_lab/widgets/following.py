@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anywidget
+import msgspec
 import traitlets
 
-from dra_lab.errors import DraLabError
+from dra_lab.errors import DraLabError, InputError
+from dra_lab.model.decoding import from_builtins
 from dra_lab.model.plan import Plan
 from dra_lab.session import Session
 from dra_lab.widgets.kernel_loop import LoopPoster, on_kernel_loop
+from dra_lab.widgets.messages import DismissProblem, Message
 from dra_lab.widgets.wire import wire
+
+Actions = Mapping[type[Message], Callable[[Any, Any], None]]
+"""What a widget does with each message that it takes: called with the widget and the message."""
 
 STATIC = Path(__file__).parent / "static"
 
@@ -31,9 +39,9 @@ def latest_plan(session: Session | None) -> Plan | None:
 class FollowingWidget(anywidget.AnyWidget):
     """A view that follows a session, or stands alone with traits given by hand.
 
-    Values of the model and rows are turned into what travels. Messages from the browser are `{type: ...}` dicts: the
-    method `_asked_<type>` gets them. What goes wrong is told in `problem` until the same thing goes well; the other
-    parts of the view, and the other views, stay usable.
+    Values of the model and rows are turned into what travels. `actions` are the messages that the browser may send,
+    and what is done with each; any other is refused. What goes wrong is told in `problem` until the same thing goes
+    well; the other parts of the view, and the other views, stay usable.
     """
 
     problem = traitlets.Unicode("").tag(sync=True)
@@ -103,7 +111,7 @@ class FollowingWidget(anywidget.AnyWidget):
             self._troubles[what] = words
         self.problem = next(reversed(self._troubles.values()), "")
 
-    def _asked_dismiss_problem(self, _message: object) -> None:
+    def _dismiss_problem(self, _message: DismissProblem) -> None:
         self._troubles.clear()
 
     def _tell(self, **values: Any) -> None:
@@ -113,7 +121,14 @@ class FollowingWidget(anywidget.AnyWidget):
 
     def _on_message(self, _widget: object, content: object, buffers: Sequence[Any]) -> None:
         self._buffers = tuple(buffers or ())
-        kind = content.get("type") if isinstance(content, dict) else None
-        handler = getattr(self, f"_asked_{kind.replace('-', '_')}", None) if isinstance(kind, str) else None
-        if handler is not None:
-            self._try("asked", lambda: handler(content))
+        self._try("asked", lambda: self._act(content))
+
+    def _act(self, content: object) -> None:
+        """Do what a message asks. Raises InputError for a message that this widget does not take."""
+        try:
+            message: Message = from_builtins(content, reduce(or_, self.actions))
+        except msgspec.ValidationError as error:
+            raise InputError(f"the browser sent a message that this view does not take: {error}") from error
+        self.actions[type(message)](self, message)
+
+    actions: ClassVar[Actions] = {DismissProblem: _dismiss_problem}

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import traitlets
 
 from dra_lab.authoring.by_example import Example
 from dra_lab.model.plan import Plan
 from dra_lab.session import EXAMPLE_CLUSTER, Session
+from dra_lab.widgets import messages
 from dra_lab.widgets.device_rows import equal_nodes, fleet
 from dra_lab.widgets.example_values import ExampleRow, example_rows
 from dra_lab.widgets.fleet_values import Fleet
-from dra_lab.widgets.following import STATIC, latest_plan
+from dra_lab.widgets.following import STATIC, Actions, latest_plan
 from dra_lab.widgets.lit import LitWidget
 
 SHOWN = ("best", "scheduler", "plain", "both")
@@ -97,7 +97,7 @@ class HardwareView(LitWidget):
         svg = hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch) if name else ""
         self._tell(svg=svg, node=name, caption=self._caption(plan, name), empty="", empty_action="")
         if self.graph_html:
-            self._asked_graph({})
+            self._open_graph()
 
     def _caption(self, plan: Plan | None, name: str) -> str:
         equal = equal_nodes(plan, name)
@@ -108,30 +108,30 @@ class HardwareView(LitWidget):
 
     # ------------------------------------------------------------ what the person did
 
-    def _asked_node(self, message: Mapping[str, Any]) -> None:
-        self._looked = str(message.get("name", ""))
+    def _look(self, message: messages.ShowNode) -> None:
+        self._looked = message.name
         self._show_node()
 
-    def _asked_pin(self, message: Mapping[str, Any]) -> None:
+    def _pin(self, message: messages.PinNode) -> None:
         if self._session is not None:
-            self._session.pin(str(message.get("name", "")))
+            self._session.pin(message.name)
 
-    def _asked_graph(self, _message: Mapping[str, Any]) -> None:
+    def _open_graph(self, _message: messages.Graph | None = None) -> None:
         from dra_lab.pictures.graph_page import graph_page
 
         if self._session is not None and self.node:
             self.graph_html = graph_page(self._session.cluster, self.node, latest_plan(self._session))
 
-    def _asked_close_graph(self, _message: Mapping[str, Any]) -> None:
+    def _close_graph(self, _message: messages.CloseGraph) -> None:
         self.graph_html = ""
 
-    def _asked_by_example(self, message: Mapping[str, Any]) -> None:
+    def _find_examples(self, message: messages.ByExample) -> None:
         from dra_lab.authoring.by_example import by_example
         from dra_lab.topology.locality import localities
 
         if (session := self._session) is None:
             return
-        wanted = set(message.get("devices") or ())
+        wanted = set(message.devices)
         self._examples = ()
         try:
             if wanted and self.node in session.cluster.node_by_name:
@@ -141,18 +141,28 @@ class HardwareView(LitWidget):
         finally:
             self._tell(examples=example_rows(self._examples))
 
-    def _asked_take_example(self, message: Mapping[str, Any]) -> None:
+    def _take_example(self, message: messages.TakeExample) -> None:
         from dra_lab.authoring.by_example import added_to
 
-        number = message.get("number")
-        if self._session is None or not isinstance(number, int) or not 0 <= number < len(self._examples):
+        if self._session is None or not 0 <= message.number < len(self._examples):
             return
-        sketch = self._examples[number].sketch
-        self._session.edit(added_to(self._session.sketch, sketch) if message.get("add") else sketch)
+        sketch = self._examples[message.number].sketch
+        self._session.edit(added_to(self._session.sketch, sketch) if message.add else sketch)
 
-    def _asked_sample(self, _message: Mapping[str, Any]) -> None:
+    def _load_sample(self, _message: messages.LoadSample) -> None:
         if self._session is not None:
             self._session.load(EXAMPLE_CLUSTER)
+
+    actions: ClassVar[Actions] = {
+        **LitWidget.actions,
+        messages.ShowNode: _look,
+        messages.PinNode: _pin,
+        messages.Graph: _open_graph,
+        messages.CloseGraph: _close_graph,
+        messages.ByExample: _find_examples,
+        messages.TakeExample: _take_example,
+        messages.LoadSample: _load_sample,
+    }
 
 
 def _told_node(plan: Plan | None) -> str:

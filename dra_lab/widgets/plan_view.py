@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import traitlets
@@ -18,6 +18,7 @@ from dra_lab.model.plan import Suggestion
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
+from dra_lab.widgets import messages
 from dra_lab.widgets.answer_rows import (
     answer_row,
     badge_rows,
@@ -30,7 +31,7 @@ from dra_lab.widgets.bar_values import FindingRow
 from dra_lab.widgets.claim_values import ClaimAnswer, FixRow
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
-from dra_lab.widgets.following import STATIC, latest_plan
+from dra_lab.widgets.following import STATIC, Actions, latest_plan
 from dra_lab.widgets.lit import LitWidget
 from dra_lab.widgets.plan_values import (
     AnswerRow,
@@ -62,9 +63,7 @@ class PlanView(LitWidget):
     is that of the edit that it shows, 0 where the drawing was changed elsewhere since; `claim_fixes` are its
     corrections. Once KYAML was typed or opened, the claim's document is KYAML.
 
-    The browser sends `{type: "cancel"}`, `{type: "write", folder}`, `{type: "edit-claim", text, number}` and
-    `{type: "fix-claim", text, number}` (both answered in `claim_answer`; without a text, the drawing's is fixed),
-    `{type: "apply-suggestion", id}` and `{type: "order-goals", goals}` (none: the usual order).
+    `claim_answer` answers the latest text that was typed or corrected.
     """
 
     _esm = STATIC / "plan_view.js"
@@ -186,35 +185,33 @@ class PlanView(LitWidget):
 
     # ------------------------------------------------------------ what the person did
 
-    def _asked_cancel(self, _message: Mapping[str, Any]) -> None:
+    def _cancel(self, _message: messages.Cancel) -> None:
         if self._session is not None:
             self._session.cancel()
 
-    def _asked_write(self, message: Mapping[str, Any]) -> None:
+    def _write(self, message: messages.Write) -> None:
         from dra_lab.session.outputs import export
 
         if self._session is not None:
-            self.folder = str(message.get("folder", "")).strip() or DEFAULT_FOLDER
+            self.folder = message.folder.strip() or DEFAULT_FOLDER
             self.written = []
-            files = export(self._session, self.folder, overwrite=message.get("overwrite") is True)
+            files = export(self._session, self.folder, overwrite=message.overwrite)
             self.written = [str(path) for path in files]
 
-    def _asked_edit_claim(self, message: Mapping[str, Any]) -> None:
+    def _edit_claim(self, message: messages.EditClaim) -> None:
         from dra_lab.session.claim_text import fixed_claim
 
         if self._session is not None:
-            text, number = str(message.get("text", "")), int(message.get("number", 0))
-            fixes = fix_rows(fixed_claim(self._session, text)[1])
-            self._take_claim(text, ClaimAnswer(number=number, fixes=fixes))
+            fixes = fix_rows(fixed_claim(self._session, message.text)[1])
+            self._take_claim(message.text, ClaimAnswer(number=message.number, fixes=fixes))
 
-    def _asked_fix_claim(self, message: Mapping[str, Any]) -> None:
+    def _fix_claim(self, message: messages.FixClaim) -> None:
         from dra_lab.session.claim_text import fixed_claim
 
         if self._session is not None:
-            typed = message.get("text")
-            text, fixes = fixed_claim(self._session, str(typed) if typed is not None else self.claim_text)
-            number = int(message.get("number", 0))
-            self._take_claim(text, ClaimAnswer(number=number, fixes=fix_rows(fixes), text=text))
+            typed = self.claim_text if message.text is None else message.text
+            text, fixes = fixed_claim(self._session, typed)
+            self._take_claim(text, ClaimAnswer(number=message.number, fixes=fix_rows(fixes), text=text))
 
     def _take_claim(self, text: str, told: ClaimAnswer) -> None:
         """Make a text the drawing, as one undo step, and answer; the drawing stays where the text is wrong."""
@@ -233,18 +230,27 @@ class PlanView(LitWidget):
             told = msgspec.structs.replace(told, message=error.message, line=line)
         self._tell(claim_answer=told)
 
-    def _asked_order_goals(self, message: Mapping[str, Any]) -> None:
-        goals = message.get("goals", ())
-        if self._session is not None and isinstance(goals, list | tuple):
-            self._session.order_goals([str(goal) for goal in goals])
+    def _order_goals(self, message: messages.OrderGoals) -> None:
+        if self._session is not None:
+            self._session.order_goals(list(message.goals))
 
-    def _asked_apply_suggestion(self, message: Mapping[str, Any]) -> None:
-        plan, number = latest_plan(self._session), unsigned_number(str(message.get("id", "")))
+    def _apply_suggestion(self, message: messages.ApplySuggestion) -> None:
+        plan, number = latest_plan(self._session), unsigned_number(message.id)
         if self._session is None or plan is None or number is None or number >= len(plan.suggestions):
             return
         if plan.sketch != self._session.sketch:
             raise SketchError("the drawing has changed since this was suggested; wait for the new answer")
         self._session.edit(with_suggestion(plan.sketch, plan.suggestions[int(number)]))
+
+    actions: ClassVar[Actions] = {
+        **LitWidget.actions,
+        messages.Cancel: _cancel,
+        messages.Write: _write,
+        messages.EditClaim: _edit_claim,
+        messages.FixClaim: _fix_claim,
+        messages.OrderGoals: _order_goals,
+        messages.ApplySuggestion: _apply_suggestion,
+    }
 
 
 def fix_rows(found: Iterable[Correction]) -> tuple[FixRow, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from dra_lab.errors import SourceError
+from dra_lab.widgets.messages import FileSize
 
 MAX_UPLOAD_BYTES = 256 * 2**20
 """Bytes of files that are taken from the browser at once; larger ones are read from where they lie, by their path."""
@@ -14,10 +14,10 @@ MAX_UPLOAD_BYTES = 256 * 2**20
 class Upload:
     """The files of one drop: announced with names and sizes, then filled piece by piece, in order."""
 
-    def __init__(self, number: int, files: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, number: int, files: Sequence[FileSize]) -> None:
         """Take what is announced. Raises SourceError beyond MAX_UPLOAD_BYTES."""
         self.number = number
-        self._sizes = [(str(file["name"]), int(file["size"])) for file in files]
+        self._sizes = [(file.name, file.size) for file in files]
         total = sum(size for _, size in self._sizes)
         if total > MAX_UPLOAD_BYTES:
             limit = f"{MAX_UPLOAD_BYTES // 2**20} MiB"

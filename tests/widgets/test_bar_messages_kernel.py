@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from widget_messages import answered, say
 
 from dra_lab.findings import Finding, Severity
@@ -47,10 +48,11 @@ def test_a_source_that_cannot_be_read_is_told_and_the_present_one_stays(session)
 
 
 def test_dropped_files_become_the_cluster(session):
-    """The texts of dropped files are read as one cluster, by their names."""
+    """Dropped files are read as one cluster, by their names."""
     bar = ClusterBar(session)
     node = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}'
-    say(bar, type="files", files=[{"name": "nodes.json", "text": node}])
+    say(bar, type="upload", number=1, files=[{"name": "nodes.json", "size": len(node)}])
+    say(bar, type="piece", number=1, buffers=[node.encode()])
     assert bar.loading.wait()
     assert bar.source == "nodes.json"
     assert bar.summary.startswith("1 node · 0 drivers")
@@ -84,12 +86,23 @@ def test_the_release_is_chosen_by_message_and_a_wrong_one_is_refused(session):
     assert bar.release == "1.37"
 
 
-def test_an_unknown_message_is_ignored(session):
-    """Only messages that the bar knows do something."""
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "close"},
+        {"type": 3},
+        {"no": "type"},
+        {"type": "__init__"},
+        {"type": "load"},
+        {"type": "load", "source": 3},
+        {"type": "load", "source": "x", "more": 1},
+    ],
+)
+def test_a_message_that_the_bar_does_not_take_is_refused_in_words(session, message):
+    """Only messages of the table do something; a type, a field or a value that is wrong is named."""
     bar = ClusterBar(session)
-    for message in ({"type": "close"}, {"type": 3}, {"no": "type"}, {"type": "__init__"}):
-        say(bar, **message)
-    assert bar.problem == ""
+    say(bar, **message)
+    assert bar.problem.startswith("the browser sent a message that this view does not take: ")
 
 
 def test_a_question_about_the_file_is_shown_and_answered(tmp_path):

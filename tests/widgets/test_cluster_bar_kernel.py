@@ -18,6 +18,7 @@ from dra_lab.sources.snapshots import make_snapshot
 from dra_lab.widgets.cluster_bar import ClusterBar
 from dra_lab.widgets.cluster_rows import detail_rows
 from dra_lab.widgets.loading import Loading, progress_words
+from dra_lab.widgets.messages import FileSize
 from dra_lab.widgets.uploads import MAX_UPLOAD_BYTES, Upload
 
 KUBECONFIG = """\
@@ -77,7 +78,7 @@ def test_files_that_are_too_large_are_refused_before_they_are_sent(session):
 
 def test_more_than_was_announced_is_refused():
     """Memory is taken for what was announced, and for nothing else."""
-    upload = Upload(1, [{"name": "a", "size": 3}])
+    upload = Upload(1, [FileSize("a", 3)])
     with pytest.raises(SourceError, match="more than it announced"):
         upload.add(b"1234")
 

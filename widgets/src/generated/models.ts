@@ -146,6 +146,11 @@ export interface FigureRow {
   title?: string;
 }
 
+export interface FileSize {
+  name: string;
+  size: number;
+}
+
 export interface FindingRow {
   severity: string;
   message: string;
@@ -307,6 +312,11 @@ export interface ClaimCanvasModel {
   status: CanvasStatus;
 }
 
+export type ClaimCanvasMessage =
+  | { type: "dismiss-problem" }
+  | { type: "redo" }
+  | { type: "undo" };
+
 export interface ClusterBarModel {
   ask: AskRow;
   busy: string;
@@ -326,9 +336,25 @@ export interface ClusterBarModel {
   uploaded: number;
 }
 
+export type ClusterBarMessage =
+  | { type: "answer"; id: string }
+  | { type: "cancel" }
+  | { type: "dismiss-example" }
+  | { type: "dismiss-problem" }
+  | { type: "follow"; on: boolean }
+  | { type: "load"; source: string }
+  | { type: "piece"; number: number }
+  | { type: "release"; value: string }
+  | { type: "sources" }
+  | { type: "start-empty" }
+  | { type: "upload"; number: number; files: readonly FileSize[] };
+
 export interface FollowingWidgetModel {
   problem: string;
 }
+
+export type FollowingWidgetMessage =
+  | { type: "dismiss-problem" };
 
 export interface HardwareViewModel {
   caption: string;
@@ -346,10 +372,23 @@ export interface HardwareViewModel {
   svg: string;
 }
 
+export type HardwareViewMessage =
+  | { type: "by-example"; devices: readonly string[] }
+  | { type: "close-graph" }
+  | { type: "dismiss-problem" }
+  | { type: "graph" }
+  | { type: "node"; name: string }
+  | { type: "pin"; name: string }
+  | { type: "sample" }
+  | { type: "take-example"; number: number; add?: boolean };
+
 export interface LitWidgetModel {
   highlight: string;
   problem: string;
 }
+
+export type LitWidgetMessage =
+  | { type: "dismiss-problem" };
 
 export interface PlanViewModel {
   answer: AnswerRow;
@@ -374,3 +413,12 @@ export interface PlanViewModel {
   yaml: string;
   yaml_marks: Readonly<Record<string, string>>;
 }
+
+export type PlanViewMessage =
+  | { type: "apply-suggestion"; id: string }
+  | { type: "cancel" }
+  | { type: "dismiss-problem" }
+  | { type: "edit-claim"; text: string; number: number }
+  | { type: "fix-claim"; text?: string | null; number?: number }
+  | { type: "order-goals"; goals: readonly string[] }
+  | { type: "write"; folder: string; overwrite?: boolean };

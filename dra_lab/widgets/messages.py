@@ -1,0 +1,180 @@
+"""What the browser can ask of a widget: one message each, told apart by `type`.
+
+The browser's types are generated from these classes (`widgets/generate_models.py`), so a message exists on both sides
+or on none. Python answers by its traits.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+def _kebab(name: str) -> str:
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
+
+
+class Message(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    tag_field="type",
+    tag=_kebab,
+):
+    """Base of the messages; the tag of `EditClaim` is `edit-claim`."""
+
+
+class DismissProblem(Message, frozen=True):
+    """Hide what is wrong with a view."""
+
+
+# ---------------------------------------------------------------- the canvas
+
+
+class Undo(Message, frozen=True):
+    """Go one step back."""
+
+
+class Redo(Message, frozen=True):
+    """Do one undone step again."""
+
+
+# ---------------------------------------------------------------- the cluster's bar
+
+
+class Load(Message, frozen=True):
+    """Read another cluster: what `load_cluster` takes."""
+
+    source: str
+
+
+class FileSize(Struct, frozen=True, forbid_unknown_fields=True):
+    """The name and the bytes of a file that is about to be sent."""
+
+    name: str
+    size: int
+
+
+class AnnounceFiles(Message, frozen=True, tag="upload"):
+    """Announce files; their bytes follow as pieces with the same number."""
+
+    number: int
+    files: tuple[FileSize, ...]
+
+
+class FilePiece(Message, frozen=True, tag="piece"):
+    """The next bytes of the announced files, as the buffer of the message."""
+
+    number: int
+
+
+class Sources(Message, frozen=True):
+    """Read the contexts of the kubeconfig: the choice of a cluster has opened."""
+
+
+class Cancel(Message, frozen=True):
+    """Give up what is being read or solved."""
+
+
+class Follow(Message, frozen=True):
+    """Begin or stop to follow the running cluster."""
+
+    on: bool
+
+
+class StartEmpty(Message, frozen=True):
+    """Clear the example's drawing."""
+
+
+class DismissExample(Message, frozen=True):
+    """Keep the example and hide the line about it."""
+
+
+class Release(Message, frozen=True):
+    """Write manifests for another release of Kubernetes."""
+
+    value: str
+
+
+class GiveAnswer(Message, frozen=True, tag="answer"):
+    """Choose an answer to the question of `ask`."""
+
+    id: str
+
+
+# ---------------------------------------------------------------- the plan
+
+
+class Write(Message, frozen=True):
+    """Write the manifests to a folder."""
+
+    folder: str
+    overwrite: bool = False
+
+
+class EditClaim(Message, frozen=True):
+    """Make a typed text the drawing; `number` is repeated in the answer."""
+
+    text: str
+    number: int
+
+
+class FixClaim(Message, frozen=True):
+    """Correct a typed text, or without a text the drawing's."""
+
+    text: str | None = None
+    number: int = 0
+
+
+class ApplySuggestion(Message, frozen=True):
+    """Apply the suggestion with this id."""
+
+    id: str
+
+
+class OrderGoals(Message, frozen=True):
+    """Put the goals in this order; none for the usual order."""
+
+    goals: tuple[str, ...]
+
+
+# ---------------------------------------------------------------- the hardware
+
+
+class ShowNode(Message, frozen=True, tag="node"):
+    """Show the picture of another node."""
+
+    name: str
+
+
+class PinNode(Message, frozen=True, tag="pin"):
+    """Plan on this node only; "" for any."""
+
+    name: str
+
+
+class Graph(Message, frozen=True):
+    """Open the graph of the node."""
+
+
+class CloseGraph(Message, frozen=True):
+    """Close the graph."""
+
+
+class ByExample(Message, frozen=True):
+    """Find the claims that ask for such devices as these on the node."""
+
+    devices: tuple[str, ...]
+
+
+class TakeExample(Message, frozen=True):
+    """Draw one of these claims, or add it to the drawing."""
+
+    number: int
+    add: bool = False
+
+
+class LoadSample(Message, frozen=True, tag="sample"):
+    """Load the cluster of the example."""
