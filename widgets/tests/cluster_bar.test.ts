@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
+import * as widget from "../src/bar/cluster_bar";
 import { chooseFiles, MAX_BYTES, PIECE } from "../src/bar/files";
-import widget from "../src/cluster_bar";
 import type { ClusterBarModel } from "../src/generated/models";
 import { drawn, HOSTILE, mount, press } from "./fake_model";
 
@@ -56,7 +56,7 @@ test("a chosen sample, a path and the release are told to Python", () => {
   press(path, "Enter");
   const select = el.querySelector("select")!;
   select.value = "1.35";
-  select.dispatchEvent(new Event("change"));
+  select.dispatchEvent(new Event("change", { bubbles: true }));
   expect(model.sent).toEqual([
     { type: "load", source: "sample:b" },
     { type: "load", source: "./cluster.json" },

@@ -1,3 +1,28 @@
+import { act } from "react";
+import { createRoot } from "react-dom/client";
+import { vi } from "vitest";
+
+vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+// React listens once on a document, for good: not part of what a test counts.
+createRoot(document.createElement("div"));
+
+/** Draw what an event changes before the test goes on. */
+function drawAfter<K extends string>(prototype: Record<K, (...given: never[]) => unknown>, name: K): void {
+  const original = prototype[name];
+  prototype[name] = function drawn(this: unknown, ...given: never[]): unknown {
+    let result: unknown;
+    act(() => {
+      result = original.apply(this, given);
+    });
+    return result;
+  };
+}
+drawAfter(EventTarget.prototype as never, "dispatchEvent");
+drawAfter(HTMLElement.prototype as never, "click");
+
+/** Let time pass, in milliseconds, and draw what it changes. */
+export const pass = (time: number): void => act(() => void vi.advanceTimersByTime(time));
+
 /** The kernel's side of a widget: values, listeners and what the browser said. */
 export class FakeModel<M extends object> {
   readonly listeners = new Map<string, Set<() => void>>();
@@ -46,13 +71,16 @@ export function mount<M extends object>(widget: { render: unknown }, values: M) 
     )) as never;
     return () => ((target.addEventListener = add as never), (target.removeEventListener = remove as never));
   });
-  const end = (widget.render as (context: object) => () => void)({ model, el });
+  let end: () => void = () => undefined;
+  act(() => {
+    end = (widget.render as (context: object) => () => void)({ model, el });
+  });
   return {
     model,
     el,
     outside,
     end: () => {
-      end();
+      act(end);
       spies.forEach((restore) => void restore());
     },
   };
@@ -65,7 +93,7 @@ function id(value: unknown): number {
 }
 
 /** Let what a view draws after a message be drawn. */
-export const drawn = (): Promise<void> => new Promise((done) => queueMicrotask(() => queueMicrotask(done)));
+export const drawn = (): Promise<void> => act(async () => undefined);
 
 /** Press a key on an element. */
 export function press(target: Element, key: string): KeyboardEvent {

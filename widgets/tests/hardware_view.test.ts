@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { HardwareViewModel } from "../src/generated/models";
+import * as widget from "../src/hardware/hardware_view";
 import { safeSvg } from "../src/hardware/safe_svg";
-import widget from "../src/hardware_view";
-import { drawn, HOSTILE, mount, press } from "./fake_model";
+import { drawn, HOSTILE, mount, pass, press } from "./fake_model";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => {
@@ -93,7 +93,7 @@ test("the arrows walk through the tree and one item is the tab stop", () => {
   press(node!, "End");
   expect(document.activeElement).toBe(second);
   expect(items(el).map((item) => item.getAttribute("tabindex"))).toEqual(["-1", "-1", "0"]);
-  vi.advanceTimersByTime(100);
+  pass(100);
   expect(model.get("highlight")).toBe("d/p/g1");
 });
 
@@ -102,7 +102,7 @@ test("Enter on a chosen device lights its whole request", () => {
   const first = items(el)[1]!;
   first.focus();
   press(first, "Enter");
-  vi.advanceTimersByTime(100);
+  pass(100);
   expect(model.get("highlight")).toBe("gpu");
 });
 

@@ -1,6 +1,7 @@
+import { act } from "react";
 import { afterEach, expect, test } from "vitest";
 import type { HardwareViewModel } from "../src/generated/models";
-import widget from "../src/hardware_view";
+import * as widget from "../src/hardware/hardware_view";
 import { KERNEL_GONE, RUN_AGAIN } from "../src/view/life";
 import { mount } from "./fake_model";
 
@@ -18,8 +19,9 @@ const HARDWARE = {
 } as unknown as HardwareViewModel;
 const hardware = () => mount(widget, { ...HARDWARE });
 const trigger = (model: ReturnType<typeof hardware>["model"], event: string) =>
-  model.listeners.get(event)?.forEach((call) => void call());
-const gone = (...inside: Element[]) => window.dispatchEvent(new CustomEvent(KERNEL_GONE, { detail: { inside } }));
+  act(() => model.listeners.get(event)?.forEach((call) => void call()));
+const gone = (...inside: Element[]) =>
+  act(() => void window.dispatchEvent(new CustomEvent(KERNEL_GONE, { detail: { inside } })));
 
 test.each(["comm_live_update", "comm:close", "destroy"])(
   "after %s nothing is sent or saved any more, and the view says so once",

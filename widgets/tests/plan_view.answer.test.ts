@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { drawn } from "./fake_model";
+import { drawn, pass } from "./fake_model";
 import { button, fakeTimers, PLAN, plan } from "./plan_view_model";
 
 fakeTimers();
@@ -24,7 +24,7 @@ test("the strip is never blank, whatever is known", async () => {
 
 test("a first answer is waited for with one sentence, and the steps stand beside it alone", async () => {
   const { el, model } = plan({ answer: { state: "solving", sentence: "goal 1", progress: { text: "goal 1" } } });
-  vi.advanceTimersByTime(150);
+  pass(150);
   model.set("answer", { state: "solving", sentence: "goal 2", progress: { text: "goal 2" } });
   await drawn();
   expect(el.querySelector(".dra-sentence")!.textContent).toBe("Planning ...");
@@ -39,9 +39,9 @@ test("a stale answer is labelled after 150 ms and not before", async () => {
     progress: { text: "goal 4: NUMA nodes", bestText: "best 2, bound 1" },
   });
   await drawn();
-  vi.advanceTimersByTime(149);
+  pass(149);
   expect(el.querySelector(".dra-work")!.textContent).toBe("");
-  vi.advanceTimersByTime(1);
+  pass(1);
   expect(el.querySelector(".dra-work")!.textContent).toBe(
     "for the previous drawinggoal 4: NUMA nodes, best 2, bound 1Cancel",
   );
@@ -55,12 +55,12 @@ test("a stale answer is labelled after 150 ms and not before", async () => {
 
 test("an answer for another cluster says so, and what goes on after an answer is told when it takes long", async () => {
   const { el, model } = plan({ answer: { ...PLAN.answer, stale: true, previous: "cluster" } });
-  vi.advanceTimersByTime(150);
+  pass(150);
   expect(el.querySelector(".dra-for-previous")!.textContent).toBe("for the previous cluster");
   model.set("answer", { ...PLAN.answer, after: "trying the manifest" });
   await drawn();
   expect(el.querySelector(".dra-work")!.textContent).toBe("");
-  vi.advanceTimersByTime(500);
+  pass(500);
   expect(el.querySelector(".dra-work")!.textContent).toBe("trying the manifest ...");
   model.set("answer", PLAN.answer);
   await drawn();
@@ -69,7 +69,7 @@ test("an answer for another cluster says so, and what goes on after an answer is
 
 test("the focus stays on Cancel while progress is told", async () => {
   const { el, model } = plan({ answer: { ...PLAN.answer, stale: true, progress: { text: "a" } } });
-  vi.advanceTimersByTime(200);
+  pass(200);
   button(el, "Cancel").focus();
   model.set("answer", { ...PLAN.answer, stale: true, progress: { text: "b" } });
   await drawn();
@@ -81,7 +81,7 @@ test("progress that is told often does not put off the label", async () => {
   for (let step = 0; step < 4; step += 1) {
     model.set("answer", { ...PLAN.answer, stale: true, progress: { text: `step ${step}` } });
     await drawn();
-    vi.advanceTimersByTime(50);
+    pass(50);
   }
   expect(el.querySelector(".dra-progress")!.textContent).toBe("step 3");
 });
@@ -90,10 +90,10 @@ test("an answer that comes at once never looks stale", async () => {
   const { el, model } = plan();
   model.set("answer", { ...PLAN.answer, stale: true });
   await drawn();
-  vi.advanceTimersByTime(100);
+  pass(100);
   model.set("answer", PLAN.answer);
   await drawn();
-  vi.advanceTimersByTime(500);
+  pass(500);
   expect(el.querySelector(".is-stale")).toBeNull();
 });
 

@@ -1,5 +1,5 @@
-import { expect, test, vi } from "vitest";
-import { drawn, HOSTILE } from "./fake_model";
+import { expect, test } from "vitest";
+import { drawn, HOSTILE, pass } from "./fake_model";
 import { button, fakeTimers, plan } from "./plan_view_model";
 
 fakeTimers();
@@ -10,9 +10,9 @@ test("an edited claim is sent after a pause, a broken one is marked at its line,
   open.click();
   const area = el.querySelector("textarea")!;
   area.value = "kind: [\n";
-  area.dispatchEvent(new Event("input"));
+  area.dispatchEvent(new Event("input", { bubbles: true }));
   expect(model.sent.filter((one) => one.type === "edit-claim")).toEqual([]);
-  vi.advanceTimersByTime(500);
+  pass(500);
   expect(model.sent.at(-1)).toEqual({ type: "edit-claim", text: "kind: [\n", number: 1 });
   model.set("claim_answer", { number: 1, message: HOSTILE, line: 1 });
   model.set("claim_text", "kind: other\n");
@@ -35,10 +35,10 @@ test("an open editor follows the drawing with its caret in place, and keeps the 
   await follow("a: 1\nkind: ResourceClaimTemplate\n", 0);
   expect([area.value, area.selectionStart]).toEqual(["a: 1\nkind: ResourceClaimTemplate\n", 11]);
   area.value = "a:   2\n";
-  area.dispatchEvent(new Event("input"));
+  area.dispatchEvent(new Event("input", { bubbles: true }));
   await follow("a: 3\n", 0);
   expect(area.value).toBe("a:   2\n");
-  vi.advanceTimersByTime(500);
+  pass(500);
   model.set("claim_answer", { number: 1 });
   await follow("a: 2\n", 1);
   expect(area.value).toBe("a:   2\n");
@@ -52,8 +52,8 @@ test("a text that cannot be taken over outlives the closed editor, until the dra
   named("Edit").click();
   const area = el.querySelector("textarea")!;
   area.value = "kind: [\n";
-  area.dispatchEvent(new Event("input"));
-  vi.advanceTimersByTime(500);
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+  pass(500);
   model.set("claim_answer", { number: 1, message: "broken", line: 1 });
   await drawn();
   area.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
@@ -98,8 +98,8 @@ test("a typed text is corrected where it is, each change is listed, and typing g
   button(el, "Edit").click();
   const area = el.querySelector("textarea")!;
   area.value = "kind: wrong\n";
-  area.dispatchEvent(new Event("input"));
-  vi.advanceTimersByTime(400);
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+  pass(400);
   model.set("claim_answer", { number: 1, message: "broken", line: 1, fixes: [FIX] });
   await drawn();
   expect(fixButton(el)!.textContent).toBe("Correct 1 problem");
@@ -110,7 +110,7 @@ test("a typed text is corrected where it is, each change is listed, and typing g
   expect(area.value).toBe("kind: right\n");
   expect(fixButton(el)).toBeUndefined();
   expect(el.querySelector(".dra-editor .dra-fixes")!.textContent).toBe(`Corrected: line 9, ${FIX.text}`);
-  vi.advanceTimersByTime(1000);
+  pass(1000);
   expect(model.sent.at(-1)).toEqual({ type: "fix-claim", text: "kind: wrong\n", number: 2 });
 });
 
@@ -119,14 +119,14 @@ test("a correction that comes after more was typed does not overwrite it", async
   button(el, "Edit").click();
   const area = el.querySelector("textarea")!;
   const type = (text: string) => (
-    (area.value = text), area.dispatchEvent(new Event("input")), vi.advanceTimersByTime(400)
+    (area.value = text), area.dispatchEvent(new Event("input", { bubbles: true })), pass(400)
   );
   type("kind: wrong\n");
   model.set("claim_answer", { number: 1, fixes: [FIX] });
   await drawn();
   fixButton(el)!.click();
   area.value = "kind: typed on\n";
-  area.dispatchEvent(new Event("input"));
+  area.dispatchEvent(new Event("input", { bubbles: true }));
   model.set("claim_answer", { number: 2, fixes: [FIX], text: "kind: right\n" });
   await drawn();
   expect(area.value).toBe("kind: typed on\n");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { arrange, fitting } from "../src/view/table";
+import { arrange, fitting } from "../src/view/rows";
 import { drawn, HOSTILE } from "./fake_model";
 import { button, fakeTimers, plan } from "./plan_view_model";
 

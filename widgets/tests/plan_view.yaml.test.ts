@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { tokens } from "../src/plan/yaml_text";
-import { drawn, press } from "./fake_model";
+import { drawn, pass, press } from "./fake_model";
 import { button, fakeTimers, lit, plan, YAML } from "./plan_view_model";
 
 fakeTimers();
@@ -34,7 +34,7 @@ test("hovering a line lights it at once and tells the others a moment later", ()
   el.querySelectorAll(".dra-code-line")[3]!.dispatchEvent(new Event("pointerover", { bubbles: true }));
   expect(lit(el)).toEqual(["- name: nic"]);
   expect(model.get("highlight")).toBe("");
-  vi.advanceTimersByTime(100);
+  pass(100);
   expect([model.get("highlight"), model.saved]).toEqual(["nic", 1]);
 });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, vi } from "vitest";
 import type { PlanViewModel } from "../src/generated/models";
-import widget from "../src/plan_view";
+import * as widget from "../src/plan/plan_view";
 import { mount } from "./fake_model";
 
 /** Let the tests of a file decide how much time passes, and begin each with an empty page. */

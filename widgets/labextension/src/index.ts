@@ -24,8 +24,8 @@ function addCommands(app: JupyterFrontEnd, browser: IDefaultFileBrowser | null):
   app.commands.addCommand(NEW_PLAN, {
     label: "DRA Lab: new plan",
     caption: "Draw a claim and see where it fits best",
-    icon: (args) => (args["isPalette"] ? undefined : icon),
-    execute: (args) => newPlan(app, (args["cwd"] as string | undefined) ?? browser?.model.path ?? "", null),
+    icon: (args) => (args.isPalette ? undefined : icon),
+    execute: (args) => newPlan(app, (args.cwd as string | undefined) ?? browser?.model.path ?? "", null),
   });
   app.commands.addCommand(PLAN_WITH, {
     label: "Plan with DRA Lab",
@@ -33,7 +33,7 @@ function addCommands(app: JupyterFrontEnd, browser: IDefaultFileBrowser | null):
     icon,
     isVisible: () => isClusterFile(selected()?.name ?? ""),
     execute: async (args) => {
-      const path = (args["path"] as string | undefined) ?? selected()?.path;
+      const path = (args.path as string | undefined) ?? selected()?.path;
       if (path === undefined) return undefined;
       const cut = path.lastIndexOf("/");
       // A drive's own colon (`RTC:plan.yaml`) is no part of the name.
@@ -45,7 +45,7 @@ function addCommands(app: JupyterFrontEnd, browser: IDefaultFileBrowser | null):
     label: "DRA Lab: open in a tab",
     caption: "Show the planner of the current cell without the code",
     execute: (args) => {
-      const id = args["elementId"];
+      const id = args.elementId;
       return openInTab(app, typeof id === "string" ? document.getElementById(id) : currentCell());
     },
   });

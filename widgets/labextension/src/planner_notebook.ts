@@ -56,7 +56,7 @@ function markdownText(text: string): string {
 /** Say whether a notebook asks to be run when it opens. */
 export function runsOnOpen(metadata: Record<string, unknown>): boolean {
   const ours = metadata[METADATA_KEY];
-  return typeof ours === "object" && ours !== null && (ours as Record<string, unknown>)["run_on_open"] === true;
+  return typeof ours === "object" && ours !== null && (ours as Record<string, unknown>).run_on_open === true;
 }
 
 // Strings as both JSON and Python read them. Control characters are out: a lone carriage return ends a line in Python.

@@ -1,7 +1,6 @@
 // Files that a person drops or chooses: sent to Python in pieces, each after the one before has arrived.
-import type { ClusterBarModel } from "../generated/models";
-import { counted } from "../view/dom";
-import type { Sync } from "../view/sync";
+import { counted } from "../view/words";
+import type { BarChannel } from "./model";
 
 /** Jupyter closes the connection on a message of more than 10 MiB. */
 export const PIECE = 2 * 1024 * 1024;
@@ -42,22 +41,19 @@ let drops = 0;
 /**
  * Send files in pieces; `told` gets how far it is, "" at the end, and `failed` why a file cannot be read.
  *
- * A drop that another one has overtaken, or that was given up, stops by itself.
+ * A drop that another one has overtaken, or that was given up, stops by itself. Returns what gives it up.
  */
 export function sendFiles(
-  sync: Sync<ClusterBarModel>,
+  channel: BarChannel,
   files: readonly File[],
   told: (words: string) => void,
   failed: (why: string) => void,
 ): () => void {
-  const number = ++drops;
+  drops += 1;
+  const number = drops;
   const all = new Blob([...files]);
   let sent = 0;
   let stopped = false;
-  const end = () => {
-    stopped = true;
-    told("");
-  };
   const next = async () => {
     if (stopped || number !== drops) return;
     const piece = all.slice(sent, sent + PIECE);
@@ -65,52 +61,56 @@ export function sendFiles(
       const bytes = await piece.arrayBuffer();
       if (stopped || number !== drops) return;
       sent += bytes.byteLength;
-      sync.send({ type: "piece", number }, bytes);
+      channel.send({ type: "piece", number }, bytes);
       if (all.size > PIECE)
-        told(
-          `Sending ${counted(files.length, "file")}: ${(sent / 1024 / 1024).toFixed(0)} of ${(all.size / 1024 / 1024).toFixed(0)} MB`,
-        );
+        told(`Sending ${counted(files.length, "file")}: ${megabytes(sent)} of ${megabytes(all.size)} MB`);
       if (sent >= all.size) end();
     } catch (error) {
       end();
       failed(`The files cannot be read: ${error instanceof Error ? error.message : String(error)}`);
     }
   };
-  sync.send({ type: "upload", number, files: files.map((file) => ({ name: file.name, size: file.size })) });
-  sync.watch(["uploaded"], () => {
-    if (!stopped && sent > 0 && sync.get("uploaded") >= sent) void next();
+  const stopListening = channel.on("uploaded", () => {
+    if (!stopped && sent > 0 && channel.get("uploaded") >= sent) void next();
   });
+  const end = () => {
+    stopped = true;
+    stopListening();
+    told("");
+  };
+  channel.send({ type: "upload", number, files: files.map((file) => ({ name: file.name, size: file.size })) });
   void next();
   return end;
 }
 
+const megabytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(0);
+
 /**
- * Take files that are dropped on the planner that a view is part of, or on the view alone in a cell.
+ * Take files that are dropped on the planner that a view is part of, or on the view alone in a cell; returns what ends it.
  *
- * The listeners stand on the document, since a view does not know the planner around it before it is put there; they run
+ * The listeners are on the document, since a view does not know the planner around it before it is put there; they run
  * before JupyterLab's own, which would upload the files.
  */
-export function takeDrops<M extends object>(sync: Sync<M>, root: HTMLElement, take: (files: FileList) => void): void {
-  const around = () => root.closest<HTMLElement>(".dra-lab") ?? root;
-  const concerns = (event: DragEvent) =>
-    (event.dataTransfer?.types.includes("Files") ?? false) && around().contains(event.target as Node);
-  const mark = (now: boolean) => around().classList.toggle("is-over", now);
-  const on = (type: string, act: (event: DragEvent) => void) =>
-    sync.listen<DragEvent>(
-      document,
-      type,
-      (event) => {
-        if (!concerns(event)) return;
-        event.preventDefault();
-        event.stopPropagation();
-        act(event);
-      },
-      true,
-    );
-  on("dragover", () => mark(true));
-  on("dragleave", (event) => mark(around().contains(event.relatedTarget as Node | null)));
-  on("drop", (event) => {
-    mark(false);
-    if (event.dataTransfer) take(event.dataTransfer.files);
-  });
+export function takeDrops(root: () => Element | null, take: (files: FileList) => void): () => void {
+  const around = () => root()?.closest(".dra-lab") ?? root();
+  const mark = (now: boolean) => around()?.classList.toggle("is-over", now);
+  const acts: Readonly<Record<string, (event: DragEvent) => void>> = {
+    dragover: () => mark(true),
+    dragleave: (event) => mark(around()?.contains(event.relatedTarget as Node | null) ?? false),
+    drop: (event) => {
+      mark(false);
+      if (event.dataTransfer) take(event.dataTransfer.files);
+    },
+  };
+  const onDrag = (event: DragEvent) => {
+    if (!event.dataTransfer?.types.includes("Files") || !around()?.contains(event.target as Node)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    acts[event.type]?.(event);
+  };
+  const names = ["dragover", "dragleave", "drop"] as const;
+  for (const name of names) document.addEventListener(name, onDrag, true);
+  return () => {
+    for (const name of names) document.removeEventListener(name, onDrag, true);
+  };
 }

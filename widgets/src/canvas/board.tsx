@@ -10,9 +10,8 @@ import {
   SelectionMode,
   useReactFlow,
 } from "@xyflow/react";
-import { type DragEvent, type FocusEvent, type ReactNode, useCallback, useState } from "react";
+import { type DragEvent, type FocusEvent, type ReactNode, useCallback, useId } from "react";
 import type { PaletteRow } from "../generated/models";
-import { freshId } from "../view/dom";
 import { useCanvas } from "./editor";
 import { EndLine } from "./end_edge";
 import { type CanvasNode, type EndEdge, isRequestId, nameOf, placesOf } from "./flow";
@@ -72,7 +71,7 @@ export function Board({ flow, onAdd, onJoin, byMouse, children }: Props) {
     },
     [editor, flow.nodes, place],
   );
-  const [dots] = useState(() => freshId("dots"));
+  const dots = useId();
   const onConnect = ({ source, target }: Connection) => onJoin(source, target);
   // A drag may end anywhere on a box, not only on one of its dots.
   const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {

@@ -2,38 +2,34 @@
 import { ReactFlowProvider } from "@xyflow/react";
 import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { PaletteRow } from "../generated/models";
-import { type Life, LOST, runAgain } from "../view/life";
+import { Icon } from "../view/icon";
+import { Lost } from "../view/lost";
 import { Board } from "./board";
 import { onCanvasKey } from "./canvas_keys";
-import { EditorProvider, type Model, useEditor, useTrait } from "./editor";
+import { EditorProvider, useEditor } from "./editor";
 import { linkId, placesOf, requestId } from "./flow";
-import { Icon } from "./icons";
 import { Inspector } from "./inspector";
 import { candidateWords, join as joined, type Linking } from "./linking";
+import { useTrait } from "./model";
 import { Palette } from "./palette";
 import { addRequest, linksOf, requestsOf } from "./sketch";
 import { KeysPanel, Toolbar } from "./toolbar";
 import { useFlow } from "./use_flow";
 import { useView } from "./use_view";
 
-interface DeskProps {
-  model: Model;
-  life: Life;
-}
-
-export function Canvas({ model, life }: DeskProps) {
+export function Canvas() {
   return (
     <ReactFlowProvider>
-      <Desk model={model} life={life} />
+      <Desk />
     </ReactFlowProvider>
   );
 }
 
-function Desk({ model, life }: DeskProps) {
+function Desk() {
   const root = useRef<HTMLElement>(null);
   const byMouse = useRef(false);
-  const editor = useEditor(model, life);
-  const height = useTrait(model, "height");
+  const editor = useEditor();
+  const height = useTrait("height");
   const [linking, setLinking] = useState<Linking | null>(null);
   const [keysShown, setKeysShown] = useState(false);
   const flow = useFlow(editor, linking?.candidates[linking.index] ?? "", root);
@@ -114,7 +110,7 @@ function Desk({ model, life }: DeskProps) {
           />
           {linking && <p className="dra-banner">{candidateWords(linking)}</p>}
           {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
-          {editor.isLost && <Lost />}
+          {editor.isLost && <Lost className="dra-banner is-problem dra-lost" />}
           {keysShown && (
             <KeysPanel
               onClose={() => {
@@ -139,27 +135,10 @@ function Desk({ model, life }: DeskProps) {
   );
 }
 
-/** In the planner its bar says it for all views. */
-function Lost() {
-  const [told, setTold] = useState(false);
-  return (
-    <p className="dra-banner is-problem dra-lost" role="alert">
-      <span>{LOST}</span>
-      {told ? (
-        "Run its cell again: Shift+Enter."
-      ) : (
-        <button type="button" className="dra-button" onClick={(event) => setTold(!runAgain(event.currentTarget))}>
-          Run again up to here
-        </button>
-      )}
-    </p>
-  );
-}
-
 function Problem({ text, onClose }: { text: string; onClose(): void }) {
   return (
     <p className="dra-banner is-problem">
-      <Icon name="warn" /> <span>{text}</span>
+      <Icon name="warning" /> <span>{text}</span>
       <button type="button" className="dra-tool" aria-label="Close this message" onClick={onClose}>
         <Icon name="cross" />
       </button>

@@ -1,43 +1,19 @@
 // The canvas and its model: what is shown comes from the traits, every change goes through one door and is spoken.
-import type { AnyModel } from "@anywidget/types";
-import {
-  createContext,
-  useCallback,
-  useContext,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from "react";
-import type { CanvasHistory, CanvasStatus, ClaimCanvasModel, ClaimSketch, PaletteRow } from "../generated/models";
-import type { Life } from "../view/life";
+import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
+import type {
+  CanvasHistory,
+  CanvasStatus,
+  ClaimCanvasMessage,
+  ClaimCanvasModel,
+  ClaimSketch,
+  PaletteRow,
+} from "../generated/models";
+import type { Channel } from "../view/channel";
+import { useLight, useLit } from "../view/light";
+import { useIsLost } from "../view/use_model";
 import type { Place, Places } from "./layout";
-import { describeChange, isSame } from "./wording";
-
-export type Model = AnyModel<ClaimCanvasModel>;
-
-/**
- * The value of a trait, the same object as long as it says the same: the echo of our own change comes back from the kernel
- * as an equal copy, and would look like a change.
- */
-export function useTrait<K extends keyof ClaimCanvasModel & string>(model: Model, name: K): ClaimCanvasModel[K] {
-  const subscribe = useCallback(
-    (changed: () => void) => {
-      model.on(`change:${name}`, changed);
-      return () => model.off(`change:${name}`, changed);
-    },
-    [model, name],
-  );
-  const kept = useRef({ raw: model.get(name), value: model.get(name) });
-  return useSyncExternalStore(subscribe, () => {
-    const raw = model.get(name);
-    if (raw !== kept.current.raw) {
-      kept.current = { raw, value: isSame(raw, kept.current.value) ? kept.current.value : raw };
-    }
-    return kept.current.value;
-  });
-}
+import { useChannel, useTrait } from "./model";
+import { describeChange } from "./wording";
 
 export interface Editor {
   sketch: ClaimSketch;
@@ -73,59 +49,49 @@ const LEAD: Readonly<Record<Origin, string>> = {
 /** Milliseconds after which a change is no longer taken for the answer to an undo. */
 const ANSWER = 2000;
 
-export function useEditor(model: Model, life: Life): Editor {
-  const [sketch, status, palette] = [useTrait(model, "sketch"), useTrait(model, "status"), useTrait(model, "palette")];
-  const [positions, history, problem] = [
-    useTrait(model, "positions"),
-    useTrait(model, "history"),
-    useTrait(model, "problem"),
-  ];
-  const isLost = useSyncExternalStore(life.subscribe, life.isOver);
-  const readOnly = useTrait(model, "read_only") || isLost;
+export function useEditor(): Editor {
+  const channel = useChannel();
+  const [sketch, status, palette] = [useTrait("sketch"), useTrait("status"), useTrait("palette")];
+  const [positions, history, problem] = [useTrait("positions"), useTrait("history"), useTrait("problem")];
+  const isLost = useIsLost();
+  const readOnly = useTrait("read_only") || isLost;
   const [spoken, say] = useSpeech();
   const origin = useRef<Origin>("python");
-  const { highlight, light } = useHighlight(model, life);
+  const shared = useLight(channel);
+  const [highlight, light] = [useLit(shared), shared.point];
 
   const edit = useCallback(
     (change: (sketch: ClaimSketch) => ClaimSketch, places?: Places) => {
-      const before = model.get("sketch");
-      const after = model.get("read_only") || life.isOver() ? before : change(before);
+      const before = channel.get("sketch");
+      const after = isFixed(channel) ? before : change(before);
       if (after === before) return false;
       origin.current = "own";
-      if (places) model.set("positions", mutable(places));
-      model.set("sketch", after);
-      model.save_changes();
+      channel.set({ ...(places && { positions: mutable(places) }), sketch: after });
       return true;
     },
-    [model, life],
+    [channel],
   );
   const place = useCallback(
     (places: Places) => {
-      if (model.get("read_only") || life.isOver()) return;
-      model.set("positions", mutable(places));
-      model.save_changes();
+      if (!isFixed(channel)) channel.set({ positions: mutable(places) });
     },
-    [model, life],
+    [channel],
   );
   const travel = useCallback(
     (type: "undo" | "redo") => {
-      if (model.get("read_only") || life.isOver()) return;
-      const { canUndo, canRedo } = model.get("history");
+      if (isFixed(channel)) return;
+      const { canUndo, canRedo } = channel.get("history");
       if (!(type === "undo" ? canUndo : canRedo)) say(`Nothing to ${type}`);
       // Asked of Python in any case: it may know of a step that has not been told here yet.
       origin.current = type;
       setTimeout(() => {
         if (origin.current === type) origin.current = "python";
       }, ANSWER);
-      model.send({ type });
+      channel.send({ type });
     },
-    [model, life, say],
+    [channel, say],
   );
-  const forget = useCallback(() => {
-    if (life.isOver()) return;
-    model.set("problem", "");
-    model.save_changes();
-  }, [model, life]);
+  const forget = useCallback(() => channel.set({ problem: "" }), [channel]);
   useSpokenChanges(sketch, problem, origin, say);
 
   const undo = useCallback(() => travel("undo"), [travel]);
@@ -135,6 +101,10 @@ export function useEditor(model: Model, life: Life): Editor {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the same names in the same order, so their values decide
   return useMemo(() => editor, Object.values(editor));
 }
+
+/** Whether nothing can be changed here. */
+const isFixed = (channel: Channel<ClaimCanvasModel, ClaimCanvasMessage>): boolean =>
+  channel.get("read_only") || channel.life.isOver();
 
 const mutable = (places: Places): Record<string, [number, number]> =>
   Object.fromEntries(Object.entries(places).map(([name, [x, y]]: [string, Place]) => [name, [x, y]]));
@@ -164,31 +134,6 @@ function useSpokenChanges(
   useEffect(() => {
     if (problem) say(problem);
   }, [problem, say]);
-}
-
-const QUIET = 80;
-
-/** What is lit up: shown here at once, told to the others when the mouse has come to rest. */
-function useHighlight(model: Model, life: Life): Pick<Editor, "highlight" | "light"> {
-  const told = useTrait(model, "highlight");
-  const [own, setOwn] = useState<string | null>(null);
-  const timer = useRef(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what Python says ends what is shown here
-  useEffect(() => setOwn(null), [told]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const light = useCallback(
-    (subject: string) => {
-      setOwn(subject);
-      clearTimeout(timer.current);
-      timer.current = window.setTimeout(() => {
-        if (life.isOver() || model.get("highlight") === subject) return;
-        model.set("highlight", subject);
-        model.save_changes();
-      }, QUIET);
-    },
-    [model, life],
-  );
-  return { highlight: own ?? told, light };
 }
 
 const Context = createContext<Editor | null>(null);

@@ -1,8 +1,9 @@
 // The same drawing as a form: nothing needs a drag. With nothing selected it lists everything there is.
+
+import { Icon, Strength } from "../view/icon";
 import { useCanvas } from "./editor";
 import { TextField, Wrong } from "./fields";
 import { type CanvasNode, isRequestId, linkId, nameOf, requestId } from "./flow";
-import { Icon, Strength } from "./icons";
 import { LinkForm } from "./link_form";
 import { RequestForm, wrongName } from "./request_form";
 import { linkNamed, linksOf, mustOf, rename, requestNamed, requestsOf } from "./sketch";
@@ -84,7 +85,7 @@ function Verdict({ name }: { name: string }) {
   if (told?.error)
     return (
       <Wrong>
-        <Icon name="warn" /> {told.error}
+        <Icon name="warning" /> {told.error}
       </Wrong>
     );
   return told?.text ? <span className="dra-good">{told.text}</span> : null;

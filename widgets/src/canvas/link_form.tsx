@@ -1,8 +1,8 @@
 // The form of a link: where, how, must or prefer, and which requests it ties.
 import { LINK_KINDS, type Link, type LinkOptionRow } from "../generated/models";
+import { Icon, Strength } from "../view/icon";
 import { useCanvas } from "./editor";
 import { Choice, Field, TextField } from "./fields";
-import { Icon, Strength } from "./icons";
 import { wrongName } from "./request_form";
 import { changeLink, freeName, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf } from "./sketch";
 import { LEVELS, placeLabel } from "./wording";
@@ -73,7 +73,7 @@ export function LinkForm({ link, onRenamed }: { link: Link; onRenamed(to: string
       <Ends link={link} />
       {told?.problem && (
         <p className="dra-field is-wide dra-wrong">
-          <Icon name="warn" /> {told.problem}
+          <Icon name="warning" /> {told.problem}
         </p>
       )}
       {told?.note && <p className="dra-field is-wide dra-hint">{told.note}</p>}

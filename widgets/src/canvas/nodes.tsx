@@ -1,9 +1,9 @@
 // What a request and a link look like on the canvas.
 import { Handle, type NodeProps, Position } from "@xyflow/react";
 import type { CSSProperties } from "react";
+import { Icon, KindIcon, Strength } from "../view/icon";
 import { useCanvas } from "./editor";
 import type { BoxNode, KnotNode } from "./flow";
-import { Icon, KindIcon, Strength } from "./icons";
 import { amountOf, isAll, mustOf, partsOf, step } from "./sketch";
 import { amountLabel, linkWords } from "./wording";
 
@@ -41,7 +41,7 @@ export function RequestBox({ data, selected }: NodeProps<BoxNode>) {
       <div className="dra-box-text" title={error}>
         {error ? (
           <>
-            <Icon name="warn" /> {error}
+            <Icon name="warning" /> {error}
           </>
         ) : (
           text
@@ -102,7 +102,7 @@ export function LinkKnot({ data, selected }: NodeProps<KnotNode>) {
   return (
     <div className={["dra-knot", ...marks.filter(Boolean)].join(" ")} title={problem || undefined}>
       <Handles sides={[Position.Left, Position.Right]} />
-      {problem ? <Icon name="warn" /> : <Strength must={must} />}
+      {problem ? <Icon name="warning" /> : <Strength must={must} />}
       <span className="dra-knot-words">
         {how} <i aria-hidden="true">·</i> {where}
       </span>

@@ -1,8 +1,8 @@
 // What this cluster offers, to be dragged onto the board or added with Enter.
 import { type KeyboardEvent, useRef, useState } from "react";
 import type { PaletteRow } from "../generated/models";
+import { KindIcon } from "../view/icon";
 import { useCanvas } from "./editor";
-import { KindIcon } from "./icons";
 
 export const DRAGGED = "application/x-dra-lab-palette";
 

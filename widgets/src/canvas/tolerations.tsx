@@ -1,8 +1,8 @@
 // The taints that a request tolerates, a row each.
 import type { DeviceToleration } from "../generated/models";
+import { Icon } from "../view/icon";
 import { useCanvas } from "./editor";
 import { TextField } from "./fields";
-import { Icon } from "./icons";
 import type { Part } from "./sketch";
 
 const EFFECTS = ["", "NoSchedule", "NoExecute"] as const;

@@ -1,7 +1,7 @@
 // The few buttons over the board, and the panel of keys.
 import type { ReactNode } from "react";
+import { Icon } from "../view/icon";
 import { useCanvas } from "./editor";
-import { Icon } from "./icons";
 import { KEYS } from "./keyboard";
 
 interface ToolProps {

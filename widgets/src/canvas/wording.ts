@@ -1,5 +1,6 @@
 // The words of the canvas: what is written on it, and what is spoken when it changes.
 import type { CanvasStatus, ClaimSketch, DeviceRequest, Link } from "../generated/models";
+import { isEqual } from "../view/equal";
 import { amountOf, countOf, howOf, isAll, linksOf, mustOf, partsOf, requestOf, requestsOf, whereOf } from "./sketch";
 
 /** The levels of a node, nearest first, in words; every other place is an attribute's full name. */
@@ -82,15 +83,6 @@ export function describeLink(link: Link, status: CanvasStatus): string {
 }
 
 const byName = <T extends { name: string }>(items: readonly T[]) => new Map(items.map((item) => [item.name, item]));
-/** A text that is the same for values that differ only in the order of their fields: Python has an order of its own. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_key, inner: unknown) =>
-    inner && typeof inner === "object" && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
-export const isSame = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);
-
 /** What is different in `after`, in one sentence for the live region; "" where nothing is. */
 export function describeChange(before: ClaimSketch, after: ClaimSketch): string {
   const [oldRequests, newRequests] = [byName(requestsOf(before)), byName(requestsOf(after))];
@@ -100,14 +92,14 @@ export function describeChange(before: ClaimSketch, after: ClaimSketch): string 
     const old = oldRequests.get(name);
     if (!old) said.push(`added request ${name}, count ${amountLabel(request)}`);
     else if (amountLabel(old) !== amountLabel(request)) said.push(`count of ${name} is ${amountLabel(request)}`);
-    else if (!isSame(old, request)) said.push(`changed request ${name}`);
+    else if (!isEqual(old, request)) said.push(`changed request ${name}`);
   }
   for (const name of oldRequests.keys()) if (!newRequests.has(name)) said.push(`removed request ${name}`);
   for (const [name, link] of newLinks) {
     const old = oldLinks.get(name);
     const words = `${mustOf(link) ? "must" : "prefer"}, ${howOf(link)}, ${placeLabel(whereOf(link))}, ties ${link.requests.join(" and ")}`;
     if (!old) said.push(`added link ${name}: ${words}`);
-    else if (!isSame(old, link)) said.push(`link ${name}: ${words}`);
+    else if (!isEqual(old, link)) said.push(`link ${name}: ${words}`);
   }
   for (const name of oldLinks.keys()) if (!newLinks.has(name)) said.push(`removed link ${name}`);
   if (!said.length && (before.name ?? "claim") !== (after.name ?? "claim"))

@@ -1,5 +1,8 @@
 // A picture that came as text: read as XML, and without anything that could act.
-import { freshId } from "../view/dom";
+
+// Every widget of a page has a copy of this module, so a counter alone would begin again in each.
+const COPY = Math.random().toString(36).slice(2, 8);
+let copies = 0;
 
 const BARRED = new Set([
   "script",
@@ -30,7 +33,8 @@ export function safeSvg(text: string): SVGSVGElement {
   const root = parsed.documentElement;
   if (parsed.querySelector("parsererror") || root.localName !== "svg") throw new Error("The picture is no valid SVG.");
   clean(root);
-  rename(root, freshId("svg"));
+  copies += 1;
+  rename(root, `dra-svg-${COPY}-${copies}`);
   return document.importNode(root, true) as unknown as SVGSVGElement;
 }
 

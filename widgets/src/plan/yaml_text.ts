@@ -1,5 +1,4 @@
-// YAML in colours, line by line, as text nodes.
-import { h } from "../view/dom";
+// YAML cut into what is coloured differently, line by line.
 
 export type Kind = "key" | "string" | "number" | "word" | "comment" | "sign" | "text";
 export interface Token {
@@ -62,11 +61,4 @@ function cutComment(line: string): readonly [string, string] {
     else if (sign === "#" && (i === 0 || /\s/.test(line[i - 1] ?? ""))) return [line.slice(0, i), line.slice(i)];
   }
   return [line, ""];
-}
-
-/** One line as elements; a plain piece is a text node of its own. */
-export function lineNodes(line: string): Node[] {
-  return tokens(line).map(({ kind, text }) =>
-    kind === "text" ? document.createTextNode(text) : h("span", { class: `dra-y-${kind}` }, text),
-  );
 }

@@ -1,6 +1,7 @@
-// Kind is shape (GPU square, NIC pill, CPU circle, memory bar, other hexagon), on the canvas as in every picture.
+// The icons of all widgets, on a grid of 16 by 16; strokes take the colour of the text.
 const STROKE = { fill: "none", stroke: "currentColor", strokeWidth: 1.6 } as const;
 
+/** Kind is shape (GPU square, NIC pill, CPU circle, other hexagon), on the canvas as in every picture. */
 function shape(kind: string) {
   switch (kind) {
     case "gpu":
@@ -23,17 +24,31 @@ export function KindIcon({ kind }: { kind: string }) {
 }
 
 const PATHS = {
-  undo: "M6 4 2.8 7.2 6 10.4M3 7.2h6.2a3.6 3.6 0 0 1 0 7.2H6.5",
-  redo: "M10 4l3.2 3.2L10 10.4M13 7.2H6.8a3.6 3.6 0 0 0 0 7.2h2.7",
-  fit: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",
-  tidy: "M3 3h4v3H3zM9 10h4v3H9zM5 6v3.5a2 2 0 0 0 2 2h2",
+  check: "M3 8.5l3.2 3.2L13 4.8",
   clear: "M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.6 8.5h5.8l.6-8.5",
+  copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",
   cross: "M4 4l8 8M12 4l-8 8",
+  dots: "M3.5 8h.01M8 8h.01M12.5 8h.01",
+  down: "M4 6l4 4 4-4",
+  error: "M5.2 1.8h5.6l3.4 3.4v5.6l-3.4 3.4H5.2l-3.4-3.4V5.2zM8 4.6v4M8 11.2h.01",
+  file: "M4 1.8h5l3.2 3.2v9.2H4zM9 1.8V5h3.2",
+  fit: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",
+  folder: "M1.8 3.4h4.4l1.4 1.8h6.6v7.6H1.8z",
+  graph: "M8 2.2v4M8 6.2L3.6 10M8 6.2l4.4 3.8M6.6 2.2h2.8M2.2 10h2.8v3.4H2.2zM11 10h2.8v3.4H11z",
+  image: "M2 3h12v10H2zM2 10.6l3.4-3.4 3 3 2-2L14 11.6M10.6 6h.01",
   lock: "M4.2 7.4h7.6v5.4H4.2zM5.7 7.2V5.4a2.3 2.3 0 0 1 4.6 0v1.8",
-  warn: "M8 2.4 14.4 13.4H1.6zM8 6.4v3.4M8 11.4v.6",
+  note: "M8 1.8a6.2 6.2 0 1 0 0 12.4A6.2 6.2 0 0 0 8 1.8zM8 7.4v3.6M8 5h.01",
+  pin: "M8 14s4.4-4.2 4.4-7.6a4.4 4.4 0 1 0-8.8 0C3.6 9.8 8 14 8 14zM8 7.6a1.3 1.3 0 1 0 0-2.6 1.3 1.3 0 0 0 0 2.6z",
+  redo: "M10 4l3.2 3.2L10 10.4M13 7.2H6.8a3.6 3.6 0 0 0 0 7.2h2.7",
+  tab: "M2 3.5h12v9H2zM2 6.3h12M6 3.5v2.8",
+  tidy: "M3 3h4v3H3zM9 10h4v3H9zM5 6v3.5a2 2 0 0 0 2 2h2",
+  undo: "M6 4 2.8 7.2 6 10.4M3 7.2h6.2a3.6 3.6 0 0 1 0 7.2H6.5",
+  warning: "M8 2l6.5 11.5h-13zM8 6.4v3.4M8 11.8h.01",
 } as const;
+export type IconName = keyof typeof PATHS;
 
-export function Icon({ name, filled = false }: { name: keyof typeof PATHS; filled?: boolean }) {
+/** An icon says nothing to a screen reader; the words beside it do. */
+export function Icon({ name, filled = false }: { name: IconName; filled?: boolean }) {
   return (
     <svg className="dra-icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
       <path

@@ -1,7 +1,6 @@
 // Whether the kernel behind a view still answers. A kernel that is restarted, shut down or exchanged takes the model with
 // it; the view stays on the page and would look alive.
-import type { AnyModel } from "@anywidget/types";
-import { h } from "./dom";
+import type { Model } from "./channel";
 
 /** What the JupyterLab extension says on `window` when a notebook has lost its kernel: `detail.inside` are the pages. */
 export const KERNEL_GONE = "dra-lab:kernel-gone";
@@ -16,15 +15,11 @@ export class Life {
   private readonly calls = new Set<() => void>();
   private readonly endings: (() => void)[] = [];
 
-  constructor(model: AnyModel<never>, root?: Element) {
-    const events = model as unknown as {
-      on(name: string, call: () => void): void;
-      off(name: string, call: () => void): void;
-    };
+  constructor(model: Model, root?: Element) {
     const end = () => this.lose();
     for (const name of LAST) {
-      events.on(name, end);
-      this.endings.push(() => events.off(name, end));
+      model.on(name, end);
+      this.endings.push(() => model.off(name, end));
     }
     const gone = (event: Event) => {
       const pages = (event as CustomEvent<{ inside?: Element[] } | null>).detail?.inside ?? [];
@@ -56,17 +51,6 @@ export class Life {
 }
 
 export const LOST = "The kernel behind this has ended or was restarted: what is shown here is no longer answered.";
-
-/** The line that says so, with the way back: in JupyterLab a button, elsewhere what to press. */
-export function lostLine(): HTMLElement {
-  const way = h("span");
-  const button = h(
-    "button.dra-button",
-    { type: "button", onclick: () => (way.textContent = runAgain(button) ? "" : "Run its cell again: Shift+Enter.") },
-    "Run again up to here",
-  );
-  return h("div.dra-line.dra-lost", { role: "alert" }, h("span", {}, LOST), button, way);
-}
 
 /** Ask for the cells of an element to be run; returns whether somebody does it. */
 export function runAgain(element: Element): boolean {

@@ -1,42 +1,59 @@
 // What is lit up: at once here, a moment later everywhere else.
+import { useEffect, useMemo, useSyncExternalStore } from "react";
 import type { LitWidgetModel } from "../generated/models";
-import type { Sync } from "./sync";
-import { debounced } from "./view";
+import type { Channel } from "./channel";
 
 /** How long the pointer may run over things before the others are told, in milliseconds. */
 const PAUSE = 70;
 
-export interface Light {
-  /** A request's name, a device id, or "". */
-  readonly now: string;
-  point(subject: string): void;
-  onChange(draw: () => void): void;
+/** A request's name, a device id, or "", shared with the other views through the trait `highlight`. */
+export class Light {
+  private now: string;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly calls = new Set<() => void>();
+
+  constructor(private readonly channel: Channel<LitWidgetModel, never>) {
+    this.now = channel.get("highlight");
+  }
+
+  readonly get = (): string => this.now;
+
+  readonly subscribe = (call: () => void): (() => void) => {
+    this.calls.add(call);
+    return () => this.calls.delete(call);
+  };
+
+  readonly point = (subject: string): void => {
+    if (subject === this.now) return;
+    this.show(subject);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.channel.set({ highlight: subject }), PAUSE);
+  };
+
+  /** Follow the trait; returns what ends that. */
+  readonly follow = (): (() => void) => {
+    const end = this.channel.on("highlight", () => this.show(this.channel.get("highlight")));
+    return () => {
+      end();
+      clearTimeout(this.timer);
+    };
+  };
+
+  private show(subject: string): void {
+    this.now = subject;
+    for (const call of [...this.calls]) call();
+  }
 }
 
-/** Share `highlight` with the other views. */
-export function highlight<M extends LitWidgetModel>(sync: Sync<M>): Light {
-  let now: string = sync.get("highlight");
-  const draws: (() => void)[] = [];
-  const redraw = () => draws.forEach((draw) => void draw());
-  const tell = debounced<string>(PAUSE, (subject) => sync.set("highlight", subject as M["highlight"]));
-  sync.atEnd(tell.end);
-  sync.watch(["highlight"], () => {
-    now = sync.get("highlight");
-    redraw();
-  });
-  return {
-    get now() {
-      return now;
-    },
-    point(subject) {
-      if (subject === now) return;
-      now = subject;
-      redraw();
-      tell.later(subject);
-    },
-    onChange: (draw) => void draws.push(draw),
-  };
+/** The light of a widget, for as long as it lives. */
+export function useLight(channel: Channel<LitWidgetModel, never>): Light {
+  const light = useMemo(() => new Light(channel), [channel]);
+  useEffect(() => light.follow(), [light]);
+  return light;
 }
+
+/** What is lit at present. */
+export const useLit = (light: Light): string => useSyncExternalStore(light.subscribe, light.get);
 
 interface Named {
   badges: Readonly<Record<string, { letter: string }>>;
@@ -44,11 +61,8 @@ interface Named {
 }
 
 /** The request that is meant: by its own name, or as the one that a device is chosen for. */
-export function requestOf<M extends Named>(sync: Sync<M>, subject: string): string {
+export function requestOf({ badges, chosen }: Named, subject: string): string {
   if (!subject) return "";
   const name = subject.split("/")[0] ?? "";
-  return (
-    sync.get("chosen")[subject] ??
-    (sync.get("badges")[subject] ? subject : subject.split("/").length <= 2 && sync.get("badges")[name] ? name : "")
-  );
+  return chosen[subject] ?? (badges[subject] ? subject : subject.split("/").length <= 2 && badges[name] ? name : "");
 }

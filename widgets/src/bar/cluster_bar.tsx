@@ -1,0 +1,108 @@
+// ClusterBar: which cluster, what is in it, for which release, and what is wrong with it.
+import "../cluster_bar.css";
+import { useRef, useState } from "react";
+import { Icon } from "../view/icon";
+import type { Context } from "../view/late";
+import { mount } from "../view/widget";
+import { useFindings } from "./findings_button";
+import { FollowSwitch } from "./follow_switch";
+import { Lines } from "./lines";
+import { useChannel, useTrait } from "./model";
+import { useSourcePicker } from "./source_picker";
+import { useDrop } from "./use_drop";
+
+const OPEN_IN_TAB = "dra-lab:open-in-tab";
+
+function ClusterBar() {
+  const bar = useRef<HTMLDivElement>(null);
+  const drop = useDrop(bar);
+  const sources = useSourcePicker(drop);
+  const findings = useFindings();
+  return (
+    <>
+      <div ref={bar} className="dra-bar" role="toolbar" aria-label="Cluster">
+        {sources.button}
+        <Summary sending={drop.sending} onShow={sources.open} />
+        <FollowSwitch />
+        <span className="dra-gap" />
+        <Release />
+        {findings.button}
+        <OpenInTab />
+      </div>
+      <Lines onLoad={sources.open} />
+      {sources.panel}
+      {findings.panel}
+    </>
+  );
+}
+
+/** What is in the cluster; while another one is read, how far that is, with a way to its Cancel. */
+function Summary({ sending, onShow }: { sending: string; onShow(): void }) {
+  const [summary, readAt, reading] = [useTrait("summary"), useTrait("read_at"), useTrait("busy")];
+  const busy = sending || reading;
+  const read = readAt ? ` · read ${readAt}` : "";
+  return (
+    <div className="dra-bar-state">
+      <div className="dra-bar-summary" hidden={Boolean(busy)} title={`${summary}${read}`}>
+        <span className="dra-bar-words">{summary}</span>
+        <span className="dra-dim">{read}</span>
+      </div>
+      <div className="dra-bar-busy" role="status" hidden={!busy}>
+        <span className="dra-spinner" aria-hidden="true" />
+        <span>{busy}</span>
+        <button type="button" className="dra-link" onClick={onShow}>
+          Show
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function Release() {
+  const channel = useChannel();
+  const [now, known] = [useTrait("release"), useTrait("releases")];
+  return (
+    <label className="dra-bar-release">
+      <span className="dra-dim dra-wide">Kubernetes</span>
+      <select
+        className="dra-button"
+        aria-label="Kubernetes release that the manifests are for"
+        value={now}
+        onChange={(event) => channel.send({ type: "release", value: event.currentTarget.value })}
+      >
+        {[...new Set([...known, ...(now ? [now] : [])])].map((version) => (
+          <option key={version} value={version}>
+            {version}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The extension of JupyterLab does it; a page without one (Notebook, VS Code, a saved page) has no tabs to open. */
+function OpenInTab() {
+  const [isMissing, setMissing] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const open = () => {
+    const element = button.current?.closest(".dra-widget");
+    const event = new CustomEvent(OPEN_IN_TAB, { detail: { element }, cancelable: true });
+    if (window.dispatchEvent(event)) setMissing(true);
+  };
+  return (
+    <button
+      ref={button}
+      type="button"
+      className="dra-button"
+      aria-label="Open in a tab"
+      disabled={isMissing}
+      title={isMissing ? "A tab of its own needs JupyterLab" : undefined}
+      onClick={open}
+    >
+      <Icon name="tab" />
+      <span className="dra-wide">{isMissing ? "Needs JupyterLab" : "Open in a tab"}</span>
+    </button>
+  );
+}
+
+export const render = (context: Context) => mount(context, "dra-view dra-cluster-bar", ClusterBar);

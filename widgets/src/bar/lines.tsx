@@ -1,0 +1,94 @@
+// The lines under the bar: the example, a question, a problem. Each is there only when it says something.
+import { useEffect, useRef } from "react";
+import { Icon } from "../view/icon";
+import { MessageText } from "./message_text";
+import { useChannel, useTrait } from "./model";
+
+/** `onLoad` opens the choice of a cluster, where a reading that goes on and its failure are told. */
+export function Lines({ onLoad }: { onLoad(): void }) {
+  const channel = useChannel();
+  const problem = useTrait("problem");
+  // What comes and goes is under the answer strip, which never moves.
+  const over = useRef<HTMLDivElement>(null);
+  useRoom(over);
+  return (
+    <div className="dra-lines" data-home='[data-key="source"]'>
+      <div ref={over} className="dra-lines-over">
+        <div className="dra-lines-status" role="status">
+          {problem && (
+            <div className="dra-line dra-problem">
+              <Icon name="error" />
+              <MessageText text={problem} />
+              <button
+                type="button"
+                className="dra-quiet"
+                aria-label="Hide this message"
+                onClick={() => channel.send({ type: "dismiss-problem" })}
+              >
+                <Icon name="cross" />
+              </button>
+            </div>
+          )}
+        </div>
+        <Question />
+      </div>
+      <Example onLoad={onLoad} />
+    </div>
+  );
+}
+
+/** In the planner a row under the answer strip is as high as what is told: it covers no pane, and the strip stays. */
+function useRoom(over: { current: HTMLElement | null }): void {
+  useEffect(() => {
+    const node = over.current;
+    if (!node || typeof ResizeObserver === "undefined") return;
+    const observer = new ResizeObserver(() =>
+      node.closest<HTMLElement>(".dra-lab-grid")?.style.setProperty("--dra-note", `${node.offsetHeight}px`),
+    );
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, [over]);
+}
+
+function Question() {
+  const channel = useChannel();
+  const ask = useTrait("ask");
+  if (!ask.text) return null;
+  return (
+    <div className="dra-line dra-ask" role="alert">
+      <Icon name="warning" />
+      <span>{ask.text}</span>
+      {(ask.options ?? []).map(([id, label]) => (
+        <button key={id} type="button" className="dra-button" onClick={() => channel.send({ type: "answer", id })}>
+          {label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Example({ onLoad }: { onLoad(): void }) {
+  const channel = useChannel();
+  if (!useTrait("example")) return null;
+  return (
+    <div className="dra-line dra-example">
+      <b>This is an example.</b>
+      <button type="button" className="dra-link" onClick={onLoad}>
+        Load your cluster
+      </button>
+      <span aria-hidden="true">·</span>
+      <button type="button" className="dra-link" onClick={() => channel.send({ type: "start-empty" })}>
+        Start empty
+      </button>
+      <button
+        type="button"
+        className="dra-quiet"
+        aria-label="Keep the example and hide this line"
+        title="Keep it"
+        onClick={() => channel.send({ type: "dismiss-example" })}
+      >
+        <Icon name="cross" />
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,203 @@
+// The button with the cluster's name, and its panel: what is open, clusters to choose, a path, files, what went wrong.
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { copyText, selectAll } from "../view/copy";
+import { Icon } from "../view/icon";
+import { keyed } from "../view/keyed";
+import { onEnter } from "../view/keys";
+import { usePopover } from "../view/use_popover";
+import { MessageText } from "./message_text";
+import { useChannel, useTrait } from "./model";
+import { SourceList } from "./source_list";
+import type { Drop } from "./use_drop";
+
+/** The command that writes everything into one file; the same as dra_lab.sources.KUBECTL. */
+export const KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json";
+
+/** Returns the button, its panel, and what opens it at the path. */
+export function useSourcePicker(drop: Drop): { button: ReactNode; panel: ReactNode; open(): void } {
+  const channel = useChannel();
+  const source = useTrait("source");
+  const list = useRef<HTMLUListElement>(null);
+  const path = useRef<HTMLInputElement>(null);
+  const [opened, setOpened] = useState(0);
+  const first = () =>
+    list.current?.querySelector<HTMLElement>('[aria-selected="true"]') ?? list.current?.querySelector("li");
+  // The kubeconfig is read when somebody looks at the choice.
+  const onOpen = () => {
+    setOpened((count) => count + 1);
+    channel.send({ type: "sources" });
+  };
+  const over = usePopover({ first, onOpen });
+  const asked = useRef("");
+  const { forget } = drop;
+  const load = useCallback(
+    (value: string) => {
+      asked.current = value.trim();
+      if (!asked.current) return;
+      forget();
+      channel.send({ type: "load", source: asked.current });
+    },
+    [channel, forget],
+  );
+  const toPath = () => path.current?.focus();
+  const onGiveUp = () => {
+    asked.current = "";
+    forget();
+    channel.send({ type: "cancel" });
+    if (over.isOpen()) toPath();
+  };
+  const onHide = () => {
+    forget();
+    channel.send({ type: "dismiss-problem" });
+    toPath();
+  };
+  const onSettled = (isFine: boolean) => {
+    // What was asked for is open now: the panel has done its work.
+    if (asked.current && isFine) over.close();
+    asked.current = "";
+  };
+  const button = (
+    <button {...over.button} className="dra-button" data-key="source" title={source}>
+      <span className="dra-bar-source">{source || "no cluster"}</span>
+      <Icon name="down" />
+    </button>
+  );
+  const panel = (
+    <div {...over.panel} role="dialog" className="dra-popover dra-sources" aria-label="Choose a cluster">
+      <Loading drop={drop} onGiveUp={onGiveUp} onHide={onHide} onSettled={onSettled} onProblem={over.open} />
+      <SourceList list={list} onTake={load} />
+      <h3>Your cluster</h3>
+      <div className="dra-row">
+        <input
+          ref={path}
+          className="dra-field"
+          type="text"
+          placeholder="path of a file, folder or .tar.gz"
+          aria-label="Path of a file, folder or .tar.gz"
+          spellCheck={false}
+          autoComplete="off"
+          onKeyDown={onEnter(() => load(path.current?.value ?? ""))}
+        />
+        <button type="button" className="dra-button" onClick={() => load(path.current?.value ?? "")}>
+          Load
+        </button>
+      </div>
+      <FileChooser onTake={drop.take} />
+      <p className="dra-hint">Save one with:</p>
+      <Command key={opened} />
+      <p className="dra-hint">Of a server without DRA drivers: what nvidia-smi topo -m, lstopo or NCCL wrote.</p>
+      <h3>Open now</h3>
+      <Details />
+    </div>
+  );
+  const open = () => {
+    over.open();
+    toPath();
+  };
+  return { button, panel, open };
+}
+
+interface LoadingProps {
+  drop: Drop;
+  onGiveUp(): void;
+  onHide(): void;
+  onSettled(isFine: boolean): void;
+  onProblem(): void;
+}
+
+/** What is being read, with Cancel, and why the latest reading failed. */
+function Loading({ drop, onGiveUp, onHide, onSettled, onProblem }: LoadingProps) {
+  const [reading, refused] = [useTrait("busy"), useTrait("refused")];
+  const root = useRef<HTMLDivElement>(null);
+  const wasBusy = useRef(false);
+  const busy = drop.sending || reading;
+  const problem = busy ? "" : drop.problem || refused;
+  const isBusy = Boolean(busy);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when a reading begins, ends or fails
+  useEffect(() => {
+    if (wasBusy.current && !isBusy) onSettled(!problem);
+    wasBusy.current = isBusy;
+    if (!problem) return;
+    onProblem();
+    root.current?.scrollIntoView?.({ block: "nearest" });
+  }, [isBusy, problem]);
+  return (
+    <div ref={root} className="dra-loading" role="status">
+      {busy && (
+        <div className="dra-line dra-busy">
+          <span className="dra-spinner" aria-hidden="true" />
+          <span>{busy}</span>
+          <button type="button" className="dra-button" data-key="cancel" onClick={onGiveUp}>
+            Cancel
+          </button>
+        </div>
+      )}
+      {problem && (
+        <div className="dra-line dra-problem">
+          <Icon name="error" />
+          <MessageText text={problem} />
+          <button type="button" className="dra-quiet" aria-label="Hide this message" onClick={onHide}>
+            <Icon name="cross" />
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function FileChooser({ onTake }: { onTake(files: FileList): void }) {
+  const files = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <div className="dra-row">
+        <button type="button" className="dra-button" onClick={() => files.current?.click()}>
+          <Icon name="file" />
+          Choose files
+        </button>
+        <span className="dra-hint">or drop them on the planner</span>
+      </div>
+      <input
+        ref={files}
+        type="file"
+        multiple
+        accept=".json,.yaml,.yml,.gz,.tgz,.xml,.txt"
+        hidden
+        tabIndex={-1}
+        aria-hidden="true"
+        onChange={(event) => {
+          if (event.currentTarget.files?.length) onTake(event.currentTarget.files);
+          event.currentTarget.value = "";
+        }}
+      />
+    </>
+  );
+}
+
+function Command() {
+  const code = useRef<HTMLElement>(null);
+  const [words, setWords] = useState("Copy");
+  const text = `${KUBECTL} > cluster.json`;
+  const copy = async () => setWords(await copyText(text, () => code.current && selectAll(code.current)));
+  return (
+    <div className="dra-row">
+      <code ref={code} className="dra-command" tabIndex={0}>
+        {text}
+      </code>
+      <button type="button" className="dra-button" onClick={() => void copy()}>
+        <Icon name="copy" />
+        <span role="status">{words}</span>
+      </button>
+    </div>
+  );
+}
+
+function Details() {
+  return (
+    <dl className="dra-details" aria-label="What is open">
+      {keyed(useTrait("details"), (row) => row.label).map(([key, row]) => [
+        <dt key={`${key} label`}>{row.label}</dt>,
+        <dd key={`${key} value`}>{row.value}</dd>,
+      ])}
+    </dl>
+  );
+}

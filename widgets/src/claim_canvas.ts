@@ -1,0 +1,3 @@
+import { late } from "./view/late";
+
+export default late(() => import("./canvas/claim_canvas"));

@@ -1,0 +1,141 @@
+// The fleet strip: a tile a node, or a row a class of equal nodes; pattern and words say how each serves the drawing.
+import { useMemo } from "react";
+import type { FleetItem } from "../generated/models";
+import { onArrows } from "../view/keys";
+import { Table } from "../view/table";
+import { counted } from "../view/words";
+import { useChannel, useTrait } from "./model";
+
+/** Classes up to which each has a row of its own; more become a table. */
+const MAX_ROWS = 20;
+type Fit = NonNullable<FleetItem["fit"]>;
+const FITS: Readonly<Record<Fit, string>> = {
+  best: "best",
+  worse: "worse",
+  no: "does not fit",
+  unknown: "not known",
+};
+const fitOf = (item: FleetItem): Fit => item.fit ?? "unknown";
+/** Arrows go from tile to tile; Tab does as well. */
+const onTileArrows = onArrows("button");
+
+export function FleetStrip() {
+  const { kind, items = [] } = useTrait("fleet");
+  const isTable = kind === "classes" && items.length > MAX_ROWS;
+  return (
+    <div className="dra-fleet" hidden={!items.length}>
+      {items.length > 0 && (isTable ? <ClassTable /> : kind === "classes" ? <Classes /> : <Tiles />)}
+      {items.length > 0 && !isTable && <Key items={items} />}
+    </div>
+  );
+}
+
+function useLook(): (name: string) => void {
+  const channel = useChannel();
+  return (name) => channel.send({ type: "node", name });
+}
+
+function Tiles() {
+  const [{ items = [], total = 0, best }, node] = [useTrait("fleet"), useTrait("node")];
+  const look = useLook();
+  return (
+    <div className="dra-tiles" role="group" aria-label={counted(total, "node")} onKeyDown={onTileArrows}>
+      {items.map((item) => {
+        const pinned = item.pinned ? "; planned on this node only" : "";
+        const words = `${item.id}: ${item.detail || FITS[fitOf(item)]}${pinned}${item.id === best ? "; the plan is here" : ""}`;
+        return (
+          <button
+            key={item.id}
+            type="button"
+            className="dra-tile"
+            data-fit={fitOf(item)}
+            data-key={item.id}
+            aria-pressed={item.id === node}
+            aria-label={words}
+            title={words}
+            onClick={() => look(item.id)}
+          >
+            <span>{item.label}</span>
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+function Classes() {
+  const [{ items = [], total = 0 }, node] = [useTrait("fleet"), useTrait("node")];
+  const look = useLook();
+  const most = Math.max(1, ...items.map((item) => item.nodes ?? 1));
+  const label = `Classes of equal nodes, ${counted(total, "node")} in all`;
+  return (
+    <div className="dra-classes" role="group" aria-label={label} onKeyDown={onTileArrows}>
+      {items.map((item) => {
+        const nodes = item.nodes ?? 1;
+        const words = `${counted(nodes, "node")} like ${item.id}: ${item.detail || FITS[fitOf(item)]}`;
+        return (
+          <button
+            key={item.id}
+            type="button"
+            className="dra-class"
+            data-key={item.id}
+            aria-pressed={item.id === node}
+            aria-label={words}
+            title={words}
+            onClick={() => look(item.id)}
+          >
+            <span className="dra-class-name">{item.label}</span>
+            <span className="dra-class-count">{nodes.toLocaleString("en")}</span>
+            <span className="dra-class-bar">
+              <span
+                className="dra-barred"
+                data-fit={fitOf(item)}
+                style={{ width: `${Math.max(3, (100 * nodes) / most)}%` }}
+              />
+            </span>
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+function ClassTable() {
+  const { items = [] } = useTrait("fleet");
+  const look = useLook();
+  // A class without a name of its own is "like" its first node: that needs no column as well.
+  const isNamed = useMemo(() => items.some((item) => !item.label?.endsWith(item.id)), [items]);
+  const rows = useMemo(
+    () =>
+      items.map((item) => {
+        const cells = [item.label, String(item.nodes ?? 1), item.detail || FITS[fitOf(item)]];
+        return { id: item.id, cells: isNamed ? [...cells, item.id] : cells };
+      }),
+    [items, isNamed],
+  );
+  const columns = ["class", "nodes", "fits"];
+  return (
+    <Table
+      label="Classes of equal nodes"
+      columns={isNamed ? [...columns, "first node"] : columns}
+      widths={isNamed ? [120, 54, 120, 80] : [130, 54, 160]}
+      rows={rows}
+      onPick={(row) => look(row.id)}
+    />
+  );
+}
+
+/** What the fills mean; only those that are there. */
+function Key({ items }: { items: readonly FleetItem[] }) {
+  const there = (Object.keys(FITS) as Fit[]).filter((fit) => items.some((item) => fitOf(item) === fit));
+  return (
+    <div className="dra-fleet-key" aria-hidden="true">
+      {there.map((fit) => (
+        <span key={fit}>
+          <span className="dra-swatch" data-fit={fit} />
+          {FITS[fit]}
+        </span>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,145 @@
+// HardwareView: the nodes that serve the drawing, and one of them as a picture of its hardware.
+import "../hardware_view.css";
+import { type KeyboardEvent, useId, useRef, useState } from "react";
+import type { HardwareViewModel } from "../generated/models";
+import { Icon } from "../view/icon";
+import type { Context } from "../view/late";
+import { useLight } from "../view/light";
+import { PaneProblem } from "../view/pane_problem";
+import { mount } from "../view/widget";
+import { ByExample } from "./by_example";
+import { FleetStrip } from "./fleet";
+import { GraphPanel } from "./graph_panel";
+import { useChannel, useTrait } from "./model";
+import { NodeRow } from "./node_row";
+import { Picture } from "./picture";
+import { save, toPng } from "./png";
+import { useChoosing } from "./use_choosing";
+
+const SHOWN: readonly (readonly [HardwareViewModel["show"], string, string])[] = [
+  ["best", "best", "The best allocation"],
+  ["scheduler", "kube-scheduler", "What kube-scheduler takes with this manifest"],
+  ["plain", "no links", "What kube-scheduler takes with counts and selectors only"],
+  ["both", "both", "Best and kube-scheduler over each other"],
+];
+
+function HardwareView() {
+  const channel = useChannel();
+  const light = useLight(channel);
+  const [svg, problem] = [useTrait("svg"), useTrait("problem")];
+  const [own, setOwn] = useState("");
+  const choosing = useChoosing();
+  const picture = useRef<HTMLDivElement>(null);
+  const graph = useRef<HTMLButtonElement>(null);
+  const example = useRef<HTMLButtonElement>(null);
+  const endChoosing = (event: KeyboardEvent) => {
+    if (!choosing.isOn || event.key !== "Escape") return;
+    event.preventDefault();
+    choosing.turn(false);
+    example.current?.focus();
+  };
+  const hideProblem = () => {
+    channel.send({ type: "dismiss-problem" });
+    setOwn("");
+  };
+  const savePng = async () => {
+    const name = channel.get("node").replace(/[^A-Za-z0-9._-]+/g, "-") || "node";
+    try {
+      if (picture.current) save(await toPng(svg, picture.current), `${name}.png`);
+      setOwn("");
+    } catch (error) {
+      setOwn(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <>
+      <div className="dra-hardware-head">
+        <h3>Where it fits</h3>
+        <ShowToggle />
+      </div>
+      <FleetStrip />
+      <PaneProblem text={problem || own} onHide={hideProblem} />
+      <EmptyState />
+      <div className="dra-hardware-body" hidden={!svg}>
+        <NodeRow>
+          <button
+            ref={example}
+            type="button"
+            className={`dra-button${choosing.isOn ? " is-on" : ""}`}
+            aria-pressed={choosing.isOn}
+            aria-label="By example"
+            title="Choose devices and get the claim that asks for such devices"
+            onClick={() => choosing.turn(!choosing.isOn)}
+          >
+            <Icon name="check" />
+            <span className="dra-last-word">By example</span>
+          </button>
+          <button
+            ref={graph}
+            type="button"
+            className="dra-button"
+            aria-label="Graph"
+            title="The PCIe and NUMA tree as a graph"
+            onClick={() => channel.send({ type: "graph" })}
+          >
+            <Icon name="graph" />
+          </button>
+          <button
+            type="button"
+            className="dra-button"
+            aria-label="Save as PNG"
+            title="Save the picture as a PNG file"
+            onClick={() => void savePng()}
+          >
+            <Icon name="image" />
+            <span className="dra-word">PNG</span>
+          </button>
+        </NodeRow>
+        <ByExample choosing={choosing} onEnd={endChoosing} />
+        <Picture root={picture} light={light} choosing={choosing} onEnd={endChoosing} onProblem={setOwn} />
+      </div>
+      <GraphPanel back={graph} />
+    </>
+  );
+}
+
+/** What is drawn: the arrows choose, as in any group of radio buttons. */
+function ShowToggle() {
+  const channel = useChannel();
+  const [now, name] = [useTrait("show"), useId()];
+  return (
+    <fieldset className="dra-toggle">
+      <legend className="dra-sr">Shown on the picture</legend>
+      {SHOWN.map(([value, label, title]) => (
+        <label key={value} title={title}>
+          <input
+            type="radio"
+            name={name}
+            value={value}
+            checked={value === now}
+            onChange={() => channel.set({ show: value })}
+          />
+          <span>{label}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Nothing to show: one sentence and one thing to do. */
+function EmptyState() {
+  const channel = useChannel();
+  const [words, action] = [useTrait("empty"), useTrait("empty_action")];
+  return (
+    <div className="dra-empty-state" hidden={!words}>
+      <p>{words}</p>
+      {action && (
+        <button type="button" className="dra-button dra-primary" onClick={() => channel.send({ type: "sample" })}>
+          {action}
+        </button>
+      )}
+    </div>
+  );
+}
+
+export const render = (context: Context) => mount(context, "dra-view dra-hardware", HardwareView);

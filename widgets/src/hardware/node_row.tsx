@@ -1,0 +1,54 @@
+// Whose picture it is, whether the plan is held to that node, and what else can be had.
+import type { ReactNode } from "react";
+import { Icon } from "../view/icon";
+import { useChannel, useTrait } from "./model";
+
+export function NodeRow({ children }: { children: ReactNode }) {
+  const channel = useChannel();
+  const [name, caption, best] = [useTrait("node"), useTrait("caption"), useTrait("fleet").best ?? ""];
+  return (
+    <div className="dra-node-row">
+      <b className="dra-node-name" title={name}>
+        {name}
+      </b>
+      {caption && (
+        <span className="dra-hint dra-equal" title={caption}>
+          {caption}
+        </span>
+      )}
+      {best && best !== name && (
+        <button
+          type="button"
+          className="dra-link"
+          data-key="back"
+          onClick={() => channel.send({ type: "node", name: best })}
+        >
+          Show the best
+        </button>
+      )}
+      <span className="dra-gap" />
+      <Pin node={name} />
+      {children}
+    </div>
+  );
+}
+
+/** Plan on this node only, or let the plan choose again. */
+function Pin({ node }: { node: string }) {
+  const channel = useChannel();
+  const pinned = useTrait("pinned");
+  const title = pinned ? `The plan is held to ${pinned}; press to let it choose the best node` : `Plan on ${node} only`;
+  return (
+    <button
+      type="button"
+      className={`dra-button${pinned ? " is-on" : ""}`}
+      data-key="pin"
+      title={title}
+      aria-label={pinned ? undefined : "Plan here"}
+      onClick={() => channel.send({ type: "pin", name: pinned ? "" : node })}
+    >
+      <Icon name="pin" />
+      {pinned ? "Best node again" : <span className="dra-word">Plan here</span>}
+    </button>
+  );
+}

@@ -1,0 +1,39 @@
+// Devices chosen on the picture, and whether a person is choosing.
+import { useEffect, useRef, useState } from "react";
+import { useChannel, useTrait } from "./model";
+
+const NONE: ReadonlySet<string> = new Set();
+
+export interface Choosing {
+  readonly isOn: boolean;
+  readonly picked: ReadonlySet<string>;
+  turn(isOn: boolean): void;
+  toggle(device: string): void;
+}
+
+export function useChoosing(): Choosing {
+  const channel = useChannel();
+  const node = useTrait("node");
+  const [isOn, setOn] = useState(false);
+  const [picked, setPicked] = useState(NONE);
+  const shownNode = useRef(node);
+  const pick = (devices: ReadonlySet<string>) => {
+    setPicked(devices);
+    channel.send({ type: "by-example", devices: [...devices] });
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when another node is shown
+  useEffect(() => {
+    if (shownNode.current !== node && isOn) pick(NONE);
+    shownNode.current = node;
+  }, [node]);
+  const turn = (to: boolean) => {
+    setOn(to);
+    pick(NONE);
+  };
+  const toggle = (device: string) => {
+    const next = new Set(picked);
+    if (!next.delete(device)) next.add(device);
+    pick(next);
+  };
+  return { isOn, picked, turn, toggle };
+}

@@ -1,0 +1,47 @@
+// The focus stays inside a widget when what had it is drawn again, hidden or taken away.
+
+const TABBABLE = 'button:not([tabindex="-1"]):not(:disabled), [tabindex="0"], input, select, textarea';
+const isShown = (node: Element): boolean => node.isConnected && !node.closest("[hidden]");
+
+/**
+ * Give the focus to what takes the place of an element that lost it; returns what ends that.
+ *
+ * That is the element with the same `data-key`, else the first one nearby that Tab would reach. An element whose
+ * `data-home` is a selector chooses for all inside it.
+ */
+export function keepFocus(root: HTMLElement): () => void {
+  let last: HTMLElement | null = null;
+  let around: HTMLElement[] = [];
+  const remember = (node: EventTarget | null) => {
+    last = node instanceof HTMLElement && node !== root && root.contains(node) ? node : null;
+    around = [];
+    for (let up = last?.parentElement; up && root.contains(up); up = up.parentElement) around.push(up);
+  };
+  const onFocus = (event: Event) => remember(event.target);
+  // Whoever presses elsewhere on the page takes the focus away on purpose.
+  const onPress = (event: Event) => {
+    if (last && !last.contains(event.target as Node)) remember(null);
+  };
+  const restore = () => {
+    const focused = root.ownerDocument.activeElement;
+    if (!last || (focused && focused !== root.ownerDocument.body) || isAble(last)) return;
+    const key = last.getAttribute("data-key");
+    const same = key === null ? undefined : all(root, "[data-key]").find((one) => one.dataset.key === key);
+    const home = around.find((node) => node.dataset.home)?.dataset.home;
+    const near = around.filter(isShown).flatMap((node) => all(node, TABBABLE))[0];
+    (same ?? (home ? root.querySelector<HTMLElement>(home) : near))?.focus();
+  };
+  const watch = new MutationObserver(restore);
+  watch.observe(root, { childList: true, subtree: true, attributes: true, attributeFilter: ["hidden", "disabled"] });
+  document.addEventListener("focusin", onFocus, true);
+  document.addEventListener("pointerdown", onPress, true);
+  return () => {
+    watch.disconnect();
+    document.removeEventListener("focusin", onFocus, true);
+    document.removeEventListener("pointerdown", onPress, true);
+  };
+}
+
+const isAble = (node: HTMLElement): boolean => isShown(node) && !node.matches(":disabled");
+const all = (node: Element, selector: string): HTMLElement[] =>
+  [...node.querySelectorAll<HTMLElement>(selector)].filter(isAble);

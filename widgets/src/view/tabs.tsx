@@ -1,0 +1,83 @@
+// Tabs by the pattern of the ARIA guide: one tab stop, arrows choose, Home and End jump.
+import { type KeyboardEvent, type ReactNode, useId, useRef } from "react";
+
+export interface Tab {
+  readonly key: string;
+  readonly label: string;
+  readonly panel: ReactNode;
+  /** A number beside the label; 0 for none. */
+  readonly count?: number;
+  readonly tone?: string;
+}
+
+interface Props {
+  label: string;
+  tabs: readonly Tab[];
+  chosen: string;
+  onChoose(key: string): void;
+  tools: ReactNode;
+  children: ReactNode;
+}
+
+export function Tabs({ label, tabs, chosen, onChoose, tools, children }: Props) {
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const buttons = [...(list.current?.querySelectorAll<HTMLElement>('[role="tab"]') ?? [])];
+    const here = buttons.indexOf(document.activeElement as HTMLElement);
+    const steps: Readonly<Record<string, number>> = {
+      ArrowRight: here + 1,
+      ArrowLeft: here - 1,
+      Home: 0,
+      End: tabs.length - 1,
+    };
+    const step = steps[event.key];
+    if (step === undefined || here < 0) return;
+    event.preventDefault();
+    const next = (step + tabs.length) % tabs.length;
+    onChoose(tabs[next]?.key ?? "");
+    buttons[next]?.focus();
+  };
+  return (
+    <section className="dra-tabs" aria-label={label}>
+      <div className="dra-tabbar">
+        <div ref={list} className="dra-tablist" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
+          {tabs.map((tab) => (
+            <button
+              key={tab.key}
+              type="button"
+              className="dra-tab"
+              role="tab"
+              id={`${id}-${tab.key}`}
+              aria-controls={`${id}-${tab.key}-panel`}
+              aria-selected={tab.key === chosen}
+              tabIndex={tab.key === chosen ? 0 : -1}
+              onClick={() => onChoose(tab.key)}
+            >
+              {tab.label}
+              <span className="dra-tab-count" data-tone={tab.tone ?? ""}>
+                {tab.count ? ` ${tab.count.toLocaleString("en")}` : ""}
+              </span>
+            </button>
+          ))}
+        </div>
+        {tools}
+      </div>
+      <div className="dra-panels">
+        {tabs.map((tab) => (
+          <div
+            key={tab.key}
+            className="dra-panel"
+            role="tabpanel"
+            id={`${id}-${tab.key}-panel`}
+            aria-labelledby={`${id}-${tab.key}`}
+            hidden={tab.key !== chosen}
+          >
+            {tab.panel}
+          </div>
+        ))}
+      </div>
+      {children}
+    </section>
+  );
+}
