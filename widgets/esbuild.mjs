@@ -22,7 +22,8 @@ const options = {
   minify: !watch,
   sourcemap: watch ? "inline" : false,
   jsx: "automatic",
-  define: { "process.env.NODE_ENV": '"production"' },
+  // A browser has no `process`; where one is named, JupyterLab's builder would add a copy of Node's.
+  define: { "process.env.NODE_ENV": '"production"', process: "undefined" },
   // Licences stay with the code that needs them: one LEGAL.txt a bundle, shipped in the wheel.
   legalComments: "linked",
   logLevel: "warning",

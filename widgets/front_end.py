@@ -41,9 +41,8 @@ def build() -> None:
     if _older(BUNDLES, _sources("*.json", "*.mjs", "src/**/*")):
         _install_packages()
         npm("run", "build")
-    if _older(
-        [EXTENSION / "package.json"], _sources("package-lock.json", "labextension/*.json", "labextension/src/**/*")
-    ):
+    sources = _sources("package-lock.json", "labextension/*.json", "labextension/src/**/*")
+    if _older([EXTENSION / "package.json"], [*sources, *BUNDLES]):
         _install_packages()
         # A build leaves the chunks of the build before it: they would all go into the wheel.
         shutil.rmtree(EXTENSION, ignore_errors=True)

@@ -23,6 +23,12 @@ from dra_lab.widgets.wire import wire
 Actions = Mapping[type[Message], Callable[[Any, Any], None]]
 """What a widget does with each message that it takes: called with the widget and the message."""
 
+# JupyterLab takes the highest version that fits: the programs of our extension, which come from its files. Every other
+# front end, and a JupyterLab without the extension, finds anywidget's own module under the same name, which imports
+# `_esm` through a Blob URL. The version is a pre-release, so no other widget's range of versions includes it.
+EXTENSION_VERSION = "999.0.0-dra-lab"
+_VERSIONS = "||".join([anywidget.AnyWidget.class_traits()["_model_module_version"].default_value, EXTENSION_VERSION])
+
 STATIC = Path(__file__).parent / "static"
 
 
@@ -44,6 +50,8 @@ class FollowingWidget(anywidget.AnyWidget):
     well; the other parts of the view, and the other views, stay usable.
     """
 
+    _model_module_version = traitlets.Unicode(_VERSIONS).tag(sync=True)
+    _view_module_version = traitlets.Unicode(_VERSIONS).tag(sync=True)
     problem = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, session: Session | None = None, **traits: Any) -> None:
@@ -127,7 +135,7 @@ class FollowingWidget(anywidget.AnyWidget):
         """Do what a message asks. Raises InputError for a message that this widget does not take."""
         try:
             message: Message = from_builtins(content, reduce(or_, self.actions))
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, RecursionError) as error:
             raise InputError(f"the browser sent a message that this view does not take: {error}") from error
         self.actions[type(message)](self, message)
 

@@ -1,4 +1,5 @@
 /** The JupyterLab half of dra_lab: a launcher card, commands, and planner notebooks that run when they open. */
+import { IJupyterWidgetRegistry } from "@jupyter-widgets/base";
 import { ILabShell, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
 import { IDefaultFileBrowser } from "@jupyterlab/filebrowser";
@@ -10,6 +11,7 @@ import { listen, openInTab } from "./open_in_tab";
 import { isClusterFile } from "./planner_notebook";
 import { RunOnOpen } from "./run_on_open";
 import { wideAtFirst } from "./wide_first";
+import { registerWidgets } from "./widget_programs";
 
 const NEW_PLAN = "dra-lab:new-plan";
 const PLAN_WITH = "dra-lab:plan-with";
@@ -63,15 +65,17 @@ const plugin: JupyterFrontEndPlugin<void> = {
   id: "dra-lab:plugin",
   description: "Launcher card and commands of the planner; planner notebooks that run when they open.",
   autoStart: true,
-  optional: [ICommandPalette, ILauncher, IDefaultFileBrowser, ILabShell],
+  optional: [ICommandPalette, ILauncher, IDefaultFileBrowser, ILabShell, IJupyterWidgetRegistry],
   activate: (
     app: JupyterFrontEnd,
     palette: ICommandPalette | null,
     launcher: ILauncher | null,
     browser: IDefaultFileBrowser | null,
     shell: ILabShell | null,
+    widgets: IJupyterWidgetRegistry | null,
   ) => {
     addCommands(app, browser);
+    if (widgets) registerWidgets(widgets);
     if (shell) wideAtFirst(shell, Promise.all([app.restored, browser?.model.restored]));
     app.docRegistry.addWidgetExtension("Notebook", new RunOnOpen(app));
     app.docRegistry.addWidgetExtension("Notebook", new KernelGone(app));

@@ -1,0 +1,61 @@
+import { DOMWidgetModel, DOMWidgetView, type IJupyterWidgetRegistry } from "@jupyter-widgets/base";
+
+/** Where the widgets are registered; the same as in dra_lab/widgets/following.py, which says why. */
+export const MODULE = "anywidget";
+export const VERSION = "999.0.0-dra-lab";
+
+interface Context {
+  readonly model: DOMWidgetModel;
+  readonly el: HTMLElement;
+  readonly signal: AbortSignal;
+}
+
+interface Program {
+  readonly default: { render(context: Context): Promise<(() => void) | undefined> };
+}
+
+/** The programs by the class of their widget in Python, each a file of this extension that is fetched when it is drawn. */
+const PROGRAMS: Readonly<Record<string, () => Promise<Program>>> = {
+  "dra_lab.widgets.claim_canvas.ClaimCanvas": () => import("../../../dra_lab/widgets/static/claim_canvas.js"),
+  "dra_lab.widgets.cluster_bar.ClusterBar": () => import("../../../dra_lab/widgets/static/cluster_bar.js"),
+  "dra_lab.widgets.hardware_view.HardwareView": () => import("../../../dra_lab/widgets/static/hardware_view.js"),
+  "dra_lab.widgets.plan_view.PlanView": () => import("../../../dra_lab/widgets/static/plan_view.js"),
+};
+
+/** A widget of dra_lab; named as in the state that every front end gets. */
+class AnyModel extends DOMWidgetModel {}
+
+/** Draws a widget with the program of this extension, where anywidget would import the text in `_esm` as a Blob URL. */
+class AnyView extends DOMWidgetView {
+  private readonly ending = new AbortController();
+
+  override async render(): Promise<void> {
+    const name = String(this.model.get("_anywidget_id"));
+    const load = PROGRAMS[name];
+    if (!load) throw new Error(`dra-lab has no program for ${name}; reload the page after an upgrade of dra-lab`);
+    addStyle(name, String(this.model.get("_css")));
+    const { signal } = this.ending;
+    const program = await load();
+    const end = signal.aborted ? undefined : await program.default.render({ model: this.model, el: this.el, signal });
+    if (signal.aborted) end?.();
+    else signal.addEventListener("abort", () => end?.());
+  }
+
+  override remove(): this {
+    this.ending.abort();
+    return super.remove();
+  }
+}
+
+/** Put a widget's style sheet on the page, once. */
+function addStyle(name: string, text: string): void {
+  const known = [...document.head.querySelectorAll<HTMLStyleElement>("style[data-dra-lab]")];
+  const found = known.find((style) => style.dataset.draLab === name);
+  const style = found ?? document.head.appendChild(document.createElement("style"));
+  style.dataset.draLab = name;
+  if (style.textContent !== text) style.textContent = text;
+}
+
+export function registerWidgets(registry: IJupyterWidgetRegistry): void {
+  registry.registerWidget({ name: MODULE, version: VERSION, exports: { AnyModel, AnyView } });
+}
