@@ -27,7 +27,8 @@ Actions = Mapping[type[Message], Callable[[Any, Any], None]]
 # front end, and a JupyterLab without the extension, finds anywidget's own module under the same name, which imports
 # `_esm` through a Blob URL. The version is a pre-release, so no other widget's range of versions includes it.
 EXTENSION_VERSION = "999.0.0-dra-lab"
-_VERSIONS = "||".join([anywidget.AnyWidget.class_traits()["_model_module_version"].default_value, EXTENSION_VERSION])
+_ANYWIDGET_VERSION = anywidget.AnyWidget.class_traits()["_model_module_version"].default_value
+_VERSIONS = f"{_ANYWIDGET_VERSION}||{EXTENSION_VERSION}"
 
 STATIC = Path(__file__).parent / "static"
 

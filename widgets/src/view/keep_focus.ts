@@ -13,7 +13,7 @@ export function keepFocus(root: HTMLElement): () => void {
   let last: HTMLElement | null = null;
   let around: HTMLElement[] = [];
   const remember = (node: EventTarget | null) => {
-    last = node instanceof HTMLElement && node !== root && root.contains(node) ? node : null;
+    last = node instanceof HTMLElement && node !== root && root.contains(node) && isAble(node) ? node : null;
     around = [];
     for (let up = last?.parentElement; up && root.contains(up); up = up.parentElement) around.push(up);
   };
@@ -23,8 +23,9 @@ export function keepFocus(root: HTMLElement): () => void {
     if (last && !last.contains(event.target as Node)) remember(null);
   };
   const restore = () => {
-    const focused = root.ownerDocument.activeElement;
-    if (!last || (focused && focused !== root.ownerDocument.body) || isAble(last)) return;
+    // A browser takes the focus from what is hidden or disabled a moment later.
+    const isElsewhere = ![null, document.body, last].includes(document.activeElement as HTMLElement | null);
+    if (!last || isElsewhere || isAble(last)) return;
     const key = last.getAttribute("data-key");
     const same = key === null ? undefined : all(root, "[data-key]").find((one) => one.dataset.key === key);
     const home = around.find((node) => node.dataset.home)?.dataset.home;
