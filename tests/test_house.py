@@ -169,6 +169,21 @@ def imported(source: Path) -> set[str]:
     return found
 
 
+def test_no_line_of_the_front_end_is_longer_than_120_characters():
+    """The formatter leaves comments and texts as they are."""
+    widgets = ROOT / "widgets"
+    folders = (widgets / "src", widgets / "labextension" / "src")
+    ours = [path for folder in folders for path in folder.glob("**/*.ts*") if path.parent.name != "generated"]
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in ours
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if len(line) > 120
+    ]
+    assert len(ours) > 50
+    assert long == []
+
+
 def test_no_modules_import_each_other():
     """What two modules need stands in one that both import, so that each can be read and loaded by itself."""
     paths = {path: path.relative_to(ROOT).with_suffix("").parts for path in (ROOT / "dra_lab").rglob("*.py")}

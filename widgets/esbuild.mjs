@@ -1,4 +1,5 @@
-// Bundles each widget into one ES module and one style sheet beside the Python half: ../dra_lab/widgets/static/<stem>.{js,css}.
+// Bundles each widget into one ES module and one style sheet beside the Python half:
+// ../dra_lab/widgets/static/<stem>.{js,css}.
 
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -13,7 +13,8 @@ function isForTheNotebook(event: KeyboardEvent): boolean {
  * Keep JupyterLab's notebook shortcuts (a, b, x, d d, z ...) away from a widget; returns the function that ends it.
  *
  * JupyterLab listens on the document in the capture phase, so stopping an event comes too late, and its command-mode
- * selectors end in `:focus`, so the mark has to stand on the focused element itself: it is set when the focus arrives. A
+ * selectors end in `:focus`, so the mark has to stand on the focused element itself: it is set when the focus arrives.
+ * A
  * listener on the window runs before the document's and lifts the mark for the keys that belong to the notebook.
  */
 export function suppressShortcuts(root: HTMLElement): () => void {

@@ -17,7 +17,8 @@ export type NotebookPanel = IDocumentWidget<Notebook>;
  * Two conditions protect whoever opens a notebook that somebody else wrote: Jupyter's own trust (the notebook was saved
  * or signed by this person), and the form of the cell (it does nothing but open the planner).
  *
- * A kernel that ends while the planner opens is started again by Jupyter, which runs nothing: the cells are run once more.
+ * A kernel that ends while the planner opens is started again by Jupyter, which runs nothing: the cells are run once
+ * more.
  */
 export class RunOnOpen implements DocumentRegistry.WidgetExtension {
   constructor(private readonly app: JupyterFrontEnd) {}
@@ -101,7 +102,9 @@ export class RunOnOpen implements DocumentRegistry.WidgetExtension {
 /** Seconds that the widgets of a page get to be there before their cell is run again all the same. */
 const PATIENCE = 5;
 
-/** Seconds after its cell in which a planner is still being opened: Jupyter finds out within three that a kernel died. */
+/**
+ * Seconds after its cell in which a planner is still being opened: Jupyter finds out within three that a kernel died.
+ */
 const SETTLED = 10;
 
 /** Seconds that Jupyter gets to start a kernel again. */

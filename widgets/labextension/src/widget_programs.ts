@@ -14,7 +14,9 @@ interface Program {
   readonly default: { render(context: Context): Promise<(() => void) | undefined> };
 }
 
-/** The programs by the class of their widget in Python, each a file of this extension that is fetched when it is drawn. */
+/**
+ * The programs by the class of their widget in Python, each a file of this extension that is fetched when it is drawn.
+ */
 const PROGRAMS: Readonly<Record<string, () => Promise<Program>>> = {
   "dra_lab.widgets.claim_canvas.ClaimCanvas": () => import("../../../dra_lab/widgets/static/claim_canvas.js"),
   "dra_lab.widgets.cluster_bar.ClusterBar": () => import("../../../dra_lab/widgets/static/cluster_bar.js"),

@@ -14,16 +14,20 @@ export interface ChosenFiles {
   readonly problem: string;
 }
 
-/** Choose the files that can be read; others are left out by name, and too much at once is refused with what to do instead. */
+/**
+ * Choose the files that can be read; others are left out by name, and too much at once is refused with what to do
+ * instead.
+ */
 export function chooseFiles(list: Iterable<File>): ChosenFiles {
   const all = [...list];
   const files = all.filter((file) => ENDINGS.test(file.name));
   const others = all.filter((file) => !ENDINGS.test(file.name)).map((file) => file.name);
   const bytes = files.reduce((sum, file) => sum + file.size, 0);
   if (bytes > MAX_BYTES) {
+    const size = `${counted(files.length, "file")} of ${megabytes(bytes)} MB in all`;
     return {
       files: [],
-      problem: `${counted(files.length, "file")} of ${(bytes / 1024 / 1024).toFixed(0)} MB in all is more than the 256 MB that are sent. Save it beside the notebook and give its path.`,
+      problem: `${size} is more than the 256 MB that are sent. Save it beside the notebook and give its path.`,
     };
   }
   if (!files.length)
@@ -86,7 +90,8 @@ export function sendFiles(
 const megabytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(0);
 
 /**
- * Take files that are dropped on the planner that a view is part of, or on the view alone in a cell; returns what ends it.
+ * Take files that are dropped on the planner that a view is part of, or on the view alone in a cell; returns what ends
+ * it.
  *
  * The listeners are on the document, since a view does not know the planner around it before it is put there; they run
  * before JupyterLab's own, which would upload the files.

@@ -30,7 +30,8 @@ const within = (value: number, from: number, length: number): number =>
 const CORNER = 40;
 
 /**
- * Where the line leaves the knot and where it meets the box: above or below where one stands clear of the other, round the
+ * Where the line leaves the knot and where it meets the box: above or below where one stands clear of the other, round
+ * the
  * corner where it also stands well beside it, else at the sides. The point on the box slides towards the knot, so that
  * several links of one box do not lie on each other.
  */

@@ -1,4 +1,5 @@
-// Fields of the form: what is typed is kept here until it is done (Enter, leaving the field, or a pause), then sent once.
+// Fields of the form: what is typed is kept here until it is done (Enter, leaving the field, or a pause), then sent
+// once.
 import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useId, useRef, useState } from "react";
 import { useCanvas } from "./editor";
 

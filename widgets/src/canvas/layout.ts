@@ -15,7 +15,9 @@ const GAP = 62;
 const NEAR = 32;
 const BESIDE = 36;
 const CLEAR = 8;
-/** Ways from the middle of a link to look for a free place, nearest first; downwards and to the right before the others. */
+/**
+ * Ways from the middle of a link to look for a free place, nearest first; downwards and to the right before the others.
+ */
 const STEPS: readonly Place[] = (() => {
   const steps = Array.from({ length: 61 }, (_, i) => (i - 30) * 12);
   const all = steps.flatMap((dx) => steps.map((dy): Place => [dx, dy]));
@@ -44,7 +46,9 @@ export function placeAll(sketch: ClaimSketch, known: Places): Places {
 /** What the board of a planner has room for in a window of 1280 pixels, clear of its buttons. */
 const BOARD = { width: 448, height: 168 };
 
-/** The drawing in the one of two forms that can be shown larger: boxes over their knots, or one after the other down. */
+/**
+ * The drawing in the one of two forms that can be shown larger: boxes over their knots, or one after the other down.
+ */
 function arrange(sketch: ClaimSketch): Places {
   const [rows, chain] = [arranged(sketch, false), arranged(sketch, true)];
   return rows.zoom >= chain.zoom ? rows.places : chain.places;

@@ -36,7 +36,8 @@ export function candidateWords(linking: Linking): string {
       : isRequestId(to)
         ? `${from} with ${name}`
         : `${from} into ${name}`;
-  return `Link ${what} (${linking.index + 1} of ${linking.candidates.length}). Enter ties, arrow keys choose, Esc cancels.`;
+  const place = `${linking.index + 1} of ${linking.candidates.length}`;
+  return `Link ${what} (${place}). Enter ties, arrow keys choose, Esc cancels.`;
 }
 
 export interface Joined {
@@ -45,7 +46,9 @@ export interface Joined {
   link: string;
 }
 
-/** Join two ends of a drag: two boxes make a link, a box and a knot tie the box, one box alone links its own devices. */
+/**
+ * Join two ends of a drag: two boxes make a link, a box and a knot tie the box, one box alone links its own devices.
+ */
 export function join(sketch: ClaimSketch, status: CanvasStatus, a: string, b: string): Joined {
   const requests = [...new Set([a, b])].filter(isRequestId).map(nameOf);
   const knot = [a, b].find((id) => !isRequestId(id));

@@ -212,7 +212,9 @@ export function step(sketch: ClaimSketch, name: string, by: number): ClaimSketch
   return stepped === null ? sketch : changePart(sketch, name, 0, { capacity: { requests: { [amount.key]: stepped } } });
 }
 
-/** A quantity one whole unit of its own suffix more or less ("16", "40Gi"); null below one or where it is no such text. */
+/**
+ * A quantity one whole unit of its own suffix more or less ("16", "40Gi"); null below one or where it is no such text.
+ */
 export function stepQuantity(text: string, by: number): string | null {
   const match = /^(\d+)([A-Za-z]*)$/.exec(text.trim());
   if (!match) return null;

@@ -1,6 +1,9 @@
-// What part of the drawing is seen: the whole of it when the board first has a size, when boxes were arranged by us, when
-// something new lies outside, when boxes went and the rest is far too small, and when the board gets another size (a sidebar
-// opened, the planner got its grid) and the person has not moved the view, or it became too small for what was in sight.
+// What part of the drawing is seen: the whole of it when the board first has a size, when boxes were arranged by us,
+// when
+// something new lies outside, when boxes went and the rest is far too small, and when the board gets another size (a
+// sidebar
+// opened, the planner got its grid) and the person has not moved the view, or it became too small for what was in
+// sight.
 // A box that a person dropped stays under the mouse.
 import { useReactFlow } from "@xyflow/react";
 import { type RefObject, useCallback, useEffect, useRef } from "react";

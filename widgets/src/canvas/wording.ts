@@ -79,7 +79,8 @@ export function describeLink(link: Link, status: CanvasStatus): string {
   const { how, where } = linkWords(link, status);
   const problem = status.links?.[link.name]?.problem;
   const strength = mustOf(link) ? "must" : "prefer";
-  return `Link ${link.name}: ${strength} be ${how}, ${where}; ties ${link.requests.join(", ")}${problem ? `; problem: ${problem}` : ""}`;
+  const words = `Link ${link.name}: ${strength} be ${how}, ${where}; ties ${link.requests.join(", ")}`;
+  return problem ? `${words}; problem: ${problem}` : words;
 }
 
 const byName = <T extends { name: string }>(items: readonly T[]) => new Map(items.map((item) => [item.name, item]));
@@ -97,7 +98,8 @@ export function describeChange(before: ClaimSketch, after: ClaimSketch): string 
   for (const name of oldRequests.keys()) if (!newRequests.has(name)) said.push(`removed request ${name}`);
   for (const [name, link] of newLinks) {
     const old = oldLinks.get(name);
-    const words = `${mustOf(link) ? "must" : "prefer"}, ${howOf(link)}, ${placeLabel(whereOf(link))}, ties ${link.requests.join(" and ")}`;
+    const strength = mustOf(link) ? "must" : "prefer";
+    const words = `${strength}, ${howOf(link)}, ${placeLabel(whereOf(link))}, ties ${link.requests.join(" and ")}`;
     if (!old) said.push(`added link ${name}: ${words}`);
     else if (!isEqual(old, link)) said.push(`link ${name}: ${words}`);
   }

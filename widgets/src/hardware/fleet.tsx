@@ -42,7 +42,8 @@ function Tiles() {
     <div className="dra-tiles" role="group" aria-label={counted(total, "node")} onKeyDown={onTileArrows}>
       {items.map((item) => {
         const pinned = item.pinned ? "; planned on this node only" : "";
-        const words = `${item.id}: ${item.detail || FITS[fitOf(item)]}${pinned}${item.id === best ? "; the plan is here" : ""}`;
+        const here = item.id === best ? "; the plan is here" : "";
+        const words = `${item.id}: ${item.detail || FITS[fitOf(item)]}${pinned}${here}`;
         return (
           <button
             key={item.id}

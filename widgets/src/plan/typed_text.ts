@@ -11,7 +11,9 @@ export function typeOver(area: HTMLTextAreaElement, text: string): void {
   [area.scrollTop, area.scrollLeft] = [top, left];
 }
 
-/** Put another text in the place of one that is being looked at: the caret stays where it is read, and nothing scrolls. */
+/**
+ * Put another text in the place of one that is being looked at: the caret stays where it is read, and nothing scrolls.
+ */
 export function replaceText(area: HTMLTextAreaElement, text: string): void {
   const old = area.value;
   if (text === old) return;
@@ -22,7 +24,9 @@ export function replaceText(area: HTMLTextAreaElement, text: string): void {
   [area.scrollTop, area.scrollLeft] = [top, left];
 }
 
-/** Where a place of one text is in another: at its line where no line came or went, else behind or before what is equal. */
+/**
+ * Where a place of one text is in another: at its line where no line came or went, else behind or before what is equal.
+ */
 function moved(at: number, old: string, text: string): number {
   const [before, after] = [old.split("\n"), text.split("\n")];
   if (before.length === after.length) {

@@ -176,7 +176,9 @@ interface TypedText {
   onInput(): void;
 }
 
-/** The text in `area` on its way to Python and back: sent after a pause, corrected, replaced when the drawing changes. */
+/**
+ * The text in `area` on its way to Python and back: sent after a pause, corrected, replaced when the drawing changes.
+ */
 function useTypedText(area: RefObject<HTMLTextAreaElement | null>, isOpen: boolean): TypedText {
   const channel = useChannel();
   const [answer, text, number] = [useTrait("claim_answer"), useTrait("claim_text"), useTrait("claim_number")];

@@ -13,7 +13,8 @@ interface Program {
 /**
  * Make the widget of a program that runs when a view of it is first drawn.
  *
- * anywidget gives a module two seconds to run; later it drops every message to the widget for good. React and what draws
+ * anywidget gives a module two seconds to run; later it drops every message to the widget for good. React and what
+ * draws
  * with it can take that long on a busy machine. esbuild keeps an imported program in the same file, as a function.
  */
 export const late = (load: () => Promise<Program>) => ({

@@ -1,8 +1,11 @@
-// Whether the kernel behind a view still answers. A kernel that is restarted, shut down or exchanged takes the model with
+// Whether the kernel behind a view still answers. A kernel that is restarted, shut down or exchanged takes the model
+// with
 // it; the view stays on the page and would look alive.
 import type { Model } from "./channel";
 
-/** What the JupyterLab extension says on `window` when a notebook has lost its kernel: `detail.inside` are the pages. */
+/**
+ * What the JupyterLab extension says on `window` when a notebook has lost its kernel: `detail.inside` are the pages.
+ */
 export const KERNEL_GONE = "dra-lab:kernel-gone";
 /** What a view asks of the extension: run the cells up to its own. */
 export const RUN_AGAIN = "dra-lab:run-again";

@@ -1,4 +1,5 @@
-// A table of any length: only the rows on the screen exist, it can be filtered and sorted, and the keyboard reaches every row.
+// A table of any length: only the rows on the screen exist, it can be filtered and sorted, and the keyboard reaches
+// every row.
 import {
   type CSSProperties,
   type KeyboardEvent,

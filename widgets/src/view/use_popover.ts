@@ -26,7 +26,8 @@ function show(panel: HTMLElement, isShown: boolean): void {
 /**
  * Connect a panel with its button: spread `button` and `panel` on the two elements.
  *
- * `first` chooses what gets the focus when the panel opens, else the panel itself; `onOpen` is called when it is open. Closing gives
+ * `first` chooses what gets the focus when the panel opens, else the panel itself; `onOpen` is called when it is open.
+ * Closing gives
  * the focus back to the button, unless the person went elsewhere.
  */
 export function usePopover({ first, onOpen }: { first?: () => HTMLElement | null | undefined; onOpen?(): void } = {}) {
