@@ -38,11 +38,11 @@ def suggest(
 ) -> tuple[Suggestion, ...]:
     """Return changes to a drawing for every must-link that cannot be written or that no node can keep.
 
-    In this order: counts that work for a pairwise link; selectors that place all ends on one NUMA node (only if some
-    node has the devices), with the source of that locality; the same link at another level that some node can keep;
-    the link as a preference (only if some node has the devices). Each link is looked at alone: whether the whole
-    drawing then fits is for the planner to say. `nodes` are looked at (all where none are named; name one of each class
-    of equal nodes in a large cluster).
+    In this order: as many devices for each end of a one to one link; counts that work for it; selectors that place all
+    ends on one NUMA node (only if some node has the devices), with the source of that locality; the same link at
+    another level that some node can keep; the link as a preference (only if some node has the devices). Each link is
+    looked at alone: whether the whole drawing then fits is for the planner to say. `nodes` are looked at (all where
+    none are named; name one of each class of equal nodes in a large cluster).
     """
     looked_at = tuple(nodes) or cluster.node_names
     found: list[Suggestion] = []
@@ -52,11 +52,13 @@ def suggest(
         ends = _ends(cluster, sketch, link, release)
         if any(not items for items in ends.items.values()):
             continue
+        writable = bool(attribute_for(cluster, sketch, link, release).name)
+        if writable:
+            found += _as_many(cluster, sketch, link, ends, looked_at)
         counts = _better_counts(sketch, link, ends)
         if counts is not None:
             found.append(counts)
             continue
-        writable = bool(attribute_for(cluster, sketch, link, release).name)
         idle = _nodes_that_keep(cluster, link.where, link.kind, ends, looked_at)
         if writable and idle:
             continue
@@ -76,6 +78,27 @@ def _ends(cluster: Cluster, sketch: ClaimSketch, link: Link, release: Kubernetes
         ways = [ask for request in sketch.requests for ask in asks(request) if covers(end, ask)]
         counts[end] = min((ask.count for ask in ways if not ask.all_devices), default=1)
     return _Ends(items, counts)
+
+
+def _as_many(
+    cluster: Cluster, sketch: ClaimSketch, link: Link, ends: _Ends, nodes: Iterable[str]
+) -> Iterator[Suggestion]:
+    """Yield the same count for each end of a one to one link, where some node keeps it but not the drawn counts."""
+    most = max(ends.counts.values())
+    fewer = {end: most for end, count in ends.counts.items() if count < most}
+    simple = all("/" not in end and sketch.request(end).exactly is not None for end in ends.counts)
+    if not link.kind.paired or not fewer or not simple:
+        return
+    equal = dict.fromkeys(ends.counts, most)
+    here = [_on_node(cluster, node, ends) for node in nodes]
+    divides = not any(count % min(ends.counts.values()) for count in ends.counts.values())
+    if divides and any(_keeps(link.where, link.kind, ends.counts, found) for found in here):
+        return
+    if any(_keeps(link.where, link.kind, equal, found) for found in here):
+        words = listed([f"{end} ×{most}" for end in fewer])
+        others = listed([end for end in ends.counts if end not in fewer])
+        detail = f"One to one at the {LEVEL_WORDS.get(link.where, link.where)}."
+        yield Suggestion(f"Ask for {words}: one for each {others}", detail, sketch=_with_counts(sketch, fewer))
 
 
 def _better_counts(sketch: ClaimSketch, link: Link, ends: _Ends) -> Suggestion | None:

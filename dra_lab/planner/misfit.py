@@ -195,6 +195,6 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     return replace(
         plan,
         shortfalls=(*failure_shortfalls(reasons.failures), *shortfalls),
-        suggestions=work.offered(as_suggestions(reasons.relaxations, suggestions)),
+        suggestions=work.offered(as_suggestions(reasons.relaxations, suggestions, work.sketch, work.scan.sketch)),
         reasons=reasons,
     )

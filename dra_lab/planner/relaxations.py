@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -157,21 +158,52 @@ def gain_words(change: Relaxation) -> str:
     return f"it then fits on {change.fitting} of {change.total} nodes{more}"
 
 
-def as_suggestions(tried: Sequence[Relaxation], known: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-    """Return suggestions with what each brings, first those that help, in their order; what is no help is left out.
+def as_suggestions(
+    tried: Sequence[Relaxation], known: Sequence[Suggestion], *drawn: ClaimSketch
+) -> tuple[Suggestion, ...]:
+    """Return suggestions with what each brings, first those that help; what is no help is left out.
 
-    `known` are the suggestions that were among the changes tried: their own words are kept.
+    Those that help are in the order of what they give up of the drawing, then of the nodes on which they fit.
+    `known` are the suggestions that were among the changes tried: their own words are kept. `drawn` is the drawing, as
+    given and as expanded.
     """
     told = {id(suggestion.sketch): suggestion for suggestion in known if suggestion.sketch is not None}
-    rows: list[tuple[int, Suggestion]] = []
+    rows: list[tuple[tuple[int, int, int], Suggestion]] = []
     for change in tried:
         own = told.get(id(change.sketch))
         detail = gain_words(change)
         detail = f"{detail[0].upper()}{detail[1:]}."
+        order = (0, _given_up(change.sketch, drawn), -(change.fitting or 0))
         if own is not None:
             rank = 0 if change.fitting else 1 if change.fitting is None or change.undecided else 2
-            rows.append((rank, Suggestion(own.title, f"{detail} {own.detail}", own.source, own.selectors, own.sketch)))
+            made = Suggestion(own.title, f"{detail} {own.detail}", own.source, own.selectors, own.sketch)
+            rows.append((order if not rank else (rank, 0, 0), made))
         elif change.fitting:
-            rows.append((0, Suggestion(change.title, detail, sketch=change.sketch)))
-    rows += [(2, suggestion) for suggestion in known if suggestion.sketch is None]
+            rows.append((order, Suggestion(change.title, detail, sketch=change.sketch)))
+    rows += [((2, 0, 0), suggestion) for suggestion in known if suggestion.sketch is None]
     return tuple(suggestion for _, suggestion in sorted(rows, key=lambda row: row[0]))
+
+
+def _given_up(changed: ClaimSketch | None, drawn: Sequence[ClaimSketch]) -> int:
+    """Return how many requests and links of the drawing a change gives up; waiting comes after every change."""
+    if changed is None:
+        return sys.maxsize
+    links = set(changed.links)
+    by_name = {request.name: request for request in changed.requests}
+    return min(
+        (
+            sum(link not in links for link in sketch.links)
+            + sum(not _asks_as_much(by_name.get(request.name), request) for request in sketch.requests)
+            for sketch in drawn
+        ),
+        default=0,
+    )
+
+
+def _asks_as_much(changed: DeviceRequest | None, drawn: DeviceRequest) -> bool:
+    if changed is None or len(asks(changed)) != len(asks(drawn)):
+        return False
+    return all(
+        new.count >= old.count and new.capacity == old.capacity and set(new.selectors) >= set(old.selectors)
+        for new, old in zip(asks(changed), asks(drawn), strict=True)
+    )

@@ -17,6 +17,7 @@ from dra_lab.model.overlay import Overlay, OverlayPlace
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link, check_sketch
+from dra_lab.planner.plan_claim import make_plan
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.topology.locality import localities
 
@@ -81,6 +82,17 @@ def test_pairs_that_no_node_holds_get_the_largest_number_that_one_does():
     first = suggest(on, pairs(3), R136)[0]
     assert first.title == "Ask for gpu ×2 and nic ×2"
     assert allocated(on, first.sketch, "n1")
+
+
+def test_one_nic_for_each_gpu_comes_before_selectors():
+    """Two GPUs at different PCIe roots cannot share one NIC one to one, but each can have its own."""
+    on = cluster(
+        a_slice(GPU, gpu(0, "r0", **{NUMA: 0}), gpu(1, "r1", **{NUMA: 0})),
+        a_slice("dra.net", nic("a", "r0", 0), nic("b", "r1", 0)),
+    )
+    titles = [s.title for s in make_plan(on, pairs(2, nics=1), release=R136).suggestions]
+    assert titles[0] == "Ask for nic ×2: one for each gpu"
+    assert any("by selectors" in title for title in titles[1:])
 
 
 def test_a_link_that_can_be_kept_needs_no_suggestion():

@@ -57,7 +57,7 @@ def test_reasons_and_regret_reach_the_browser(session):
         f"Devices left for {name} (5 needed)" for name in ("gpu", "nic")
     ]
     assert view.why["lines"][0].startswith("Fragmentation: Request nic")
-    assert "It then fits on 1 of 4 nodes." in view.suggestions[0]["detail"]
+    assert "It then fits on 3 of 4 nodes." in view.suggestions[0]["detail"]
 
 
 ARTICLE = """\
