@@ -20,10 +20,18 @@ DraLabError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from dra_lab.findings import Origin, shortened
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return `; did you mean 'NAME'?` with the most similar of some names, "" if none is similar."""
+    from difflib import get_close_matches
+
+    similar = get_close_matches(name, names, 1, 0.75) if len(name) <= 253 else []
+    return f"; did you mean {similar[0]!r}?" if similar else ""
 
 
 class DraLabError(Exception):
@@ -72,12 +80,9 @@ class NodeError(InputError, KeyError):
     @classmethod
     def unknown(cls, name: str, names: Sequence[str], where: str) -> Self:
         """Return the error for a name that is not among the nodes of `where`, with the most similar or the first."""
-        from difflib import get_close_matches
-
-        similar = get_close_matches(name, names, 1, 0.75) if len(name) <= 253 else []
         start = f"there is no node {name[:253]!r} in {where}"
-        if similar:
-            return cls(f"{start}; did you mean {similar[0]!r}?")
+        if similar := did_you_mean(name, names):
+            return cls(f"{start}{similar}")
         more = f" and {len(names) - 8:,} more" if len(names) > 8 else ""
         return cls(f"{start}; its nodes are: {', '.join(names[:8]) or 'none'}{more}")
 

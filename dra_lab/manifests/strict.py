@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from dra_lab.errors import ManifestError, QuantityError
+from dra_lab.errors import ManifestError, QuantityError, did_you_mean
 from dra_lab.findings import Origin
 from dra_lab.manifests.field_errors import FieldError, Place, print_place
 from dra_lab.manifests.schema import Field, struct_fields
@@ -90,7 +90,8 @@ def _struct_decoder(name: str, version: str, release: str) -> Decoder:
                 continue
             decoder = fields.get(key)
             if decoder is None:
-                problems.append(((place, str(key), False), f"unknown field {key!r}"))
+                similar = did_you_mean(str(key), fields) if len(problems) < MAX_PROBLEMS else ""
+                problems.append(((place, str(key), False), f"unknown field {key!r}{similar}"))
                 continue
             found[key] = decoder(item, (place, key, False), problems)
         return found

@@ -52,8 +52,8 @@ def edit_claim(session: Session, text: str) -> bool:
     """Take an edited claim over into the drawing as one undo step; return False where it says nothing new.
 
     The drawing keeps what the edit left alone. Raises ManifestError with the line for text that is no YAML, holds no
-    claim or more than one, or that the API server would refuse, and SketchError for what cannot be drawn; the drawing
-    then stays as it was.
+    claim, more than one or something beside it, or that the API server would refuse, and SketchError for what cannot
+    be drawn; the drawing then stays as it was.
     """
     document = _claim_of(text)
     for finding in check_text(text, "", session.release):
@@ -144,8 +144,15 @@ def _written_name(session: Session) -> str:
 
 
 def _claim_of(text: str) -> YamlDocument:
-    found = [d for d in load_yaml(text) if isinstance(d.value, dict) and d.value.get("kind") in CLAIM_KINDS]
+    documents = [d for d in load_yaml(text) if d.value is not None]
+    found = [d for d in documents if isinstance(d.value, dict) and d.value.get("kind") in CLAIM_KINDS]
     if len(found) != 1:
         what = "no ResourceClaimTemplate or ResourceClaim" if not found else f"{len(found)} claims"
         raise ManifestError(f"there is {what} in the text; keep one", origin=Origin(line=1))
+    for other in documents:
+        if other is not found[0]:
+            kind = other.value.get("kind") if isinstance(other.value, dict) else None
+            what = f"of kind {kind}" if isinstance(kind, str) and kind else "without a kind"
+            message = f"this document {what[:80]} is not the claim, and only the claim is kept; move it to its own file"
+            raise ManifestError(message, origin=Origin(line=other.line()))
     return found[0]

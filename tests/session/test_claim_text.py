@@ -46,11 +46,19 @@ def test_an_edit_is_one_step_and_keeps_what_it_left_alone(session):
     assert session.sketch == before
 
 
+def test_a_document_beside_the_claim_is_refused_with_its_line(session):
+    """Only the claim is kept of an edited text, so a Pod beside it would be lost without a word."""
+    text = f"{claim_text(session)}---\napiVersion: v1\nkind: Pod\n"
+    with pytest.raises(ManifestError, match="document of kind Pod is not the claim") as caught:
+        edit_claim(session, text)
+    assert caught.value.origin.line == _line(text, "kind: Pod") - 1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words", "at"),
     [
         ("count: 1", "count: many", "count", "count: many"),
-        ("deviceClassName", "deviceClas", "unknown field", "deviceClas:"),
+        ("deviceClassName", "deviceClas", "unknown field 'deviceClas'; did you mean 'deviceClassName'", "deviceClas:"),
         ("  spec:\n", "  spec: [\n", "no valid YAML", ""),
         ("kind: ResourceClaimTemplate", "kind: Pod", "keep one", ""),
         ("allocationMode: ExactCount", "allocationMode: Some", "allocationMode", "allocationMode: Some"),
