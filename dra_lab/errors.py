@@ -26,12 +26,12 @@ from typing import Any, Self
 from dra_lab.findings import Origin, shortened
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return `; did you mean 'NAME'?` with the most similar of some names, "" if none is similar."""
+def did_you_mean(name: str, names: Iterable[str], start: str = "", end: str = "") -> str:
+    """Return `; did you mean 'NAME'?` with the most similar of some names between `start` and `end`, "" if none is."""
     from difflib import get_close_matches
 
     similar = get_close_matches(name, names, 1, 0.75) if len(name) <= 253 else []
-    return f"; did you mean {similar[0]!r}?" if similar else ""
+    return f"; did you mean {start + similar[0] + end!r}?" if similar else ""
 
 
 class DraLabError(Exception):

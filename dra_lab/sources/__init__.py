@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -46,6 +47,9 @@ __all__ = [
 ]
 
 
+_WEB = re.compile("https?:/", re.IGNORECASE)
+
+
 def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Cluster:
     """Return the cluster of `sample:NAME`, `context:NAME`, a file or pipe, a folder, its `.tar.gz`, or `-`.
 
@@ -81,6 +85,11 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
         from dra_lab.sources.live import load_context
 
         return load_context(source.removeprefix(CONTEXT), namespaces=namespaces)
+    if isinstance(source, str) and _WEB.match(source):
+        raise SourceError(
+            f"{source[:253]!r} is a web address, and clusters are not loaded from the web; did you mean context:NAME "
+            "for a running cluster, or a file that you saved from there?"
+        )
     if str(source) == "-":
         return assemble(read_standard_input(), "standard input", read_at=_now())
     # Samples need no reader of topology files, and importing it takes a while.

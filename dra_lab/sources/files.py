@@ -9,10 +9,11 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from dra_lab.errors import ManifestError, SourceError
+from dra_lab.errors import ManifestError, SourceError, did_you_mean
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.manifests.files import STANDARD_INPUT, read_bytes, up_to
+from dra_lab.sources.samples import PREFIX
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
 
@@ -43,7 +44,9 @@ def read_documents(path: Path) -> Documents:
     the path, when a folder has no such file, when a single file cannot be used, or when it is over MAX_FILE_BYTES.
     """
     if not path.exists():
-        raise SourceError(f"there is nothing at {str(path)!r}; give {CHOICES}")
+        kind, colon, name = str(path).partition(":")
+        similar = did_you_mean(kind, (CONTEXT[:-1], PREFIX[:-1], TOPOLOGY[:-1]), end=f":{name}") if colon else ""
+        raise SourceError(f"there is nothing at {str(path)!r}{similar or f'; give {CHOICES}'}")
     if not path.is_dir():
         return decode_documents(read_bytes(path, MAX_FILE_BYTES), str(path))
     files = sorted(f for f in path.iterdir() if f.suffix.lower() in SUFFIXES and f.is_file() and f.name[0] != ".")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dra_lab.errors import SourceError
+from dra_lab.errors import SourceError, did_you_mean
 from dra_lab.shipped import samples_dir
 
 PREFIX = "sample:"
@@ -40,7 +40,8 @@ def sample_path(name: str) -> Path:
     wanted = name.removeprefix(PREFIX)
     known = {sample.name: sample.path for sample in samples()}
     if wanted not in known:
-        raise SourceError(f"there is no sample {wanted!r}; samples: {', '.join(known)}")
+        advice = did_you_mean(wanted, known, PREFIX) or f"; samples: {', '.join(known)}"
+        raise SourceError(f"there is no sample {wanted!r}{advice}")
     return known[wanted]
 
 

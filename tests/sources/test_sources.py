@@ -31,6 +31,20 @@ def test_every_sample_says_what_it_teaches():
     assert all(sample.teaches and sample.title for sample in samples())
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("https:/example.com", "context:NAME for a running cluster"),
+        ("sample:ekp4d", "'sample:eks-p4d'"),
+        ("smaple:mig", "'sample:mig'"),
+    ],
+)
+def test_a_misspelt_source_names_what_is_meant(typed, meant):
+    """What cannot be loaded names the sample or the kind of source that is most similar."""
+    with pytest.raises(SourceError, match=f"did you mean {meant}"):
+        load_cluster(typed)
+
+
 def dump(tmp_path: Path, namespaces: list[str]) -> Path:
     """A file as kubectl writes it, with claims of the given namespaces."""
     items = [
