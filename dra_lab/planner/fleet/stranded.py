@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from msgspec.structs import replace as changed
 
+from dra_lab.authoring.candidates import candidates, kind_of
 from dra_lab.errors import InputError
 from dra_lab.index.counter_draws import Counter as Drawn
 from dra_lab.index.counter_draws import Draws, consumption, counted_pools
@@ -53,6 +54,7 @@ def stranded(
 ) -> Stranded:
     """Return the aligned capacity that no claim can use: what is free, less the most that aligned pods can use of it.
 
+    Only the kinds of devices that the claims request are counted, without what they request with admin access.
     Aligned means that every link of a claim holds, preferred ones too. Any number of pods of each claim may stand side
     by side; the most is found for each kind by itself, so that the packing that uses most GPUs and the one that uses
     most NICs may differ. Free are devices that no claim holds alone and that are available: one with a taint of effect
@@ -128,6 +130,14 @@ def _usable(free: int, used: tuple[int, int] | None) -> tuple[int, int]:
     return (0, free) if used is None else (min(free, used[0]), min(free, used[1]))
 
 
+def _requested(fleet: Fleet) -> frozenset[str]:
+    """Return the kinds of devices that the claims request, all of them if no device is of a requested class."""
+    rules, found = fleet.scan.rules, set[str]()
+    for asked in (candidates(rules.cluster, ask, rules.release) for ask in rules.asks if not ask.admin_access):
+        found |= {shape.kind for shape in asked.shapes} or set(map(kind_of, asked.in_class))
+    return frozenset(kind if kind in _NAMED else "other" for kind in found) or frozenset(_KINDS)
+
+
 class _Books:
     """The shared counters of some nodes' pools: what is left, and what each device draws on them."""
 
@@ -159,6 +169,7 @@ class _Free:
 
     def __init__(self, fleet: Fleet, feeding: Feeding) -> None:
         self._fleet, self._rules, self._feeding = fleet, fleet.scan.rules, feeding
+        self._kinds = _requested(fleet)
         self._keys = {key for ask in self._rules.asks for key in ask.capacity}
         self._held, enabled = self._rules.allocated, self._rules.release.enabled
         self._tainting, self._ruled = enabled("DRADeviceTaints"), enabled("DRADeviceTaintRules")
@@ -197,7 +208,7 @@ class _Free:
             found[kind] += fed.count
             # devices of another kind that draw as well may leave less of this one
             found[_PARTITIONS + kind] += fed.uneven if len(parts) == 1 else fed.count
-        return found
+        return {kind: count for kind, count in found.items() if kind.removeprefix(_PARTITIONS) in self._kinds}
 
     def _amount(self, item: PoolDevice, kind: str) -> int:
         held = self._held

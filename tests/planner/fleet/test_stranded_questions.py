@@ -25,6 +25,12 @@ def test_all_of_more_devices_than_a_claim_holds_uses_none(size, used):
     assert (kinds["gpu"].usable, kinds["gpu"].bound) == (used, used)
 
 
+def test_only_requested_kinds_of_devices_are_stranded():
+    """Pods that ask for GPUs only strand no NIC."""
+    found = node(a_slice(GPU, gpu(0)), a_slice(NIC, nic("nic-0")))
+    assert [kind.kind for kind in stranded(found, [ClaimSketch("c", (ask("gpu"),))], release=RELEASE).kinds] == ["gpu"]
+
+
 def test_pairs_on_a_node_of_32_gpus_are_counted_by_the_scarcer_end():
     """Of two GPUs and one NIC on each of 16 roots, pods of four pairs use 16 GPUs, proven."""
     roots = [f"pci0000:{at:02x}" for at in range(16)]
