@@ -14,7 +14,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
 from dra_lab.session.drawings import drawing_of
 from dra_lab.session.preparing import check_node
-from dra_lab.sources import load_cluster, read_claim
+from dra_lab.sources import PREFIX, load_cluster, read_claim, samples
 
 EXAMPLE_CLUSTER = "sample:eks-p4d"
 EXAMPLE = "sample:eks-p4d/gpu-nic-pairs"
@@ -23,23 +23,41 @@ Given = str | Path | Cluster | None
 
 
 def first_drawing(
-    kept: Drawing | None, cluster: Given, sketch: ClaimSketch | None, release: str, node: str, goals: Sequence[str]
+    kept: Drawing | None,
+    cluster: Given,
+    sketch: ClaimSketch | None,
+    release: str,
+    node: str,
+    goals: Sequence[str],
+    *,
+    examples: bool = False,
 ) -> tuple[Drawing, bool]:
-    """Return the drawing of a session, and whether it is the shipped example: where nothing is given and none is kept.
+    """Return the drawing of a session, and whether it is a shipped example, as nothing is given and none is kept.
 
-    What is given comes before what the drawing's file says. Raises SketchError for an inconsistent `sketch` and
-    InputError for an unknown release or goal.
+    With `examples`, a sample that is given without a drawing opens its own example. What is given comes before what the
+    drawing's file says. Raises SketchError for an inconsistent `sketch` and InputError for an unknown release or goal.
     """
     drawing = kept or Drawing()
-    example = not (cluster or sketch or drawing.cluster or drawing.sketch.requests)
+    name = "" if cluster or sketch or drawing.cluster or drawing.sketch.requests else EXAMPLE
+    if examples and sketch is None and cluster and isinstance(cluster, str):
+        name = _example_of(cluster)
+    example = bool(name)
     if example:
-        drawing = read_claim(EXAMPLE, drawing_of)
+        drawing = read_claim(name, drawing_of)
     if sketch is not None:
         check_sketch(sketch)
         drawing = replace(drawing, sketch=sketch)
     goal_order(goals)
     given = {"release": release and KubernetesRelease(release).version, "node": node, "goals": named_goals(goals)}
     return replace(drawing, **{name: value for name, value in given.items() if value}), example
+
+
+def _example_of(cluster: str) -> str:
+    """Return the example drawing of `sample:NAME`, "" for any other cluster or a sample without one."""
+    if cluster == EXAMPLE_CLUSTER:
+        return EXAMPLE
+    found = (sample.examples for sample in samples() if cluster == f"{PREFIX}{sample.name}")
+    return next((f"{cluster}/{examples[0]}" for examples in found if examples), "")
 
 
 def first_cluster(given: Given, drawing: Drawing, node: str) -> tuple[Cluster, Drawing, str]:

@@ -38,7 +38,8 @@ class Session(Answering):
     """A cluster, a drawing with its undo history and its file, and the latest answer.
 
     `cluster` is a Cluster or what `load_cluster` takes; without one, the drawing's file names it, else the shipped
-    example is shown (`example` is True until something changes). Every change is planned in a worker thread; `wait()`
+    example is shown (`example` is True until something changes). A sample without `sketch` and `file` shows its own.
+    Every change is planned in a worker thread; `wait()`
     waits for the answer and `plan()` returns it. `release` and `feature_gates` (`{"DRADerivedAttributes": True}`) are
     the target; what is given comes before what the drawing's file says. Without `drawn`, the worker leaves out what
     only the canvas shows. The thread ends with `close`, or when nobody holds the session any more. Raises SourceError
@@ -67,7 +68,7 @@ class Session(Answering):
         self._live = LiveCluster(self._take_live, self._is_busy, lambda: self.events.emit("following"))
         kept = self.file.read() if self.file else None
         version = release.version if isinstance(release, KubernetesRelease) else release
-        drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals)
+        drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals, examples=self.file is None)
         own = release.gates if isinstance(release, KubernetesRelease) else {}
         self.history: History[ClaimSketch] = History(drawing.sketch)
         self.cluster, self.drawing, self.problem = first_cluster(cluster, drawing, node)

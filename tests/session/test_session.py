@@ -38,6 +38,13 @@ def test_a_new_session_shows_a_solved_example():
     session.close()
 
 
+def test_a_sample_without_a_file_opens_its_example():
+    """A sample that is given without a drawing or a file shows its own example, not an empty canvas."""
+    session = Session("sample:dgx-h100")
+    assert session.sketch == read_sketch("sample:dgx-h100/gpu-nic-cpu")
+    session.close()
+
+
 def test_an_edit_is_answered_and_ends_the_example(session):
     """Every change of the drawing gets its own answer."""
     session.edit(other(session.sketch, 5))
