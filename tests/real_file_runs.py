@@ -61,10 +61,10 @@ _WORDS = {
 
 
 def run(command: str, *arguments: str) -> Answer:
-    """Run one command in this process."""
+    """Run one command in this process; a plan is printed in full."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        status = main([command, *arguments])
+        status = main([command, *arguments, *(["-v"] if command == "plan" else [])])
     return Answer(command, status, out.getvalue(), err.getvalue())
 
 

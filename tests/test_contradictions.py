@@ -66,9 +66,9 @@ def workload(name: str, replicas: int, template: str = "claim") -> str:
 
 
 def said(capsys, *command: str) -> tuple[str, list[str]]:
-    """Run a command as text and as JSON; return the text, and the contradictions in either."""
+    """Run a command as text, all of it, and as JSON; return the text, and the contradictions in either."""
     capsys.readouterr()
-    main(list(command))
+    main([*command, *(["-v"] if command[0] == "plan" else [])])
     shown = capsys.readouterr()
     text = f"{shown.out}\n{shown.err}"
     status = main([*command, "--format", "json"])

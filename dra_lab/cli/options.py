@@ -81,6 +81,15 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
     add_release(parser)
 
 
+def add_detail(parser: argparse.ArgumentParser) -> None:
+    """Declare -q and -v: how much of the answer is printed as text."""
+    group = parser.add_mutually_exclusive_group()
+    text = "print the answer's sentences only"
+    group.add_argument("-q", "--quiet", action="store_const", const="answer", default="short", dest="detail", help=text)
+    text = "print all of the answer: goals with proof, bandwidth with sources, nodes, every reason"
+    group.add_argument("-v", "--verbose", action="store_const", const="all", dest="detail", help=text)
+
+
 def add_release(parser: argparse.ArgumentParser) -> None:
     """Declare --release and --feature-gates."""
     parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")

@@ -10,7 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import add_cluster, add_planning, findings_of, plan_with_bar, seconds, session_of, status_of
+from dra_lab.cli.options import (
+    add_cluster,
+    add_detail,
+    add_planning,
+    findings_of,
+    plan_with_bar,
+    seconds,
+    session_of,
+    status_of,
+)
 from dra_lab.cli.pods import plan_pod, refuse_output
 from dra_lab.cli.workloads import add_workloads, is_fleet, run_fleet
 from dra_lab.findings import Finding, Severity
@@ -28,6 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_workloads(parser)
     parser.add_argument("--time-limit", type=seconds, metavar="S", help="seconds after which the best so far is given")
     parser.add_argument("--format", choices=("text", "json"), default="text")
+    add_detail(parser)
     parser.add_argument("--output", type=Path, metavar="DIR", help="write the manifests to this folder as well")
     parser.set_defaults(run=run)
 
@@ -76,9 +86,9 @@ def _tell(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: I
 
         print(json.dumps(plan_json(plan), indent=2, ensure_ascii=False))
     else:
-        from dra_lab.words.plan_document import plan_text
+        from dra_lab.words.plan_document import NAMES, plan_text
 
         # those of the plan are among the findings that go to standard error
-        print(plan_text(replace(plan, findings=()), cluster))
+        print(plan_text(replace(plan, findings=()), cluster, names=NAMES, detail=options.detail), end="")
     for finding in findings:
         print(finding, file=sys.stderr)

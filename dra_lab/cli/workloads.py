@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -32,6 +32,9 @@ from dra_lab.model.fleet import FleetPlan, LargestJob, Room, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import stoppable
+
+if TYPE_CHECKING:
+    from dra_lab.words.document import Part
 
 _AFTER_SECONDS = 30.0
 MOST_REPLICAS = 1_000_000
@@ -145,9 +148,10 @@ def run_fleet(options: argparse.Namespace) -> int:
         print(json.dumps(_json(plan, rooms, jobs, lost), indent=2, ensure_ascii=False))
     else:
         # findings go to standard error, as those of one claim do
-        print(fleet_text(replace(plan, findings=()), rooms, lost, jobs, unread_words(cluster)), end="")
-        if not plan.replicas and plan.status is PlanStatus.INFEASIBLE:
-            print(_reasons(cluster, workloads, release))
+        explained = options.detail != "answer" and not plan.replicas and plan.status is PlanStatus.INFEASIBLE
+        causes = [_reasons(cluster, workloads, release)] if explained else []
+        shown, unread = replace(plan, findings=()), unread_words(cluster)
+        print(fleet_text(shown, rooms, lost, jobs, unread, causes=causes, detail=options.detail), end="")
     for finding in sort_findings(
         dict.fromkeys((*asked.findings, *cluster.findings, *check_cluster(cluster), *plan.findings))
     ):
@@ -298,13 +302,13 @@ def _json(plan: FleetPlan, rooms: Sequence[Room], jobs: Sequence[LargestJob], lo
     return {**fleet_json(plan), "after": after}
 
 
-def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: KubernetesRelease) -> str:
+def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: KubernetesRelease) -> Part:
     """Return why one replica of each workload does not fit, as the plan of one claim says it."""
     from dra_lab.planner import make_plan
-    from dra_lab.words.document import Lines, Words, as_text
+    from dra_lab.words.document import Lines, Words
     from dra_lab.words.plan_document import answer_sentence
 
     plans = {w.name: make_plan(cluster, w, release=release, time_limit=10.0) for w in workloads}
     lines = [f"{name}: {answer_sentence(plan)}" for name, plan in plans.items() if not plan.fits]
     fits = "One replica of each workload fits. --objective replicas places as many as possible."
-    return "\n" + as_text([Lines("Why one replica does not fit", lines) if lines else Words(fits)])
+    return Lines("Why one replica does not fit", lines) if lines else Words(fits)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -76,6 +76,9 @@ class Lines(Struct, frozen=True):
 
 
 Part = Sentence | Words | Table | Lines | Picture
+
+Detail = Literal["answer", "short", "all"]
+"""How much of an answer is shown: its sentences; with its first table and first reasons; or everything."""
 
 
 # ---------------------------------------------------------------- text from a cluster

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dra_lab.model.fleet import FLEET_GOALS, UNPLACED, FleetPlan, LargestJob, Room, RoomOnNodes, Stranded, StrandedKind
 from dra_lab.model.plan import GoalValue, PlanStatus, Start
 from dra_lab.planner.scenarios import ScenarioAnswer
-from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_text, printable
+from dra_lab.words.document import Column, Detail, Lines, Part, Sentence, Table, Words, as_text, printable
 from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted, goal_proof, sentence
-from dra_lab.words.plan_document import answer_sentence
+from dra_lab.words.plan_document import NAMES, answer_sentence
 from dra_lab.words.reason_words import finding_lines, regret_parts, shortfall_item
 
 MANY = 40
@@ -89,9 +89,44 @@ def fleet_text(
     lost: Stranded | None = None,
     jobs: Sequence[LargestJob] = (),
     unread: str = "",
+    *,
+    causes: Sequence[Part] = (),
+    detail: Detail = "all",
 ) -> str:
-    """Return the answer as plain text; see `fleet_parts`."""
-    return as_text(fleet_parts(plan, rooms, lost, jobs, unread)) + "\n"
+    """Return the answer as plain text.
+
+    See `fleet_parts` for all of it, `short_fleet_parts` for the short form. `causes` say why one replica does not fit.
+    """
+    if detail == "answer":
+        return fleet_sentence(plan) + "\n"
+    if detail == "short":
+        return as_text(short_fleet_parts(plan, rooms, unread, causes)) + "\n"
+    return as_text([*fleet_parts(plan, rooms, lost, jobs, unread), *causes]) + "\n"
+
+
+def short_fleet_parts(
+    plan: FleetPlan, rooms: Sequence[Room] = (), unread: str = "", causes: Sequence[Part] = ()
+) -> Iterator[Part]:
+    """Yield the short answer: sentence, workloads, first nodes, how many more fit, and the option that shows more."""
+    yield from _first_parts(plan, unread)
+    yield _nodes_table(plan, most=NAMES)
+    yield _rooms_lines(rooms)
+    yield from causes
+    if plan.replicas:
+        yield Words("-v shows the goals with their proof, the bandwidth, the largest job and the stranded devices.")
+    elif plan.status is not PlanStatus.EMPTY:
+        yield Words("-v shows all reasons.")
+
+
+def _first_parts(plan: FleetPlan, unread: str) -> Iterator[Part]:
+    yield Sentence(fleet_sentence(plan))
+    if unread:
+        yield Words(sentence(unread[0].upper() + unread[1:]))
+    yield workloads_table(plan)
+
+
+def _rooms_lines(rooms: Sequence[Room]) -> Lines:
+    return Lines("How many more fit after this, each workload by itself", [*map(room_sentence, rooms)])
 
 
 def fleet_parts(
@@ -113,17 +148,14 @@ def fleet_parts(
         jobs: The largest jobs that still fit after it.
         unread: Which claims were not read (`free_words.unread_words`).
     """
-    yield Sentence(fleet_sentence(plan))
-    if unread:
-        yield Words(sentence(unread[0].upper() + unread[1:]))
-    yield workloads_table(plan)
+    yield from _first_parts(plan, unread)
     if plan.replicas:
         yield fleet_goals_table(plan)
     yield from regret_parts(plan.regrets)
     yield _nodes_table(plan)
     yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
     yield finding_lines(plan.findings)
-    yield Lines("How many more fit after this, each workload by itself", [*map(room_sentence, rooms)])
+    yield _rooms_lines(rooms)
     yield Lines("The largest job that still fits", [*map(job_sentence, jobs)])
     if lost is not None:
         yield _stranded_table(lost)
@@ -164,11 +196,14 @@ def fleet_goals_table(plan: FleetPlan) -> Table:
     return Table(columns, rows, f"Goals, most important first (smaller is better{only})")
 
 
-def _nodes_table(plan: FleetPlan) -> Table:
+def _nodes_table(plan: FleetPlan, most: int | None = None) -> Table:
+    """Return the replicas of each node; with more than `most` nodes, the first rows and the number of other nodes."""
     rows: list[tuple[str, list[list[object]]]] = [
         (node, [[_load(replica.workload for replica in replicas)]]) for node, replicas in plan.on_node.items()
     ]
-    return Table(("node", "replicas"), [*_identical_together(rows)], "Nodes")
+    shown = rows if most is None else rows[:most]
+    others = [[f"and {len(rows) - len(shown):,} more", ""]] if len(rows) > len(shown) else []
+    return Table(("node", "replicas"), [*_identical_together(shown), *others], "Nodes")
 
 
 def _load(names: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus, Start
 from dra_lab.topology.locality import Locality, Place, localities
-from dra_lab.words.document import Column, Lines, Part, Picture, Sentence, Table, as_text, printable
+from dra_lab.words.document import Column, Detail, Lines, Part, Picture, Sentence, Table, Words, as_text, printable
 from dra_lab.words.facts import (
     FIRST_FITS,
     FIT_WORDS,
@@ -27,10 +27,20 @@ from dra_lab.words.facts import (
     taken_words,
     telling,
 )
-from dra_lab.words.reason_words import finding_lines, reasons_parts, regret_parts, shortfall_item, suggestion_item
+from dra_lab.words.reason_words import (
+    blocking_lines,
+    finding_lines,
+    reasons_parts,
+    regret_parts,
+    shortfall_item,
+    suggestion_item,
+)
 
 NAMES = 8
 """Nodes that serve a claim alike and are named on a screen: `plan.fitting_nodes` and `plan.node_classes` have all."""
+
+MOST_SUGGESTIONS = 3
+"""Suggestions in the short form of an answer, the best first."""
 
 MOST_DIFFERING = 2
 """Goals in which kube-scheduler differs that a figure names, the most important first."""
@@ -45,9 +55,24 @@ class Figure(Struct, frozen=True):
     title: str = ""
 
 
-def plan_text(plan: Plan, cluster: Cluster | None = None, *, names: int | None = None) -> str:
-    """Return the answer as plain text, with every row; see `plan_parts`."""
-    return as_text(plan_parts(plan, cluster, names=names)) + "\n"
+def plan_text(plan: Plan, cluster: Cluster | None = None, *, names: int | None = None, detail: Detail = "all") -> str:
+    """Return the answer as plain text; see `plan_parts` for all of it, `short_parts` for the short form."""
+    if detail == "answer":
+        return answer_sentence(plan, cluster) + "\n"
+    return as_text(short_parts(plan, cluster) if detail == "short" else plan_parts(plan, cluster, names=names)) + "\n"
+
+
+def short_parts(plan: Plan, cluster: Cluster | None = None) -> Iterator[Part]:
+    """Yield the short answer: sentence, devices, first cause, first suggestions, and the option that shows more."""
+    yield Sentence(answer_sentence(plan, cluster))
+    yield devices_table(plan, cluster)
+    if plan.fits:
+        yield Words("-v shows the goals with their proof, the bandwidth with its sources, and the nodes.")
+    elif plan.status is not PlanStatus.EMPTY:
+        causes = [sentence(line) for line in blocking_lines(plan.reasons)] if plan.reasons else []
+        yield Lines("What is in the way", causes[:1])
+        yield Lines("Suggestions", [suggestion_item(suggestion) for suggestion in plan.suggestions[:MOST_SUGGESTIONS]])
+        yield Words("-v shows all reasons and suggestions, and the nodes.")
 
 
 def plan_parts(

@@ -147,6 +147,13 @@ def test_text_holds_every_node_and_what_fits_after():
         assert words in text
 
 
+def test_the_short_form_names_eight_nodes_and_counts_the_others():
+    """A long list of nodes is for -v and JSON."""
+    replicas = tuple(on(f"node-{number:02}") for number in range(11))
+    text = fleet_text(FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), 11),), replicas=replicas), detail="short")
+    assert (text.count("node-"), "and 3 more" in text) == (8, True)
+
+
 def test_names_are_printable():
     """What steers a terminal is taken out of names."""
     bad = "w\x1b[2J\u202e"
