@@ -7,10 +7,11 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from dra_lab.cli.status import FITS, UNANSWERED
 from dra_lab.cli.terminal import plain_output
@@ -102,9 +103,31 @@ def _close_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that refuses an unknown option before it looks for missing ones, and names the nearest option."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return what argparse returns. An option has one spelling, so that a shortened one is unknown."""
+        for word in args:
+            # what follows a command is for the parser of that command
+            if word == "--" or (self._subparsers and not word.startswith("-")):
+                break
+            name = word.partition("=")[0]
+            if name.startswith("--") and name not in self._option_string_actions:
+                self.error(_unknown("option", name, self._option_string_actions))
+        return super().parse_known_args(args, namespace)
+
+
+def _unknown(what: str, word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, n=1)
+    return f"unknown {what} {word!r}" + (f"; did you mean {near[0]}?" if near else "; --help lists all")
+
+
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     """Return the parser, with the options of the command that is asked for."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="dra-lab",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=_DESCRIPTION,
@@ -114,6 +137,8 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     commands.add_parser("lab", help="open JupyterLab on the planner notebook (the default)")
     asked = next((word for word in arguments if not word.startswith("-")), "")
+    if asked and asked not in ("lab", *COMMANDS):
+        parser.error(_unknown("command", asked, COMMANDS))
     for name, text in COMMANDS.items():
         command = commands.add_parser(name, help=text)
         if name == asked:

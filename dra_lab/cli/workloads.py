@@ -95,9 +95,7 @@ class _SetPod(argparse.Action):
 
 def add_workloads(parser: argparse.ArgumentParser) -> None:
     """Declare --claim, which may stand several times, --replicas behind each, and --objective."""
-    parser.add_argument(
-        "--claim", required=True, action=_AddClaim, metavar="FILE", help=f"{CLAIM_HELP}; may be repeated"
-    )
+    parser.add_argument("--claim", action=_AddClaim, metavar="FILE", help=f"required and repeatable: {CLAIM_HELP}")
     text = "so many pods of the --claim before it (1 where several claims are given)"
     parser.add_argument("--replicas", type=whole, action=_SetReplicas, metavar="N", help=text)
     parser.add_argument("--pod", action=_SetPod, metavar="NAME", help=f"of the --claim before it, {POD_HELP}")
@@ -106,8 +104,22 @@ def add_workloads(parser: argparse.ArgumentParser) -> None:
 
 
 def is_fleet(options: argparse.Namespace) -> bool:
-    """Say whether replicas are asked for; without, it is the plan of one claim."""
+    """Return whether replicas are asked for; without, it is the plan of one claim.
+
+    Raises InputError without a --claim, with the examples of the sample.
+    """
+    if "asked" not in options:
+        raise InputError(f"--claim is missing; {_what_to_try(options.cluster)}")
     return len(options.asked) > 1 or options.asked[0].replicas is not None
+
+
+def _what_to_try(cluster: str) -> str:
+    from dra_lab.sources import samples
+
+    for sample in samples():
+        if cluster == f"sample:{sample.name}" and sample.examples:
+            return "try " + " or ".join(f"--claim {cluster}/{example}" for example in sample.examples)
+    return "give the file of a drawing, claim, pod or workload, or sample:NAME/EXAMPLE (dra-lab samples lists them)"
 
 
 def run_fleet(options: argparse.Namespace) -> int:

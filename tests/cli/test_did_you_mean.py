@@ -1,0 +1,48 @@
+"""Misspelt commands and options, and a plan without a claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from dra_lab.cli import main
+
+EKS = "sample:eks-p4d"
+
+
+def refused(capsys, *arguments: str) -> str:
+    """Return the last line of a refusal, which ends with status 2."""
+    try:
+        status = main(list(arguments))
+    except SystemExit as ended:
+        status = ended.code
+    assert status == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def test_an_unknown_command_is_refused_with_the_nearest_one(capsys):
+    """A misspelt command names the command that is meant."""
+    assert refused(capsys, "pln", EKS).endswith("unknown command 'pln'; did you mean plan?")
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("--clam", "--claim"), ("--replica=3", "--replicas"), ("--relaese", "--release")]
+)
+def test_an_unknown_option_is_refused_with_the_nearest_one(word, meant, capsys):
+    """A misspelt or shortened option names the option that is meant, also where a claim is missing."""
+    assert refused(capsys, "plan", EKS, word, "x").endswith(f"did you mean {meant}?")
+
+
+def test_an_option_like_no_other_points_to_the_help(capsys):
+    """Without a near option nothing is guessed."""
+    assert refused(capsys, "samples", "--xyzzy").endswith("unknown option '--xyzzy'; --help lists all")
+
+
+@pytest.mark.parametrize("command", [["plan"], ["export", "--dir", "out"]], ids=["plan", "export"])
+def test_a_missing_claim_is_told_with_the_examples_of_the_sample(command, capsys):
+    """The message has options that can be copied."""
+    assert f"--claim {EKS}/gpu-nic-pairs" in refused(capsys, *command, EKS)
+
+
+def test_a_missing_claim_for_a_file_says_what_can_be_given(capsys):
+    """A cluster that is no sample has no examples."""
+    assert "give the file of a drawing" in refused(capsys, "plan", "cluster.json")
