@@ -29,6 +29,7 @@ COMMANDS = {
     "capture": "write what planning needs of a cluster to a folder or .tar.gz",
     "migrate": "turn workloads that ask for nvidia.com/gpu: 8 and the like into workloads with claims",
     "replay": "answer recorded cases of Kubernetes, so that anybody can check our claims",
+    "help": "explain what CLUSTER can be: dra-lab help clusters",
 }
 """The modules of this package that are commands, in the order in which help lists them, and what help says."""
 

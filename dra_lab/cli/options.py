@@ -17,12 +17,7 @@ from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
 from dra_lab.model.sketch import Drawing
 from dra_lab.planner.waiting import SAID
 
-CLUSTER_HELP = (
-    "sample:NAME, context:NAME for a running cluster (context: alone is kubectl's current one), a file or folder of "
-    "kubectl's JSON or YAML (or a .tar.gz), or - for standard input; "
-    "topo:FILE,FILE*8 makes 8 nodes of topology files (*8@DRIVER,DRIVER: as these drivers would publish them), "
-    "CLUSTER+topo:FILE lays one over real slices"
-)
+CLUSTER_HELP = "sample:NAME, context:NAME, a file or folder, or - (see dra-lab help clusters)"
 CLAIM_HELP = (
     "a drawing (*.dralab.yaml), a ResourceClaim or ResourceClaimTemplate, a Pod or workload with its claim templates "
     "(a file or folder), or sample:NAME/EXAMPLE"

@@ -1,0 +1,23 @@
+"""`dra-lab help`: what several commands share is explained once."""
+
+from __future__ import annotations
+
+import pytest
+
+from dra_lab.cli import main
+
+
+def test_help_clusters_names_every_form_of_a_cluster(capsys):
+    """The topic has each form that a command reads."""
+    status, told = main(["help", "clusters"]), capsys.readouterr().out
+    forms = ("sample:NAME", "context:NAME", "FOLDER", "  - ", "topo:FILE", "+topo:FILE", "-A -o json")
+    assert (status, [form for form in forms if form not in told]) == (0, [])
+
+
+@pytest.mark.parametrize("command", ["plan", "draw", "export", "check", "capture", "migrate"])
+def test_the_help_of_a_command_points_to_the_topic(command, capsys):
+    """A command's help names the topic and does not repeat it."""
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert ("dra-lab help clusters" in told, "topo:" in told) == (True, False)
