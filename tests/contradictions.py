@@ -258,14 +258,17 @@ def _plan(value: dict[str, Any]) -> Iterator[str]:
         yield f"the plan's outcome is {value['outcome']}, and `fits` is {value['fits']}"
     if value["fits"] and given_up and "answer" not in value:
         yield "the plan fits, and kube-scheduler gives up its pod"
-    if (value["fits"] or given_up) != bool(value["node"]):
-        yield "the plan fits without a node, or does not fit on one"
+    exists = value["status"] in ("optimal", "feasible")
+    if value["fits"] and not exists:
+        yield "the plan fits, and there is no allocation"
+    if exists != bool(value["node"]):
+        yield "there is an allocation without a node, or a node without an allocation"
     if value["fits"] and value["shortfalls"]:
         yield "the plan fits, and gives reasons why not"
     if value["status"] == "optimal" and not all(goal["proven"] for goal in value["goals"]):
         yield "the plan is optimal, and a goal is not proven"
-    if (value["fits"] or given_up) != bool(value["nodes"]["fitting"]):
-        yield "the plan fits on no node, or not on nodes where it fits"
+    if exists != bool(value["nodes"]["fitting"]):
+        yield "there is an allocation on no node, or none on nodes where there is one"
 
 
 def _fleet(value: dict[str, Any]) -> Iterator[str]:

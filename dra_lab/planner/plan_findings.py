@@ -135,7 +135,7 @@ def first_fit_findings(scale: Scale, node_name: str, found: FirstFit | None) -> 
             "first-fit-fails",
             Severity.ERROR if found.status is FirstFitStatus.ERROR else Severity.WARNING,
             node_name,
-            f"the plan fits, but kube-scheduler would not serve this manifest here: {found.message or found.status}",
+            f"an allocation exists, but kube-scheduler does not find it: {found.message or found.status}",
             "Tighten the selectors to the devices of the plan.",
         )
     for name in broken_links(scale, found.placements):
