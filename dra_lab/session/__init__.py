@@ -2,6 +2,6 @@
 
 from dra_lab.session.drawings import read_plan_file, read_sketch
 from dra_lab.session.opening import EXAMPLE, EXAMPLE_CLUSTER
-from dra_lab.session.session import Session
+from dra_lab.session.session import MODES, Session
 
-__all__ = ["EXAMPLE", "EXAMPLE_CLUSTER", "Session", "read_plan_file", "read_sketch"]
+__all__ = ["EXAMPLE", "EXAMPLE_CLUSTER", "MODES", "Session", "read_plan_file", "read_sketch"]

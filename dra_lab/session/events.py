@@ -20,10 +20,11 @@ EVENTS = (
     "ask",
     "highlight",
     "following",
+    "mode",
 )
 """What a session tells: the cluster or drawing changed, matches were counted, a solve began, went on, or ended,
 the manifest was searched, something went wrong, the person is asked, something is lit up, the running cluster is
-followed, lost or no longer followed."""
+followed, lost or no longer followed, another mode is shown."""
 
 
 class Events:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dra_lab.errors import DraLabError
+from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FIXED_GOALS, goal_order
 from dra_lab.model.release import KubernetesRelease
@@ -32,6 +32,10 @@ from dra_lab.sources import load_cluster, load_texts
 
 if TYPE_CHECKING:
     from dra_lab.sources.live import Following
+
+
+MODES: Mapping[str, str] = {"plan": "Plan"}
+"""What the planner screen shows at a time, by the name of the mode, with its label."""
 
 
 class Session(Answering):
@@ -64,6 +68,7 @@ class Session(Answering):
         self.file = DrawingFile(Path(file)) if file else None
         self.ask: Mapping[str, Any] = {}
         self.highlight = ""
+        self.mode = next(iter(MODES))
         self.in_kyaml = False
         self._live = LiveCluster(self._take_live, self._is_busy, lambda: self.events.emit("following"))
         kept = self.file.read() if self.file else None
@@ -169,6 +174,14 @@ class Session(Answering):
         if subject != self.highlight:
             self.highlight = subject
             self.events.emit("highlight")
+
+    def show_mode(self, mode: str) -> None:
+        """Show another mode of the planner screen. Raises InputError when there is no such mode."""
+        if mode not in MODES:
+            raise InputError(f"there is no mode {mode!r}; modes: {', '.join(MODES)}")
+        if mode != self.mode:
+            self.mode = mode
+            self.events.emit("mode")
 
     def choose(self, option: str) -> None:
         """Answer the open question about a file that changed on disk: `reload` or `overwrite`."""

@@ -48,6 +48,13 @@ class FollowRow(Row, frozen=True):
     reason: str = ""
 
 
+class ModeRow(Row, frozen=True):
+    """One mode of the planner screen: its name and what the bar calls it."""
+
+    name: str
+    label: str
+
+
 class AskRow(Row, frozen=True):
     """A question to the person and its answers as (id, label); without text there is no question."""
 

@@ -13,11 +13,11 @@ from dra_lab.findings import Finding
 from dra_lab.manifests.encodings import as_utf8
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
-from dra_lab.session import Session
+from dra_lab.session import MODES, Session
 from dra_lab.session.preparing import is_checked
 from dra_lab.sources.live import PREFIX, Context, contexts
 from dra_lab.widgets import messages
-from dra_lab.widgets.bar_values import AskRow, CountsRow, DetailRow, FindingRow, FollowRow, SourceRow
+from dra_lab.widgets.bar_values import AskRow, CountsRow, DetailRow, FindingRow, FollowRow, ModeRow, SourceRow
 from dra_lab.widgets.cluster_rows import counts, detail_rows, finding_rows, read_at, source_rows
 from dra_lab.widgets.following import STATIC, Actions, FollowingWidget
 from dra_lab.widgets.loading import Loading, Read, reading_of, reading_of_files
@@ -31,7 +31,8 @@ class ClusterBar(FollowingWidget):
     All traits are written by Python.
     `example` shows the line about the example, `ask` a question with a button for each answer, `busy` what is being
     read, `refused` why the latest cluster could not be read, `uploaded` how many bytes of a drop are here, `details`
-    what was read, `follow` whether the running cluster is followed. Clusters are read in a thread (`loading`).
+    what was read, `follow` whether the running cluster is followed, `modes` the modes of the planner (a bar alone has
+    none). Clusters are read in a thread (`loading`).
     """
 
     _esm = STATIC / "cluster_bar.js"
@@ -48,6 +49,7 @@ class ClusterBar(FollowingWidget):
     findings: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FindingRow])
     counts = traitlets.Dict().tag(sync=True, value=CountsRow)
     example = traitlets.Bool(False).tag(sync=True)
+    modes: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ModeRow])
     ask = traitlets.Dict().tag(sync=True, value=AskRow)
     busy = traitlets.Unicode("").tag(sync=True)
     refused = traitlets.Unicode("").tag(sync=True)
@@ -56,6 +58,7 @@ class ClusterBar(FollowingWidget):
     def _follow(self, session: Session) -> None:
         self._contexts: tuple[Context, ...] = ()
         self._upload: Upload | None = None
+        self._tell(modes=[ModeRow(name=name, label=label) for name, label in MODES.items()])
         self.loading = Loading(session.events.post, self._tell_busy, self._take, self._refuse)
         self._when(session, self._show_cluster, "cluster")
         self._when(session, self._show_following, "cluster", "following")
@@ -195,6 +198,10 @@ class ClusterBar(FollowingWidget):
         self.refused = ""
         self._dismiss_problem(message)
 
+    def _show_other_mode(self, message: messages.ShowMode) -> None:
+        if self._session is not None:
+            self._session.show_mode(message.name)
+
     def _start_empty(self, _message: messages.StartEmpty) -> None:
         if self._session is not None:
             self._session.clear()
@@ -223,6 +230,7 @@ class ClusterBar(FollowingWidget):
         messages.Sources: _list_sources,
         messages.Cancel: _cancel,
         messages.Follow: _turn_following,
+        messages.ShowMode: _show_other_mode,
         messages.StartEmpty: _start_empty,
         messages.DismissExample: _dismiss_example,
         messages.Release: _set_release,

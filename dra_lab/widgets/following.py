@@ -48,12 +48,13 @@ class FollowingWidget(anywidget.AnyWidget):
 
     Values of the model and rows are turned into what travels. `actions` are the messages that the browser may send,
     and what is done with each; any other is refused. What goes wrong is told in `problem` until the same thing goes
-    well; the other parts of the view, and the other views, stay usable.
+    well; the other parts of the view, and the other views, stay usable. `mode` is what the planner screen shows.
     """
 
     _model_module_version = traitlets.Unicode(_VERSIONS).tag(sync=True)
     _view_module_version = traitlets.Unicode(_VERSIONS).tag(sync=True)
     problem = traitlets.Unicode("").tag(sync=True)
+    mode = traitlets.Unicode("plan").tag(sync=True)
 
     def __init__(self, session: Session | None = None, **traits: Any) -> None:
         """Show what the session knows, or the traits given by hand."""
@@ -66,6 +67,7 @@ class FollowingWidget(anywidget.AnyWidget):
         self.on_msg(self._on_message)
         if session is not None:
             on_kernel_loop(session)
+            self._when(session, self._show_mode, "mode")
             self._follow(session)
 
     def close(self) -> None:
@@ -77,6 +79,10 @@ class FollowingWidget(anywidget.AnyWidget):
 
     def _follow(self, session: Session) -> None:
         raise NotImplementedError
+
+    def _show_mode(self) -> None:
+        if self._session is not None:
+            self.mode = self._session.mode
 
     def _when(self, session: Session, callback: Callable[[], None], *events: str) -> None:
         """Call back after each of the events, and once now."""

@@ -72,8 +72,17 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         # Two boxes: the outer one is the container whose width decides, the inner one the grid.
         self._grid = ipywidgets.Box(self._views)
         self._grid.add_class("dra-lab-grid")
+        self._mode = ""
+        self._show_mode()
+        self.session.on("mode", self._show_mode)
         super().__init__([self._grid])
         self.add_class("dra-lab")
+
+    def _show_mode(self) -> None:
+        # The grid's class decides which views are seen, and where.
+        self._grid.remove_class(f"is-{self._mode}")
+        self._mode = self.session.mode
+        self._grid.add_class(f"is-{self._mode}")
 
     def _take_over(self, file: str | Path | None) -> None:
         # Running the cell again makes a second planner of the same file: the first one ends, or both would write it.

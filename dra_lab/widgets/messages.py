@@ -84,6 +84,12 @@ class Follow(Message, frozen=True):
     on: bool
 
 
+class ShowMode(Message, frozen=True, tag="mode"):
+    """Show another mode of the planner."""
+
+    name: str
+
+
 class StartEmpty(Message, frozen=True):
     """Clear the example's drawing."""
 

@@ -132,6 +132,12 @@ def test_a_pinned_node_is_the_plans_node(session):
         session.pin("nowhere")
 
 
+def test_a_mode_that_does_not_exist_is_refused_with_those_that_do(session):
+    """A mode that the planner does not have is refused, and the message lists the modes."""
+    with pytest.raises(InputError, match="modes: plan"):
+        session.show_mode("sketching")
+
+
 def test_the_file_holds_every_change_and_restores_it(tmp_path):
     """Reopening with the same file finds the same drawing, layout and cluster."""
     path = tmp_path / "plan.dralab.yaml"

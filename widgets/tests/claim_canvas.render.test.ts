@@ -56,6 +56,7 @@ function mount(values: Partial<ClaimCanvasModel> = {}) {
     positions: {},
     history: {},
     highlight: "",
+    mode: "plan",
     problem: "",
     read_only: false,
     height: 300,

@@ -14,6 +14,11 @@ const BAR: ClusterBarModel = {
   example: true,
   findings: [],
   follow: {},
+  mode: "plan",
+  modes: [
+    { name: "plan", label: "Plan" },
+    { name: "trace", label: "Trace" },
+  ],
   problem: "",
   read_at: "14:02",
   refused: "",
@@ -92,6 +97,16 @@ test("the example line offers two ways on and can be hidden", () => {
   button(el, "Load your cluster").click();
   expect(model.sent).toEqual([{ type: "start-empty" }, { type: "dismiss-example" }]);
   expect((document.activeElement as HTMLInputElement).placeholder).toContain("path");
+});
+
+test("a planner of several modes offers them, and a bar alone offers none", async () => {
+  const { el, model } = bar();
+  expect([...el.querySelectorAll(".dra-modes span")].map((label) => label.textContent)).toEqual(["Plan", "Trace"]);
+  el.querySelectorAll<HTMLInputElement>(".dra-modes input")[1]!.click();
+  expect(model.sent).toEqual([{ type: "mode", name: "trace" }]);
+  model.set("modes", []);
+  await drawn();
+  expect(el.querySelector(".dra-modes")).toBeNull();
 });
 
 test("a question has a button for each answer", async () => {

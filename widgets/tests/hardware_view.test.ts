@@ -31,6 +31,7 @@ const HARDWARE: HardwareViewModel = {
   highlight: "",
   node: "n1",
   pinned: "",
+  mode: "plan",
   problem: "",
   show: "best",
   stale: false,

@@ -37,6 +37,7 @@ export const PLAN: PlanViewModel = {
   goals: [],
   goals_changed: false,
   highlight: "",
+  mode: "plan",
   problem: "",
   reasons: [],
   regret: {},

@@ -1,6 +1,6 @@
 // ClusterBar: which cluster, what is in it, for which release, and what is wrong with it.
 import "../cluster_bar.css";
-import { useRef, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { Icon } from "../view/icon";
 import type { Context } from "../view/late";
 import { mount } from "../view/widget";
@@ -25,6 +25,7 @@ function ClusterBar() {
         <Summary sending={drop.sending} onShow={sources.open} />
         <FollowSwitch />
         <span className="dra-gap" />
+        <Modes />
         <Release />
         {findings.button}
         <OpenInTab />
@@ -55,6 +56,29 @@ function Summary({ sending, onShow }: { sending: string; onShow(): void }) {
         </button>
       </div>
     </div>
+  );
+}
+
+/** What the planner shows: the arrows choose, as in any group of radio buttons. */
+function Modes() {
+  const channel = useChannel();
+  const [now, modes, name] = [useTrait("mode"), useTrait("modes"), useId()];
+  if (modes.length < 2) return null;
+  return (
+    <fieldset className="dra-toggle dra-modes">
+      <legend className="dra-sr">Mode</legend>
+      {modes.map((mode) => (
+        <label key={mode.name}>
+          <input
+            type="radio"
+            name={name}
+            checked={mode.name === now}
+            onChange={() => channel.send({ type: "mode", name: mode.name })}
+          />
+          <span>{mode.label}</span>
+        </label>
+      ))}
+    </fieldset>
   );
 }
 

@@ -229,6 +229,11 @@ export interface LinkRow {
   options?: readonly LinkOptionRow[];
 }
 
+export interface ModeRow {
+  name: string;
+  label: string;
+}
+
 export interface OpaqueDeviceConfiguration {
   driver?: string;
   parameters?: Readonly<Record<string, unknown>>;
@@ -304,6 +309,7 @@ export interface ClaimCanvasModel {
   height: number;
   highlight: string;
   history: CanvasHistory;
+  mode: string;
   palette: readonly PaletteRow[];
   positions: Readonly<Record<string, [number, number]>>;
   problem: string;
@@ -325,6 +331,8 @@ export interface ClusterBarModel {
   example: boolean;
   findings: readonly FindingRow[];
   follow: FollowRow;
+  mode: string;
+  modes: readonly ModeRow[];
   problem: string;
   read_at: string;
   refused: string;
@@ -343,6 +351,7 @@ export type ClusterBarMessage =
   | { type: "dismiss-problem" }
   | { type: "follow"; on: boolean }
   | { type: "load"; source: string }
+  | { type: "mode"; name: string }
   | { type: "piece"; number: number }
   | { type: "release"; value: string }
   | { type: "sources" }
@@ -350,6 +359,7 @@ export type ClusterBarMessage =
   | { type: "upload"; number: number; files: readonly FileSize[] };
 
 export interface FollowingWidgetModel {
+  mode: string;
   problem: string;
 }
 
@@ -364,6 +374,7 @@ export interface HardwareViewModel {
   fleet: Fleet;
   graph_html: string;
   highlight: string;
+  mode: string;
   node: string;
   pinned: string;
   problem: string;
@@ -384,6 +395,7 @@ export type HardwareViewMessage =
 
 export interface LitWidgetModel {
   highlight: string;
+  mode: string;
   problem: string;
 }
 
@@ -404,6 +416,7 @@ export interface PlanViewModel {
   goals: readonly GoalRow[];
   goals_changed: boolean;
   highlight: string;
+  mode: string;
   problem: string;
   reasons: readonly ReasonRow[];
   regret: RegretRow;
