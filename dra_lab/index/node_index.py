@@ -27,7 +27,9 @@ _QUESTIONS = 16
 _MOST_ANSWERS = 256
 """Pairs of class and selectors whose answers are kept; those of one plan with all that it tries are some tens."""
 
-Held = tuple[frozenset[int], tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]]
+Taken = tuple[tuple[str, Fraction], ...]
+"""What is taken of a shared device: amounts by the name of the capacity, sorted."""
+Held = tuple[frozenset[int], tuple[tuple[int, Taken], ...]]
 """What is in use on a node, by position: held alone, and shared with the amounts taken."""
 
 Failure = tuple[DeviceID, str, str]
@@ -96,6 +98,7 @@ class NodeIndex:
         self._values: dict[str, dict[str, int]] = {}
         self.nodes: dict[str, IndexedNode] = {}
         self._held: tuple[AllocatedDevices | None, dict[str, Held]] = (None, {})
+        self._taken: dict[Taken, Taken] = {}
         self._shapes: dict[Hashable, dict[tuple[int, ...], list[str]]] = {}
 
     def view(self, node_name: str) -> IndexedNode:
@@ -151,26 +154,30 @@ class NodeIndex:
     def held_on(self, node_name: str, held: AllocatedDevices) -> Held:
         """Return the positions of a node's devices that are held alone, and of those shared with what is taken of each.
 
-        Worked out once for what is in use: every question about the same cluster asks for it again.
+        Worked out once for what is in use: every question about the same cluster asks for it again. What is taken is
+        the same object wherever it is equal: comparing fractions is slow.
         """
         of, nodes = self._held
         if of is not held:
             of, nodes = self._held = (held, {})
+            self._taken = {}
         found = nodes.get(node_name)
         if found is None:
             devices = self.view(node_name).devices
             alone = frozenset([at for at, item in enumerate(devices) if item.id in held.exclusive])
-            shared = tuple(
-                [
-                    (at, tuple(sorted(held.consumed.get(item.id, {}).items())))
-                    for at, item in enumerate(devices)
-                    if item.id in held.shares
-                ]
-                if held.shares
-                else ()
-            )
+            shared: tuple[tuple[int, Taken], ...] = ()
+            if held.shares:
+                takes = [(at, self._taken_of(held, item.id)) for at, item in enumerate(devices)]
+                shared = tuple([(at, taken) for at, taken in takes if taken is not None])
             found = nodes[node_name] = (alone, shared)
         return found
+
+    def _taken_of(self, held: AllocatedDevices, device: DeviceID) -> Taken | None:
+        """Return what is taken of a shared device, None for another one."""
+        if device not in held.shares:
+            return None
+        taken = tuple(sorted(held.consumed.get(device, {}).items()))
+        return self._taken.setdefault(taken, taken)
 
     def value_number(self, where: str, node_name: str) -> int:
         """Return a number that stands for the values of one attribute on a node's devices."""

@@ -79,7 +79,9 @@ def plan_fleet(
     clock.lap("scan")
     work = FleetWork(fleet, order, objective == "nodes", budget, solver, clock)
     plan = _planned(work, plan)
-    if plan.replicas or plan.status is PlanStatus.INFEASIBLE:
+    # After the time limit the reasons would make the answer late, and more time may find a place for those left over.
+    decided = plan.status is PlanStatus.INFEASIBLE or (bool(plan.replicas) and plan.goals[0].proven)
+    if decided or (plan.replicas and not budget.reached):
         plan = replace(plan, shortfalls=unplaced(fleet, plan))
     if first_fit and plan.replicas and not budget.reached:
         from dra_lab.planner.fleet.regret import first_fit_of

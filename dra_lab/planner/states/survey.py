@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dra_lab.index.counter_draws import Counter, consumption, counted_pools
 from dra_lab.index.node_binding import Tie
-from dra_lab.index.node_index import node_index, shape_key
+from dra_lab.index.node_index import Taken, node_index, shape_key
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules, eligibility, is_shareable
@@ -93,8 +93,8 @@ def counted_layout(scan: Scan, layout: Layout, name: str) -> Counted | None:
     )
 
 
-Left = dict[Hashable, tuple[tuple[str, Fraction], ...]]
-"""What is left of a group, by layout, group, and what is taken."""
+Left = dict[Hashable, tuple[Taken, Taken]]
+"""What is taken and what is left of a group, by layout, group, and where the first stands in memory."""
 
 _ALL_COUNTERS = 10**12
 """So many pods could use up any counter: none is left out of the hardware, as one may be nearly used up somewhere."""
@@ -223,10 +223,11 @@ def state_on(scan: Scan, number: int, layout: Layout, name: str, known: Left) ->
     for at, taken in shares:
         group = layout.group_of[at]
         if group >= 0 and at not in alone:
-            key = (number, group, *taken)
+            key = (number, group, id(taken))
             if key not in known:
-                known[key] = _left_of(layout.problem.groups[group], dict(taken))
-            left.append((group, known[key]))
+                # with what is taken, so that its place in memory is not used again
+                known[key] = (taken, _left_of(layout.problem.groups[group], dict(taken)))
+            left.append((group, known[key][1]))
     return NodeState(number, thinned(layout, alone), tuple(left))
 
 
