@@ -32,7 +32,7 @@ from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, short_version, text_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease, release_of
-from dra_lab.sources.what_if import when_idle
+from dra_lab.model.what_if import when_idle
 
 _NOT_PLANNED = frozenset(("ResourcePoolStatusRequest",))
 """Kinds of the API that nothing here looks at."""

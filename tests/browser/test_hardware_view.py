@@ -31,7 +31,7 @@ def test_the_name_of_a_node_is_shown_beside_how_many_are_like_it(open_notebook, 
     """Of two nodes that are equal when idle the picture says whose it is, at usual widths."""
     cluster = "when_idle(load_cluster('sample:two-sockets'))"
     sketch = "sketch=read_sketch('sample:two-sockets/lesson')"
-    imports = "from dra_lab import Lab, load_cluster, read_sketch\nfrom dra_lab.sources.what_if import when_idle"
+    imports = "from dra_lab import Lab, load_cluster, read_sketch\nfrom dra_lab.model.what_if import when_idle"
     planner = Planner(open_notebook, f"{imports}\nlab = Lab({cluster}, file=None, {sketch})\nlab", width=width)
     assert planner.hardware.locator(".dra-equal").text_content() == "1 of 2 equal nodes"
     shown, whole = planner.hardware.locator(".dra-node-name").evaluate("name => [name.clientWidth, name.scrollWidth]")

@@ -16,6 +16,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.what_if import with_more_nodes
 from dra_lab.pictures.charts import (
     cost_chart,
     devices_chart,
@@ -32,7 +33,6 @@ from dra_lab.planner import make_plan
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster, samples
-from dra_lab.sources.what_if import with_more_nodes
 
 HOSTILE = "<img src=x>\u202e datum['x']"
 LARGEST = 500_000

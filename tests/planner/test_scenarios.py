@@ -15,12 +15,12 @@ from dra_lab.findings import Origin
 from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.what_if import when_idle, with_more_nodes, without_nodes
 from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.scenarios import Scenario, plan_scenarios
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.sources.what_if import when_idle, with_more_nodes, without_nodes
 
 RELEASE = KubernetesRelease("1.36")
 

@@ -13,9 +13,9 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.what_if import without_nodes
 from dra_lab.planner import make_plan
 from dra_lab.sources import load_cluster
-from dra_lab.sources.what_if import without_nodes
 from dra_lab.words.frames import devices_frame, findings_frame, goals_frame, nodes_frame, shortfalls_frame
 from dra_lab.words.plan_document import answer_sentence, plan_text
 from dra_lab.words.plan_json import plan_json

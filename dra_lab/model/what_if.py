@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -31,8 +30,7 @@ def with_more_nodes(cluster: Cluster, *, like: str, count: int) -> Cluster:
     original = cluster.node_by_name[like]
     pools = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices}
     slices = [made for name in names for made in _slices(cluster, like, name, pools)]
-    return dataclasses.replace(
-        cluster,
+    return cluster.with_objects(
         nodes=(*cluster.nodes, *(_node(original, name) for name in names)),
         slices=(*cluster.slices, *slices),
         name=f"{cluster.name} + {count} × {like}".strip(" +"),
@@ -49,8 +47,7 @@ def without_nodes(cluster: Cluster, nodes: Collection[str]) -> Cluster:
     gone = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices if s.spec.node_name in nodes}
     kept = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices if s.spec.node_name not in nodes}
     lost = gone - kept
-    return dataclasses.replace(
-        cluster,
+    return cluster.with_objects(
         nodes=tuple(node for node in cluster.nodes if node.name not in nodes),
         slices=tuple(s for s in cluster.slices if not s.spec.node_name or s.spec.node_name not in nodes),
         claims=tuple(
@@ -68,7 +65,7 @@ def when_idle(cluster: Cluster) -> Cluster:
     claims = tuple(claim for claim in cluster.claims if claim.status.allocation is None)
     findings = tuple(finding for finding in cluster.findings if not finding.rule.startswith("claims-"))
     name = f"{cluster.name}, nothing in use"
-    return dataclasses.replace(cluster, claims=claims, claims_known=True, findings=findings, name=name)
+    return cluster.with_objects(claims=claims, claims_known=True, findings=findings, name=name)
 
 
 def _known(cluster: Cluster, nodes: Collection[str]) -> None:

@@ -1,0 +1,201 @@
+"""Layers give the cluster that the same change of the documents gives, and removing them gives the snapshot back."""
+
+import json
+
+import pytest
+from small_documents import CLASS, SLICE, changed
+
+from dra_lab.errors import InputError
+from dra_lab.model.layers import (
+    LAYER_KINDS,
+    Layer,
+    layered_release,
+    read_layer,
+    with_layers,
+    with_possible_layers,
+)
+from dra_lab.sources import load_cluster, load_texts
+
+DEVICE = "gpu.example.com/p-1/d"
+
+
+def node(name: str, kubelet: str = "v1.36.1") -> dict:
+    """Return a Node document."""
+    labels = {"kubernetes.io/hostname": name}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"nodeInfo": {"kubeletVersion": kubelet}},
+    }
+
+
+def slice_on(name: str, number: int) -> dict:
+    """Return the only slice of a node: a pool p-NUMBER with the devices d and e."""
+    device = SLICE["spec"]["devices"][0]
+    return changed(
+        SLICE,
+        ("metadata.name", f"s-{number}"),
+        ("spec.nodeName", name),
+        ("spec.pool.name", f"p-{number}"),
+        ("spec.devices.1", {**device, "name": "e"}),
+    )
+
+
+def held(number: int) -> dict:
+    """Return a claim that holds the device d of the pool p-NUMBER."""
+    result = {"request": "r", "driver": "gpu.example.com", "pool": f"p-{number}", "device": "d"}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": f"c-{number}", "namespace": "n"},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}},
+        "status": {"allocation": {"devices": {"results": [result]}}},
+    }
+
+
+def documents(nodes=(1, 2), holders=(1, 2), kubelet: str = "v1.36.1") -> list:
+    """Return the documents of nodes with a slice each, and claims that hold a device of some."""
+    made = [CLASS, *(node(f"node-{n}", kubelet) for n in nodes), *(slice_on(f"node-{n}", n) for n in nodes)]
+    return [*made, *(held(n) for n in holders)]
+
+
+def cluster_of(items: list):
+    """Return the cluster of documents."""
+    return load_texts({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items})})
+
+
+def content(cluster) -> tuple:
+    """Return what is in a cluster, in no order."""
+    kinds = (cluster.slices, cluster.classes, cluster.nodes, cluster.claims)
+    return tuple(sorted(map(repr, kind)) for kind in kinds)
+
+
+def without_device() -> list:
+    """Return the documents without the device d of node-1."""
+    made = documents()
+    del made[3]["spec"]["devices"][0]
+    return made
+
+
+def with_taint() -> list:
+    """Return the documents with a taint on the device d of node-1."""
+    made = documents()
+    made[3]["spec"]["devices"][0]["taints"] = [{"key": "dra-lab/what-if", "effect": "NoSchedule"}]
+    return made
+
+
+def with_node() -> list:
+    """Return the documents with a copy of node-1 that nothing uses."""
+    name = "node-1-new-1"
+    copied = changed(slice_on(name, 1), ("metadata.name", f"s-1-{name}"), ("spec.pool.name", f"p-1-{name}"))
+    return [*documents(), node(name), copied]
+
+
+BY_HAND = [
+    (read_layer("add", "1=node-1"), with_node()),
+    (read_layer("drain", "node-1"), documents((2,), (2,))),
+    (read_layer("without", DEVICE), without_device()),
+    (read_layer("taint", DEVICE), with_taint()),
+    (read_layer("idle"), documents(holders=())),
+    (read_layer("release", "1.37"), documents(kubelet="v1.37.0")),
+]
+
+
+def test_every_kind_of_layer_is_compared_with_documents():
+    """No kind of change is missing below."""
+    assert {layer.change for layer, _ in BY_HAND} == set(LAYER_KINDS)
+
+
+@pytest.mark.parametrize(("layer", "by_hand"), BY_HAND, ids=[layer.change for layer, _ in BY_HAND])
+def test_a_layer_is_the_same_change_of_the_documents(layer, by_hand):
+    """A layer gives the cluster that is read from the changed documents."""
+    assert content(with_layers(cluster_of(documents()), [layer])) == content(cluster_of(by_hand))
+
+
+def test_the_snapshot_is_never_changed():
+    """Removing every layer gives the snapshot itself, unchanged."""
+    cluster = cluster_of(documents())
+    before = content(cluster)
+    with_layers(cluster, [layer for layer, _ in BY_HAND if layer.change not in ("drain", "without")])
+    assert with_layers(cluster, []) is cluster
+    assert content(cluster) == before
+
+
+def test_any_layer_can_be_removed_from_the_middle():
+    """What is left is the cluster with the other layers alone."""
+    cluster = cluster_of(documents())
+    layers = [read_layer("idle"), read_layer("taint", DEVICE), read_layer("drain", "node-2")]
+    for gone in layers:
+        rest = [layer for layer in layers if layer is not gone]
+        one_by_one = with_layers(with_layers(cluster, rest[:1]), rest[1:])
+        assert content(with_layers(cluster, rest)) == content(one_by_one)
+
+
+def test_layers_apply_in_their_order():
+    """A node that one layer adds can be drained by the next one, and not before."""
+    cluster = cluster_of(documents())
+    add, drain = read_layer("add", "1=node-1"), read_layer("drain", "node-1-new-1")
+    assert content(with_layers(cluster, [add, drain])) == content(cluster)
+    with pytest.raises(InputError, match="Drain node-1-new-1: there is no node"):
+        with_layers(cluster, [drain, add])
+
+
+def test_layers_that_do_not_apply_are_left_out_with_the_reason():
+    """A layer about a node that is gone keeps its place and says why it changes nothing."""
+    cluster = cluster_of(documents())
+    found = with_possible_layers(cluster, [read_layer("drain", "node-9"), read_layer("idle")])
+    assert content(found.cluster) == content(cluster_of(documents(holders=())))
+    assert list(found.refused) == [0]
+    assert "node-9" in found.refused[0]
+
+
+@pytest.mark.parametrize("text", ["add 4=node-1", "drain node-1", f"without {DEVICE}", "idle", "release 1.37"])
+def test_a_layer_is_read_from_its_text(text: str):
+    """The text form names the change and its value, and is read back."""
+    change, _, value = text.partition(" ")
+    assert str(read_layer(change, value)) == f"--{text}"
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (Layer(change="drain", subject="node-11"), "did you mean 'node-1'"),
+        (Layer(change="add", subject="node-3", count=1), "did you mean 'node-"),
+        (Layer(change="without", subject="gpu.example.org/p-1/d"), "did you mean 'gpu.example.com'"),
+        (Layer(change="without", subject="gpu.example.com/pp-1/d"), "did you mean 'p-1'"),
+        (Layer(change="taint", subject="gpu.example.com/p-1/x"), "has no device 'x'; its devices: d, e"),
+        (Layer(change="taint", subject="d"), "write driver/pool/device"),
+        (Layer(change="release", subject="1.99"), "use one of"),
+        (Layer(change="drian", subject="node-1"), "did you mean 'drain'"),
+        (Layer(change="add", subject="node-1", count=0), "give 1 to"),
+        (Layer(change="drain"), "needs NODE"),
+        (Layer(change="idle", subject="node-1"), "has no subject"),
+    ],
+)
+def test_unknown_names_are_refused_with_the_nearest_one(layer: Layer, message: str):
+    """A layer that cannot be applied says what to write instead."""
+    with pytest.raises(InputError, match=message):
+        with_layers(cluster_of(documents()), [layer])
+
+
+@pytest.mark.parametrize(
+    ("change", "value"), [("add", "node-1"), ("add", "x=node-1"), ("add", "0=node-1"), ("drain", ""), ("idle", "x")]
+)
+def test_a_value_of_another_form_is_refused(change: str, value: str):
+    """The text of a layer names its form when it is wrong."""
+    with pytest.raises(InputError):
+        read_layer(change, value)
+
+
+def test_the_words_of_a_layer_name_what_it_changes():
+    """One node is not several nodes."""
+    assert read_layer("add", "1=node-1").words == "Add 1 node like node-1"
+    assert read_layer("add", "4=node-1").words == "Add 4 nodes like node-1"
+
+
+def test_the_last_release_counts():
+    """Of two layers with a release, the later one is the target."""
+    layers = [read_layer("release", "1.35"), read_layer("idle"), read_layer("release", "1.37")]
+    assert layered_release(layers) == "1.37"
+    assert with_layers(load_cluster("sample:eks-p4d"), layers).default_release == "1.37"
