@@ -177,6 +177,11 @@ def _why_none(ends: Ends, sides: Mapping[str, tuple[str, ...]], level: str) -> s
     return f"the {word} is published under different names ({told})"
 
 
+def link_words(link: Link) -> str:
+    """Return a link by what it connects, as a person sees it: `the PCIe root link of gpu and nic`."""
+    return f"the {LEVEL_WORDS.get(link.where, link.where)} link of {listed(link.requests)}"
+
+
 def listed(names: Iterable[str]) -> str:
     """Return `a`, `a and b` or `a, b and c`."""
     *most, last = names

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dra_lab.authoring.candidates import reference_candidates
 from dra_lab.authoring.device_use import is_free
 from dra_lab.authoring.free_words import free_count
-from dra_lab.authoring.links import LEVEL_WORDS, attribute_for, listed
+from dra_lab.authoring.links import LEVEL_WORDS, attribute_for, link_words, listed
 from dra_lab.authoring.numa_selectors import selector_at
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
@@ -215,7 +215,7 @@ def _selectors(
             most = free_count(cluster, now[value])
             have = f"{most} of {len(nodes)} nodes have such devices free ({idle[value]} when idle)"
         detail = (
-            f"kube-scheduler obeys selectors: {have}. They replace the link {link.name!r}; another NUMA node needs its "
+            f"kube-scheduler obeys selectors: {have}. They replace {link_words(link)}; another NUMA node needs its "
             "own claim."
         )
         title = f"Place {listed(link.requests)} on NUMA node {value} by selectors"
@@ -276,14 +276,14 @@ def _other_level(
             told = "" if choice.name else f" kube-scheduler cannot be told this: {choice.reason}."
             detail = f"{keeping} of {len(nodes)} nodes have such devices when idle.{told}"
             do = "Relax" if level in LEVELS[own:] else "Move"
-            yield Suggestion(f"{do} {link.name!r} to the {LEVEL_WORDS[level]}", detail, sketch=changed)
+            yield Suggestion(f"{do} {link_words(link)} to the {LEVEL_WORDS[level]}", detail, sketch=changed)
             return
 
 
 def _as_preference(sketch: ClaimSketch, link: Link) -> Suggestion:
     detail = "The claim is then placed as near to it as can be."
     return Suggestion(
-        f"Prefer {link.name!r} instead of demanding it", detail, sketch=_with_link(sketch, replace(link, must=False))
+        f"Prefer {link_words(link)} instead of requiring it", detail, sketch=_with_link(sketch, replace(link, must=False))
     )
 
 

@@ -38,7 +38,7 @@ class Funnel(Struct, frozen=True):
 
 
 class Element(Struct, frozen=True):
-    """A part of a drawing: a `request`, a `selector` of it (`text` is the expression) or a must-`link`."""
+    """A part of a drawing: a `request`, a `selector` of it (`text` is the expression) or a must-`link` (`text` names it)."""
 
     kind: str
     subject: str
@@ -47,10 +47,9 @@ class Element(Struct, frozen=True):
 
     def __str__(self) -> str:
         """Return it in words."""
-        text = (
-            f"{self.kind} {self.text} of {self.subject}" if self.kind == "selector" else f"{self.kind} {self.subject}"
-        )
-        return shortened(text)
+        if self.kind == "selector":
+            return shortened(f"selector {self.text} of {self.subject}")
+        return shortened(self.text or f"{self.kind} {self.subject}")
 
 
 class Conflict(Struct, frozen=True):

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from msgspec.structs import replace
 
+from dra_lab.authoring.links import link_words
 from dra_lab.model.claims import DeviceRequest, DeviceSelector
 from dra_lab.model.names import split_request
 from dra_lab.model.reasons import Conflict, Element
@@ -18,7 +19,7 @@ Fits = Callable[[ClaimSketch], bool | None]
 
 def elements(sketch: ClaimSketch) -> tuple[Element, ...]:
     """Return the parts of a drawing that can stand in its way: must-links, the requests' own selectors, requests."""
-    links = [Element("link", link.name) for link in sketch.links if link.must]
+    links = [Element("link", link.name, link_words(link)) for link in sketch.links if link.must]
     selectors = [
         Element("selector", ask.reference, text, position)
         for request in sketch.requests

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
-from dra_lab.authoring.links import LEVEL_WORDS
+from dra_lab.authoring.links import LEVEL_WORDS, link_words, listed
 from dra_lab.model.names import part_of
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES
@@ -229,7 +229,8 @@ def _links(case: NodeCase) -> tuple[Shortfall, ...]:
     guilty = [name for name, fits in alone.items() if not fits]
     if guilty:
         return tuple(_unserved(explain_link(case, name)) for name in guilty)
-    text = f"each of the links {' and '.join(must)} can hold alone, but not all of them at once"
+    words = listed([link_words(link) for link in case.problem.links if link.must])
+    text = f"{words} can each hold alone, but not all of them at once"
     return (shortfall_of("link", must[0], text, len(must), len(must) - 1, case.eligible.node),)
 
 

@@ -10,7 +10,7 @@ from itertools import takewhile
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.authoring.links import LEVEL_WORDS
+from dra_lab.authoring.links import link_words
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import expressions
 from dra_lab.model.device import Device
@@ -220,7 +220,7 @@ class _Tables:
             tests.append(("class", part.ask.device_class_name))
         classes = len(tests) - 1
         tests += [*[("selector", text) for text in own], *[(name, "") for name in _LATER]]
-        tests += [("link", f"{link.name} ({LEVEL_WORDS.get(link.where, link.where)})") for link in links]
+        tests += [("link", link_words(link)) for link in links]
         places, devices = localities(self._scan.cluster, found.node), self._scan.views.view(found.node).devices
         depths = []
         for item in devices:

@@ -9,7 +9,7 @@ from itertools import product
 
 from msgspec import Struct
 
-from dra_lab.authoring.links import LEVEL_WORDS
+from dra_lab.authoring.links import LEVEL_WORDS, link_words
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.device_counts import DeviceCounts, ModelCounts, Number, NumberCounts
@@ -121,7 +121,7 @@ class Together(LinkRows):
         at = place_counts(problem, link, parts)
         best = max((sum(min(c[p], problem.need(p)) for p in parts) for c in at.values()), default=0)
         wanted = _counted(problem, parts, {part: problem.need(part) for part in parts})
-        text = f"link {problem.links[link].name} needs {wanted} at one {_place(problem, link)}; "
+        text = f"{link_words(problem.links[link])} needs {wanted} at one {_place(problem, link)}; "
         return LinkReason(text + _table(problem, parts, at), sum(problem.need(part) for part in parts), best)
 
     def groups(self, needs: Sequence[int]) -> Groups:
@@ -163,7 +163,7 @@ class Apart(LinkRows):
         """Say how many places there are."""
         at = place_counts(problem, link, parts)
         need = sum(problem.need(part) for part in parts)
-        text = f"link {problem.links[link].name} needs {need} different values of {_place(problem, link)}, "
+        text = f"{link_words(problem.links[link])} needs {need} different values of {_place(problem, link)}, "
         return LinkReason(f"{text}there are {len(at)}: {_table(problem, parts, at)}", need, len(at))
 
 
@@ -236,11 +236,11 @@ class Pairwise(LinkRows):
 
     def reason(self, problem: AllocationProblem, link: int, parts: Sequence[int]) -> LinkReason:
         """Say how many groups the places have room for, or that the counts make none."""
-        name, place = problem.links[link].name, _place(problem, link)
+        name, place = link_words(problem.links[link]), _place(problem, link)
         counts = [problem.need(part) for part in parts]
         share = pairwise_share(counts)
         if share is None:
-            text = f"link {name} cannot pair {' with '.join(map(str, counts))} devices: no whole multiples"
+            text = f"{name} cannot pair {' with '.join(map(str, counts))} devices: no whole multiples"
             advice = "Make each count a multiple of the smallest one, or prefer the link."
             return LinkReason(text, min(counts), 0, advice, drawn=True)
         groups, shares = share
@@ -249,7 +249,7 @@ class Pairwise(LinkRows):
         available = sum(fit.values())
         each = _counted(problem, parts, dict(zip(parts, shares, strict=True)))
         word = "group" if groups == 1 else "groups"
-        text = f"link {name} needs {groups} {word} of {each}, each at one {place}; there is room for {available}: "
+        text = f"{name} needs {groups} {word} of {each}, each at one {place}; there is room for {available}: "
         if any(fit.values()):
             return LinkReason(text + _table(problem, parts, at), groups, available)
         return LinkReason(f"{text}they sit at different {place}s, {_sides(problem, parts, at)}", groups, available)

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dra_lab.authoring.links import LEVEL_WORDS
+from dra_lab.authoring.links import LEVEL_WORDS, link_words
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.claims import (
     CapacityRequirements,
@@ -51,11 +51,11 @@ def changes(sketch: ClaimSketch, taints: dict[str, tuple[str, ...]]) -> Iterator
 
 
 def _link_changes(sketch: ClaimSketch, link: Link) -> Iterator[Relaxation]:
-    title = f"Prefer {link.name!r} instead of demanding it"
+    title = f"Prefer {link_words(link)} instead of requiring it"
     yield Relaxation("link", link.name, title, sketch=_with_link(sketch, replace(link, must=False)))
     if link.is_level and link.kind.near:
         for level in LEVELS[LEVELS.index(link.where) + 1 :]:
-            words = f"Relax {link.name!r} to the {LEVEL_WORDS[level]}"
+            words = f"Relax {link_words(link)} to the {LEVEL_WORDS[level]}"
             yield Relaxation("level", link.name, words, sketch=_with_link(sketch, replace(link, where=level)))
 
 

@@ -122,7 +122,7 @@ def _conflict(conflict: Conflict) -> str:
 def _element(element: Element) -> str:
     if element.kind == "selector":
         return f"the selector {element.text} of {element.subject}"
-    return f"the {element.kind} {element.subject}"
+    return element.text if element.kind == "link" and element.text else f"the {element.kind} {element.subject}"
 
 
 def relaxation_lines(reasons: Reasons) -> Iterator[str]:

@@ -132,13 +132,13 @@ def test_a_link_where_roots_are_unknown_is_moved_to_the_switch_that_is_known():
     slices = a_slice(GPU, gpu(0, **{NUMA: 0})), a_slice("dra.net", nic("a", numa=0))
     on = cluster(*slices, overlays={"n1": Overlay("nccl.xml", places)})
     titles = [s.title for s in suggest(on, pairs(), R136)]
-    assert "Move 'pairs' to the PCIe switch" in titles
+    assert "Move the PCIe root link of gpu and nic to the PCIe switch" in titles
     assert not [title for title in titles if title.startswith("Relax")]
 
 
 def test_a_link_that_no_node_keeps_can_become_a_preference():
     on = cluster(a_slice(GPU, gpu(0, "r0")), a_slice("dra.net", nic("a", "r1")))
     last = suggest(on, pairs(), R136)[-1]
-    assert last.title == "Prefer 'pairs' instead of demanding it"
+    assert last.title == "Prefer the PCIe root link of gpu and nic instead of requiring it"
     assert not last.sketch.links[0].must
     assert allocated(on, last.sketch, "n1")

@@ -189,7 +189,7 @@ def test_counts_that_cannot_be_paired_are_the_drawings_own_reason(p4d):
     drawn = pairs(2, RDMA)
     uneven = (drawn.requests[0], request("nic", "dranet", 3, RDMA))
     (shortfall,) = planned(p4d, ClaimSketch(requests=uneven, links=drawn.links)).shortfalls
-    assert shortfall.message == "Link pairs cannot pair 2 with 3 devices: no whole multiples"
+    assert shortfall.message == "The PCIe root link of gpu and nic cannot pair 2 with 3 devices: no whole multiples"
     assert (shortfall.node, shortfall.advice) == (
         "", "Make each count a multiple of the smallest one, or prefer the link.",
     )  # fmt: skip

@@ -187,7 +187,7 @@ def test_the_sample_that_does_not_fit_is_explained():
     assert conflict.smallest
     gains = {change.title: change.fitting for change in plan.reasons.relaxations}
     assert gains["Ask for gpu ×4 and nic ×4"] == 1
-    assert gains["Prefer 'pairs' instead of demanding it"] == 0
+    assert gains["Prefer the PCIe root link of gpu and nic instead of requiring it"] == 0
     best = plan.suggestions[0]
     assert "fits on" in best.detail
     assert make_plan(load_cluster("sample:eks-p4d"), best.sketch, release=RELEASE).fits

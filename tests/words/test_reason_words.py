@@ -41,7 +41,7 @@ def test_the_text_tells_counts_conflict_and_gains(cluster, misfit):
     )
     assert "ip-192-168-140-52.ec2.internal          15        7           4          4     4         4       4" in told
     assert "Ask for gpu ×4 and nic ×4: fits on 1 of 4 nodes." in told
-    assert "Also tried, without success: Prefer 'pairs' instead of demanding it" in told
+    assert "Also tried, without success: Prefer the PCIe root link of gpu and nic instead of requiring it" in told
 
 
 def test_regret_is_a_range_with_its_sources_and_counter_examples(cluster, fitting):
