@@ -31,12 +31,12 @@ __all__ = [
     "common_kind",
     "count_free",
     "count_tainted",
-    "free_by_kind",
     "joined",
     "kind_of",
     "kind_of_most",
     "lookup_of",
     "reference_candidates",
+    "taken_devices",
 ]
 
 _MOST_REMEMBERED = 64
@@ -137,14 +137,9 @@ def count_tainted(cluster: Cluster, found: Candidates, release: KubernetesReleas
     return len(tainted & found.ids) if tainted else 0
 
 
-def free_by_kind(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, tuple[int, int]]:
-    """Return how many devices of each kind there are, and how many of them are free (`is_free`)."""
-    known = catalogue(cluster)
-    taken = Counter(known.shape(known.by_id[id_]).kind for id_ in _taken(cluster, release, ""))
-    total: Counter[str] = Counter()
-    for shape, count in known.counts.items():
-        total[shape.kind] += count
-    return {kind: (count, count - taken[kind]) for kind, count in total.items()}
+def taken_devices(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
+    """Return the devices that are not free (`is_free`)."""
+    return _taken(cluster, release, "")
 
 
 @once_per_snapshot

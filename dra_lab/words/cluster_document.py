@@ -12,25 +12,20 @@ from dra_lab.model.topologies import Topology
 from dra_lab.words.document import Lines, Part, Sentence, Table, Words
 from dra_lab.words.facts import counted
 
-_NAMES = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices", "other": "other devices"}
-
 
 @once_per_snapshot
 def summary(cluster: Cluster, release: KubernetesRelease) -> str:
     """Return `4 nodes · 2 drivers · 32 GPUs, 27 free · 28 NICs, 16 with RDMA`.
 
+    Partitions are counted apart: `2 A100, 41 of 50 partitions still possible`.
     `at most 27 free` where the claims of some namespaces only were read, `use unknown` where none were.
     """
-    from dra_lab.authoring.candidates import free_by_kind
-    from dra_lab.authoring.free_words import free_words
+    from dra_lab.authoring.kind_counts import count_words, kind_counts
 
     fabric(cluster)  # where the summary is made there is time for it
     parts = [first_words(cluster)]
-    counts = free_by_kind(cluster, release)
-    for kind in (kind for kind in _NAMES if kind in counts):
-        total, free = counts[kind]
-        told = _NAMES[kind] if total > 1 else _NAMES[kind].removesuffix("s")
-        parts.append(f"{total:,} {told}, {free_words(cluster, free)}{_with_rdma(cluster) if kind == 'nic' else ''}")
+    for kind, count in kind_counts(cluster, release).items():
+        parts.append(count_words(cluster, kind, count) + (_with_rdma(cluster) if kind == "nic" else ""))
     return " · ".join(parts)
 
 

@@ -13,7 +13,8 @@ from budgets import use_shares
 from changing_clusters import a_world, anew, changes, devices_of
 from mixed_pods import a_claim, a_release
 
-from dra_lab.authoring.candidates import all_devices, candidates, free_by_kind
+from dra_lab.authoring.candidates import all_devices, candidates
+from dra_lab.authoring.kind_counts import kind_counts
 from dra_lab.authoring.links import link_options
 from dra_lab.authoring.palette import palette
 from dra_lab.authoring.status import request_status
@@ -49,7 +50,7 @@ def drawn(cluster, sketch, release):
     """What the canvas shows."""
     yield all_devices(cluster)
     yield palette(cluster, release)
-    yield dict(free_by_kind(cluster, release))
+    yield dict(kind_counts(cluster, release))
     yield summary(cluster, release)
     for ask in (ask for request in sketch.requests for ask in asks(request)):
         found = candidates(cluster, ask, release)
