@@ -91,6 +91,7 @@ class NodeIndex:
         self.numbers = Numbers()
         # of devices that several nodes see, by the place in memory of what the cluster keeps
         self._shared: dict[int, int] = {}
+        self._drawn: dict[int, tuple[Pool, int]] = {}
         self._same: dict[tuple[int, ...], IndexedNode] = {}
         self._of_kind: dict[int, int] = {}
         self._ruled = bool(cluster.taint_rules) and self._taint_rules
@@ -119,7 +120,7 @@ class NodeIndex:
             # What an incomplete pool publishes still tells places: such a node is like no other.
             counted = counted_pools(pools)
             numbers = tuple(map(self._number, devices))
-            key: tuple[Hashable, ...] = (numbers, _counters(devices, counted))
+            key: tuple[Hashable, ...] = (numbers, self._counters(pools, counted))
             if overlay is not None:
                 # it tells places by the devices' names, so names count here
                 key = (*key, overlay, tuple((item.driver, item.id.device) for item in devices))
@@ -237,6 +238,22 @@ class NodeIndex:
         if decided:
             found.by_kinds[view.kinds] = number
 
+    def _counters(self, pools: Sequence[Pool], counted: Sequence[Pool]) -> Hashable:
+        """Return what devices draw on and what there is: equal for nodes with equal counters.
+
+        That is, for each pool with counters in turn, where its devices begin and the number of its counters.
+        """
+        found, begin, wanted = [], 0, {id(pool) for pool in counted}
+        for pool in pools:
+            if id(pool) in wanted:
+                # with the pool, so that its place in memory is not used again: many nodes see the same pools
+                known = self._drawn.get(id(pool))
+                if known is None:
+                    known = self._drawn[id(pool)] = (pool, self.numbers.of("counters", _drawn(pool)))
+                found.append((begin, known[1]))
+            begin += sum(item.on_node for item in pool.devices)
+        return tuple(found)
+
     def _number(self, item: PoolDevice) -> int:
         if item.slice.spec.node_name:
             if self._ruled:
@@ -277,19 +294,12 @@ def _driver(item: PoolDevice) -> str:
     return item.id.driver
 
 
-def _counters(devices: Sequence[PoolDevice], counted: Sequence[Pool]) -> Hashable:
-    """Return what devices draw on and what there is, the pools numbered: equal for nodes with equal counters."""
-    number = {(pool.driver, pool.name): position for position, pool in enumerate(counted)}
-    drawn = tuple(
-        (at, consumption(item.device, number[item.driver, item.id.pool]))
-        for at, item in enumerate(devices)
-        if item.device.consumes_counters
-    )
-    totals = tuple(
-        tuple(sorted((s.name, name, str(c.value)) for s in pool.counter_sets for name, c in s.counters.items()))
-        for pool in counted
-    )
-    return drawn, totals
+def _drawn(pool: Pool) -> Hashable:
+    """Return what the devices of a pool draw on, by their position on the node, and what there is."""
+    here = [item for item in pool.devices if item.on_node]
+    drawn = tuple((at, consumption(item.device, 0)) for at, item in enumerate(here) if item.device.consumes_counters)
+    totals = sorted((s.name, name, str(c.value)) for s in pool.counter_sets for name, c in s.counters.items())
+    return drawn, tuple(totals)
 
 
 @cache

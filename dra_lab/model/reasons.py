@@ -38,7 +38,7 @@ class Funnel(Struct, frozen=True):
 
 
 class Element(Struct, frozen=True):
-    """A part of a drawing: a `request`, a `selector` of it (`text` is the expression) or a must-`link` (`text` names it)."""
+    """A part of a drawing: a `request`, a `selector` of it or a must-`link`; `text` is its expression or words."""
 
     kind: str
     subject: str

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from dra_lab.index.counter_draws import counted_pools
-from dra_lab.index.pools import Pool
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.scan import Scan
 
-_DEVICES = "devices"
+_DEVICES, _POOLS = "devices", "pools"
 
 
 def coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
@@ -66,22 +64,23 @@ def coupled_pools(scan: Scan) -> Mapping[tuple[str, str], tuple[str, ...]]:
     Counters belong to a pool, wherever its devices are (docs/semantics.md 3.10.1): what one node's partition draws
     is gone for the partitions of the others, though no device is seen twice.
     """
-    seen: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for name in _looked_at(scan):
-        view = scan.views.view(name)
-        for pool in counted_pools(view.counted):
-            if _drawn_on(scan, name, pool):
-                seen[pool.driver, pool.name].append(name)
-    return {pool: tuple(nodes) for pool, nodes in seen.items() if len(nodes) > 1}
+    if _POOLS not in scan.coupled:
+        seen: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for name in _looked_at(scan):
+            for pool in _drawn_on(scan, name):
+                seen[pool].append(name)
+        scan.coupled[_POOLS] = {pool: tuple(nodes) for pool, nodes in seen.items() if len(nodes) > 1}
+    found: Mapping[tuple[str, str], tuple[str, ...]] = scan.coupled[_POOLS]
+    return found
 
 
-def _drawn_on(scan: Scan, name: str, pool: Pool) -> bool:
-    reached = [_stages(scan, name, number) for number in range(len(scan.rules.asks))]
-    return any(
-        item.device.consumes_counters and any(stages[at] == "match" for stages in reached)
-        for at, item in enumerate(scan.views.view(name).devices)
-        if (item.driver, item.id.pool) == (pool.driver, pool.name)
-    )
+def _drawn_on(scan: Scan, name: str) -> dict[tuple[str, str], None]:
+    """Return the pools whose counters a device that an ask may mean draws on, in the order of the node."""
+    if not scan.views.view(name).counted:
+        return {}
+    reached = list(zip(*(_stages(scan, name, number) for number in range(len(scan.rules.asks))), strict=True))
+    devices = zip(scan.views.view(name).devices, reached, strict=True)
+    return {item.id[:2]: None for item, stages in devices if item.device.consumes_counters and "match" in stages}
 
 
 def _stages(scan: Scan, name: str, ask: int) -> tuple[str, ...]:

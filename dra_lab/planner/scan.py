@@ -8,7 +8,9 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from dra_lab.index.counter_draws import Counter
 from dra_lab.index.node_index import Failure, NodeIndex, node_index, shape_key
+from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -19,11 +21,11 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
-from dra_lab.planner.node_counters import left_of
 from dra_lab.planner.plan_cache import CachedState, PlanCache, Print, get_cache, put_cache
 from dra_lab.planner.problem import AllocationProblem, build_problem
 from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.solution import Solution
+from dra_lab.scheduler.counters import counters_left
 from dra_lab.topology.locality import kinds, localities
 
 _TELL_EVERY = 500
@@ -54,7 +56,7 @@ class Scan(Struct):
     `states` holds the layout of each node and what is free of its groups, where a layout tells that (else -1, ());
     `exact` what a node's problem depends on besides its hardware, and `solutions` what was proven of such problems;
     `looked_at` are problems of nodes that were made on the way, as they are now; `coupled` remembers what nodes have in
-    common (`planner.coupling`).
+    common (`planner.coupling`), `counted` what is left of the counters of a pool, by where the pool stands in memory.
     """
 
     rules: Rules
@@ -71,6 +73,7 @@ class Scan(Struct):
     solutions: dict[Hashable, Solution] = field(default_factory=dict)
     looked_at: dict[str, AllocationProblem] = field(default_factory=dict)
     coupled: dict[str, Any] = field(default_factory=dict)
+    counted: dict[int, tuple[Pool, Mapping[tuple[str, str], int]]] = field(default_factory=dict)
 
     @property
     def cluster(self) -> Cluster:
@@ -100,6 +103,17 @@ class Scan(Struct):
     def devices(self, node_name: str) -> Mapping[DeviceID, Device]:
         """Return every device that a node sees."""
         return {item.id: item.device for item in self.views.view(node_name).devices}
+
+    def left_on(self, node_name: str) -> dict[Counter, int]:
+        """Return what is left of every counter of a node's pools, in 1/NANO (docs/semantics.md 3.10.1 to 3.10.3)."""
+        found: dict[Counter, int] = {}
+        for position, pool in enumerate(self.views.view(node_name).counted):
+            # with the pool, so that its place in memory is not used again: many nodes see the same pools
+            known = self.counted.get(id(pool))
+            if known is None:
+                known = self.counted[id(pool)] = (pool, counters_left(self.cluster, pool, self.rules.allocated))
+            found.update(((position, *counter), amount) for counter, amount in known[1].items())
+        return found
 
     def kinds_matched(self, ask: Ask, node_name: str) -> list[str]:
         """Return the kind of each device of a node that matches an ask."""
@@ -225,7 +239,7 @@ class _Sorter:
         counted = self.scan.views.view(name).counted
         if self._each or counted:
             # With All, admin access or counters a device in use does more than to be missing: every state for itself.
-            left = tuple(sorted(left_of(self.scan.cluster, counted, held).items()))
+            left = tuple(sorted(self.scan.left_on(name).items()))
             exact = (shape, alone, shared, left)
             now = self._print(("each", exact), lambda: self._kept(name))
             return CachedState(shape, exact, now, idle, -1, ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeVar
@@ -10,13 +10,11 @@ from typing import TypeVar
 from msgspec.structs import replace as changed
 
 from dra_lab.index.node_binding import Tie
-from dra_lab.index.node_index import shape_key
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import Fleet
-from dra_lab.planner.fleet.together import joint, joint_parts, shared_nodes, taken_by
+from dra_lab.planner.fleet.together import joint, joint_parts, made_problem, problem_like, shared_nodes, taken_by
 from dra_lab.planner.node_classes import canonical
-from dra_lab.planner.node_counters import left_of
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import NodeState, kept_groups, ordered, state_problem
@@ -223,8 +221,11 @@ def each_alone(fleet: Fleet, sites: Iterable[Site]) -> Iterator[Site]:
 
 def table(fleet: Fleet, node: str) -> AllocationProblem:
     """Return a node's problem with its groups in the order of their fingerprint."""
-    looked_at = fleet.scan.looked_at.pop(node, None)
-    problem = _told_apart(fleet.scan.problem(node) if looked_at is None else looked_at)
+    return problem_like(fleet, node, "table", _in_its_order)
+
+
+def _in_its_order(fleet: Fleet, node: str) -> AllocationProblem:
+    problem = _told_apart(made_problem(fleet, node))
     order = canonical(problem, None, fleet.scan.rules.replicas)[1]
     if any(group.tie is Tie.TERMS for group in problem.groups):
         # The order of devices counts there, and stands in the fingerprint.
@@ -248,37 +249,9 @@ def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, list[DeviceI
     if site.devices is not None:
         return site.devices(node)
     if site.state is None:
-        return _devices_by_position(
-            fleet, node, lambda: site.problem if node == site.members[0] else table(fleet, node)
-        )
+        return {at: list(group.devices) for at, group in enumerate(table(fleet, node).groups)}
     state = fleet.survey.states[node]
     found = fleet.survey.devices(node)
     if state == site.state:
         return found
     return {group: found.get(mine, []) for group, mine in zip(site.kept, _ordered(fleet, state)[2], strict=True)}
-
-
-def _exactly(fleet: Fleet, node: str) -> Hashable:
-    """Return a value that nodes share only if their devices are equal, position by position, free or in use alike."""
-    scan = fleet.scan
-    held = scan.rules.allocated
-    wheres = tuple(dict.fromkeys(link.where for link in scan.sketch.links if not link.is_level))
-    left = left_of(scan.cluster, scan.views.view(node).counted, held)
-    shape = shape_key(scan.views, node, scan.rules.asks, wheres)
-    return shape, scan.views.held_on(node, held), tuple(sorted(left.items()))
-
-
-def _devices_by_position(
-    fleet: Fleet, node: str, made: Callable[[], AllocationProblem]
-) -> Mapping[int, list[DeviceID]]:
-    """Return the devices of a node by the position of their group in its problem, which `made` makes.
-
-    That is done once for all nodes that are equal: with a thousand devices that all of them see it takes milliseconds.
-    """
-    key = _exactly(fleet, node)
-    devices = fleet.scan.views.view(node).devices
-    positions = fleet.survey.positions
-    if key not in positions:
-        at = {item.id: position for position, item in enumerate(devices)}
-        positions[key] = tuple(tuple(at[device] for device in group.devices) for group in made().groups)
-    return {group: [devices[at].id for at in mine] for group, mine in enumerate(positions[key])}

@@ -16,7 +16,6 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.eligible import Rules, eligibility, is_shareable
 from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node_classes import Layout, layout_of, thinned
-from dra_lab.planner.node_counters import left_of
 from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.scan import Scan, scan_nodes
@@ -45,7 +44,7 @@ class Counted:
         One that takes more than is left does not fit, and none of a pool of which a counter is overdrawn does
         (docs/semantics.md 3.10.4).
         """
-        left = left_of(scan.cluster, scan.views.view(name).counted, scan.rules.allocated)
+        left = scan.left_on(name)
         overdrawn = {position for (position, _, _), amount in left.items() if amount < 0}
         have = [max(0, left[counter]) // unit for counter, unit in zip(self.counters, self.units, strict=True)]
         free = tuple(
@@ -106,13 +105,13 @@ class Survey:
 
     Plain are rules under which what is in use is only missing, of devices, of shared devices or of counters: no devices
     that several nodes see, no node selectors of many terms, no shared devices that draw on counters, that are asked for
-    with all others or looked into (`adminAccess`), and no admin access of pods with several claims. `positions`
-    remembers where the devices of each group of a problem are among those of a node, by what the node is exactly.
+    with all others or looked into (`adminAccess`), and no admin access of pods with several claims. `problems`
+    remembers the problem of a node, and where the devices of its groups are among the node's, by what it is exactly.
     """
 
     scan: Scan
     states: dict[str, NodeState] = field(default_factory=dict)
-    positions: dict[Hashable, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    problems: dict[Hashable, tuple[AllocationProblem, tuple[tuple[int, ...], ...]]] = field(default_factory=dict)
 
     @property
     def plain(self) -> bool:
